@@ -1,0 +1,33 @@
+"""What can go wrong, beside wrong patterns (`PatternError`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["EngineUnavailable", "GraphError", "ResultTooLarge", "TimeLimitExceeded"]
+
+
+class EngineUnavailable(RuntimeError):
+    """The engine that was asked for cannot run here; the message says what is missing."""
+
+
+class GraphError(ValueError):
+    """A data graph that cannot be built from what was given."""
+
+
+class ResultTooLarge(MemoryError):
+    """The matches do not fit in memory; the message says how many there are."""
+
+
+class TimeLimitExceeded(TimeoutError):
+    """The time limit came first.
+
+    Attributes
+    ----------
+    partial : DataFrame, int or None
+        The rows found until then, or the count so far.
+    """
+
+    def __init__(self, message: str, partial: Any = None):
+        super().__init__(message)
+        self.partial = partial
