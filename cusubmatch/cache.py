@@ -1,0 +1,27 @@
+"""What is prepared for a graph and kept with it: plans, rows of relations, bitmaps of hubs; the oldest goes first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any
+
+__all__ = ["Cache"]
+
+
+class Cache:
+    """A few values of each kind; threads that ask for the same one wait for it to be made once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._shelves: dict[str, dict[Hashable, Any]] = {}
+
+    def get(self, kind: str, key: Hashable, make: Callable[[], Any], keep: int) -> Any:
+        """The value of `key`, made by `make` if it is not there; `keep` values of this kind stay."""
+        with self._lock:
+            shelf = self._shelves.setdefault(kind, {})
+            value = shelf.pop(key) if key in shelf else make()
+            while len(shelf) >= keep:
+                del shelf[next(iter(shelf))]
+            shelf[key] = value
+            return value

@@ -1,0 +1,74 @@
+"""Compressed sparse rows out of edge arrays: sorting, removing repeats, offsets. `xp` is NumPy or CuPy.
+
+An edge is one int64 key, its source in the high word and its target in the low one, so that one sort orders rows and,
+within them, neighbours. The sort is in place and the low words are taken as a view: building needs little more than the
+keys.
+"""
+
+from __future__ import annotations
+
+__all__ = ["contains", "distinct", "edge_keys", "low_words", "offsets_of", "row_lengths", "sorted_keys"]
+
+
+def edge_keys(xp, high, low):
+    keys = high.astype(xp.int64)
+    keys <<= 32
+    keys |= low
+    return keys
+
+
+def sorted_keys(xp, rank, source, destination, labels, symmetric):
+    """Distinct (source, destination[, label]) triples, sorted, as keys and label codes."""
+    m = len(source)
+    keys = xp.empty(2 * m if symmetric else m, xp.int64)
+    keys[:m] = rank[source]
+    keys[:m] <<= 32
+    keys[:m] |= rank[destination]
+    if symmetric:
+        xp.right_shift(keys[:m], 32, out=keys[m:])
+        keys[m:] |= keys[:m] << 32
+    if labels is None:
+        keys.sort()
+        return distinct(xp, keys), None
+    labels = xp.concatenate([labels, labels]) if symmetric else labels
+    order = xp.argsort(labels, kind="stable")
+    order = order[xp.argsort(keys[order], kind="stable")]
+    keys, labels = keys[order], labels[order]
+    if len(keys):
+        new = xp.ones(len(keys), bool)
+        new[1:] = (keys[1:] != keys[:-1]) | (labels[1:] != labels[:-1])
+        keys, labels = keys[new], labels[new]
+    return keys, labels.astype(xp.int32)
+
+
+def distinct(xp, keys):
+    """Sorted keys without repeats."""
+    if len(keys) == 0:
+        return keys
+    new = xp.ones(len(keys), bool)
+    xp.not_equal(keys[1:], keys[:-1], out=new[1:])
+    return keys if bool(new.all()) else keys[new]
+
+
+def offsets_of(xp, keys, n):
+    return xp.searchsorted(keys, xp.arange(n + 1, dtype=xp.int64) << 32)
+
+
+def low_words(xp, keys):
+    return xp.ascontiguousarray(keys.view(xp.int32)[0::2])  # little endian: the low word comes first
+
+
+def row_lengths(offsets):
+    return offsets[1:] - offsets[:-1]
+
+
+def contains(xp, offsets, targets, a, c):
+    """Whether each edge a[i] -> c[i] is stored: all the binary searches at once."""
+    low, high = offsets[a].copy(), offsets[a + 1]
+    end, last = high.copy(), max(len(targets) - 1, 0)
+    while bool((low < high).any()):
+        middle = (low + high) >> 1
+        less = (targets[xp.minimum(middle, last)] < c) & (low < high)
+        low = xp.where(less, middle + 1, low)
+        high = xp.where(less | (low >= high), high, middle)
+    return (low < end) & (targets[xp.minimum(low, last)] == c)

@@ -1,0 +1,108 @@
+"""The edge list as a user gives it: finding the columns, and refusing ids and labels that cannot be used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cusubmatch.errors import GraphError
+from cusubmatch.frames import Family, family_named, family_of
+
+__all__ = ["check_ids", "checked_name", "edge_columns", "label_codes"]
+
+DEFAULT_COLUMNS = (("source", "destination"), ("src", "dst"))
+
+
+def edge_columns(edges, source, destination) -> tuple[Family, Any, Any, Any]:
+    """The edges as a dataframe, its family, and the names of its two columns."""
+    family = family_of(edges)
+    if family is None:
+        arrays = _array_pair(edges)
+        if source is not None or destination is not None:
+            raise GraphError("source, destination: arrays have no column names; leave them out")
+        family = family_named("cudf" if type(arrays[0]).__module__.startswith("cupy") else "pandas")
+        edges = family.frame({"source": family.values(arrays[0]), "destination": family.values(arrays[1])})
+        source, destination = "source", "destination"
+    if (source is None) != (destination is None):
+        raise GraphError("source, destination: give both column names or neither")
+    names = family.column_names(edges)
+    if source is None:
+        found = next((pair for pair in DEFAULT_COLUMNS if all(name in names for name in pair)), None)
+        if found is None:
+            raise GraphError(
+                f"edges: expected columns source, destination or src, dst, got {names}; "
+                "name them by source= and destination="
+            )
+        source, destination = found
+    if source == destination:
+        raise GraphError(f"source, destination: both name the column {source!r}; an edge needs two")
+    return (
+        family,
+        edges,
+        checked_name(family, edges, source, "source"),
+        checked_name(family, edges, destination, "destination"),
+    )
+
+
+def _array_pair(edges):
+    if getattr(edges, "ndim", None) == 2 and edges.shape[1] == 2:
+        return edges[:, 0], edges[:, 1]
+    if isinstance(edges, (tuple, list)) and len(edges) == 2 and all(getattr(a, "ndim", None) == 1 for a in edges):
+        if len(edges[0]) != len(edges[1]):
+            raise GraphError(f"edges: the two arrays differ in length, {len(edges[0])} and {len(edges[1])}")
+        return edges
+    shape = f" of shape {tuple(edges.shape)}" if hasattr(edges, "shape") else ""
+    raise TypeError(
+        "edges: expected a cudf, pandas or polars DataFrame, a pyarrow Table, a pair of arrays or an (m, 2) array, "
+        f"got {type(edges).__name__}{shape}"
+    )
+
+
+def checked_name(family, frame, name, argument):
+    names = family.column_names(frame)
+    if names.count(name) > 1:
+        raise GraphError(f"{argument}: {names.count(name)} columns are named {name!r}; rename one")
+    if name not in names:
+        raise GraphError(f"{argument}: no column {name!r}; the columns are {names}")
+    return name
+
+
+def check_ids(family, columns):
+    kinds = {}
+    for argument, column in columns.items():
+        kind = family.kind(column)
+        nulls = family.null_count(column)
+        if kind == "float":
+            also = f", {nulls} of them null" if nulls else ""
+            raise GraphError(f"{argument}: ids are floats{also}; drop nulls and cast them to integers or strings first")
+        if nulls:
+            raise GraphError(f"{argument}: {nulls} ids are null; drop or fill these rows first")
+        if kind == "other" and len(column):
+            _check_hashable(argument, column)
+        if len(column):
+            kinds[argument] = kind
+    if len({"string" if kind == "categorical" else kind for kind in kinds.values()}) > 1:
+        both = ", ".join(f"{argument} is {kind}" for argument, kind in kinds.items())
+        raise GraphError(f"source, destination: ids must be of one kind, but {both}")
+    return kinds
+
+
+def label_codes(family, frame, name, argument):
+    column = family.column(frame, checked_name(family, frame, name, argument))
+    try:
+        return family.labels(column)
+    except (TypeError, NotImplementedError) as error:
+        raise GraphError(f"{argument}: the values of column {name!r} cannot be labels: {error}") from None
+
+
+def _check_hashable(argument, column):
+    try:
+        hash(
+            column[0].as_py()
+            if hasattr(column[0], "as_py")
+            else column.iloc[0]
+            if hasattr(column, "iloc")
+            else column[0]
+        )
+    except TypeError as error:
+        kind = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
+        raise GraphError(f"{argument}: values ({kind}) cannot be ids: {error}; make them strings or integers") from None

@@ -1,0 +1,11 @@
+"""Dataframes in and out: the only package that knows cuDF, pandas, Polars or Arrow by name; it knows nothing of graphs.
+
+A `Family` is one library behind the few operations that a graph needs; `family_of` finds it for a dataframe.
+"""
+
+from cusubmatch.frames.family import Family
+from cusubmatch.frames.memory import available_memory
+from cusubmatch.frames.recognise import family_named, family_of
+from cusubmatch.frames.tables import read_table, write_table
+
+__all__ = ["Family", "available_memory", "family_named", "family_of", "read_table", "write_table"]

@@ -1,0 +1,222 @@
+"""pandas and cuDF: one idea, since cuDF's calls agree with pandas' but for those that its subclass replaces.
+
+cuDF differs in where arrays lie (CuPy), in aligning columns by their index (so a column leaves its index behind), and
+in having no columns of Python objects. A dataframe of `cudf.pandas` counts as the cuDF dataframe that it holds.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+from cusubmatch.frames.columnar import arrow_kind
+from cusubmatch.frames.family import Family
+
+__all__ = ["CudfFamily", "PandasFamily", "unproxied"]
+
+KIND_OF_DTYPE = {"i": "integer", "u": "integer", "f": "float", "b": "boolean", "M": "temporal", "m": "temporal"}
+KIND_OF_OBJECTS = {
+    "integer": "integer",
+    "floating": "float",
+    "mixed-integer-float": "float",
+    "string": "string",
+    "boolean": "boolean",
+    **dict.fromkeys(["date", "datetime", "datetime64", "time", "timedelta", "timedelta64", "period"], "temporal"),
+}
+
+
+class PandasFamily(Family):
+    """pandas dataframes, with NumPy, nullable and Arrow-backed columns and columns of Python objects."""
+
+    name = "pandas"
+    strings_only = False
+
+    def _library(self):
+        import pandas
+
+        return pandas
+
+    def column_names(self, frame):
+        return list(frame.columns)
+
+    def column(self, frame, name):
+        names = list(frame.columns)
+        if (count := names.count(name)) != 1:
+            raise ValueError(f"the dataframe has {count} columns named {name!r}; exactly one is wanted")
+        return frame.iloc[:, names.index(name)]
+
+    def kind(self, column):
+        dtype = column.dtype
+        if self._is_categorical(column):
+            return "categorical"
+        if hasattr(dtype, "pyarrow_dtype"):
+            return arrow_kind(dtype.pyarrow_dtype)
+        if dtype.kind == "O":
+            return self._kind_of_objects(column)
+        # An empty list makes a column of floats, which says nothing of its ids.
+        return KIND_OF_DTYPE.get(dtype.kind, "other") if len(column) or dtype.kind != "f" else "other"
+
+    def _kind_of_objects(self, column):
+        types = self._library().api.types
+        if column.dtype != object and types.is_string_dtype(column.dtype):
+            return "string"
+        return KIND_OF_OBJECTS.get(types.infer_dtype(column, skipna=True), "other")
+
+    def null_count(self, column):
+        if column.dtype.kind == "f":  # nullable floats may hold NaN beside NA
+            return int(np.isnan(column.to_numpy(dtype=np.float64, na_value=np.nan)).sum())
+        return int(column.isna().sum())
+
+    def take(self, column, positions):
+        return self._library().Series(column.array.take(positions), dtype=column.dtype, copy=False)
+
+    def labels(self, column):
+        codes, labels = self._library().factorize(_plain_values(column))
+        return codes.astype(np.int32), labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+
+    def values(self, array):
+        return self._library().Series(array, dtype=object if array.dtype == object else None, copy=False)
+
+    def objects(self, values):
+        """A list of hashable Python objects as a column, of objects where they are not all of one type."""
+        objects = self._library().Series(np.fromiter(values, object, len(values)), dtype=object)
+        return objects.infer_objects() if len({type(value) for value in values}) == 1 else objects
+
+    def frame(self, columns):
+        aligned = {place: column.reset_index(drop=True) for place, column in enumerate(columns.values())}
+        frame = self._library().DataFrame(aligned, copy=False)
+        frame.columns = self._library().Index(list(columns), tupleize_cols=False)  # a name may be a tuple
+        return frame
+
+    def concat(self, frames):
+        return self._library().concat(frames, ignore_index=True)
+
+    def to_arrow(self, frame):
+        import pyarrow
+
+        return pyarrow.Table.from_pandas(frame, preserve_index=False)
+
+    def _integers_of(self, column):
+        return [np.asarray(column)] if column.dtype.kind in "iu" else None
+
+    def _integer_ids(self, values, columns):
+        dtype = self._library().concat([column.iloc[:0] for column in columns]).dtype  # nullable or not
+        return self.values(values).astype(
+            dtype if dtype.kind in "iu" else values.dtype
+        )  # int64 with uint64: as they are
+
+    def _hash(self, columns):
+        joined = self._library().concat(columns, ignore_index=True)
+        codes, ids = self._library().factorize(_plain_values(joined))
+        return codes, self._library().Series(ids, dtype=joined.dtype, copy=False)
+
+    def _is_categorical(self, column):
+        return str(column.dtype) == "category"
+
+    def _decoded(self, column):
+        return column.astype(column.cat.categories.dtype) if self._is_categorical(column) else column
+
+    def _categories(self, column):
+        return self._library().Series(column.cat.categories)
+
+    def _positions(self, column):
+        return column.cat.codes.to_numpy()
+
+    def _categorical(self, used, union, renumbered, columns):
+        dtype = columns[0].dtype
+        if any(column.dtype != dtype for column in columns):
+            dtype = self._library().CategoricalDtype(self._category_index(union))
+        return self.take(union, used).astype(dtype)
+
+    def _category_index(self, values):
+        return self._library().Index(values, tupleize_cols=False)
+
+
+class CudfFamily(PandasFamily):
+    """cuDF dataframes."""
+
+    name = "cudf"
+    strings_only = True
+
+    def _library(self):
+        import cudf
+
+        return cudf
+
+    def xp(self):
+        import cupy
+
+        return cupy
+
+    def column_names(self, frame):
+        return list(unproxied(frame).columns)
+
+    def column(self, frame, name):
+        return unproxied(frame)[name].reset_index(drop=True)
+
+    def _kind_of_objects(self, column):
+        # Decimals, intervals, lists and structs have names of their own.
+        return "string" if str(column.dtype).partition("[")[0] in ("object", "str", "string") else "other"
+
+    def null_count(self, column):
+        return int(column.isna().sum())
+
+    def take(self, column, positions):
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" and not column.null_count:
+            return self.values(column.values[positions])  # gathers no index
+        return column.take(positions).reset_index(drop=True)
+
+    def labels(self, column):
+        codes, labels = self._decoded(column).factorize()
+        return codes.astype(np.int32), labels.to_arrow().to_pylist()
+
+    def values(self, array):
+        return self._library().Series(array)
+
+    def frame(self, columns):
+        return self._library().DataFrame(dict(columns))
+
+    def concat(self, frames):
+        return self._library().concat([unproxied(frame) for frame in frames], ignore_index=True)
+
+    def to_arrow(self, frame):
+        return unproxied(frame).to_arrow(preserve_index=False)
+
+    def _integers_of(self, column):
+        return [column.values] if column.dtype.kind in "iu" else None
+
+    def _integer_ids(self, values, columns):
+        dtype = columns[0].dtype  # not of a concatenation, which for columns without rows is the first, fitting or not
+        return self.values(values).astype(dtype if all(column.dtype == dtype for column in columns) else values.dtype)
+
+    def _hash(self, columns):
+        codes, ids = self._library().concat(columns, ignore_index=True).factorize()
+        return codes, self._library().Series(ids)
+
+    def _hash_integers(self, values):
+        codes, ids = self.values(values).factorize()
+        return codes, ids.values
+
+    def _positions(self, column):
+        return column.cat.codes.values
+
+    def _category_index(self, values):
+        return self._library().Index(values)
+
+
+def unproxied(frame):
+    """The cuDF object in an object of `cudf.pandas`, any other object as it is."""
+    proxies = sys.modules.get("cudf.pandas")
+    if proxies is None or not proxies.is_proxy_object(frame):
+        return frame
+    try:
+        return frame.as_gpu_object()
+    except Exception as error:
+        raise TypeError(f"cuDF cannot hold the columns of this cudf.pandas {type(frame).__name__}: {error}") from error
+
+
+def _plain_values(column):
+    """What `factorize` takes: tuples stay tuples in a NumPy array, time stamps keep their type in pandas' own."""
+    plain = isinstance(column.dtype, np.dtype) and column.dtype.kind not in "mM"
+    return column.to_numpy() if plain else column.array

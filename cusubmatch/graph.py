@@ -1,0 +1,325 @@
+"""The data graph: an edge list from a dataframe, kept as compressed sparse rows.
+
+Vertices are renumbered by ascending degree, so that "the later vertex is the smaller one" cuts a sorted list and prunes
+too (degree ordering; Chiba & Nishizeki 1985). Offsets are int64, ids int32. What a pattern edge asks for (direction,
+edge label, label of the vertex at its far end) is a `Relation`; `Graph.adjacency` gives the rows of the relations that
+a plan needs, made from the stored edges when they are first asked for. `xp` is NumPy for host dataframes and CuPy for
+cuDF.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.cache import Cache
+from cusubmatch.csr import distinct, edge_keys, low_words, offsets_of, row_lengths, sorted_keys
+from cusubmatch.edgelist import check_ids, checked_name, edge_columns, label_codes
+from cusubmatch.errors import GraphError
+from cusubmatch.frames import Family, family_named, family_of
+from cusubmatch.statistics import Statistics, measure
+
+__all__ = ["Adjacency", "Graph", "Relation"]
+
+MAX_VERTICES = 2**31 - 1
+KEPT_ROWS = 4  # sets of relations
+
+
+class Relation(NamedTuple):
+    """Which edges count from a vertex: direction "out", "in" or "any"; label codes, None for all."""
+
+    direction: str
+    edge_labels: frozenset[int] | None = None
+    target_labels: frozenset[int] | None = None
+
+
+class Adjacency(NamedTuple):
+    """Rows of several relations: row v of relation r is targets[offsets[r, v]:offsets[r, v + 1]], ascending."""
+
+    offsets: Any  # (relations, n + 1) int64
+    targets: Any  # int32
+
+
+class Graph:
+    """A simple graph to look for patterns in; make one with `from_edgelist`, `from_cugraph` or `from_networkx`.
+
+    Attributes
+    ----------
+    n_vertices, n_edges : int
+        Vertices; distinct edges (an undirected edge counts once, edges that differ in label apart).
+    directed : bool
+    dropped_self_loops, dropped_repeats : int
+        Rows of the input that were left out.
+    """
+
+    directed: bool
+    n_vertices: int
+    dropped_self_loops: int
+    dropped_repeats: int
+
+    @classmethod
+    def from_edgelist(
+        cls,
+        edges,
+        source=None,
+        destination=None,
+        directed: bool = False,
+        edge_label=None,
+        vertices=None,
+        vertex="vertex",
+        vertex_label=None,
+    ) -> Graph:
+        """Build a graph from a table of edges.
+
+        Parameters
+        ----------
+        edges : DataFrame (cudf, pandas, polars) or pyarrow.Table, pair of arrays, or array of shape (m, 2)
+            One row an edge. Ids are of any hashable kind but floats, without nulls. Repeated rows and self loops are
+            dropped.
+        source, destination : column names, optional
+            Default: ``source, destination`` or ``src, dst``.
+        directed : bool, default False
+        edge_label : column name, optional
+            Column with the label of each edge; null for none.
+        vertices : DataFrame of the same family, optional
+            One row a vertex; a vertex that is named only here exists too.
+        vertex, vertex_label : column names
+            Columns of `vertices`: the id, and the label (null for none).
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        GraphError
+            If a column is missing, or ids hold nulls, are floats, or differ in kind, or there are 2**31 vertices or
+            more.
+        """
+        if not isinstance(directed, (bool, np.bool_)):
+            raise TypeError(f"directed: expected a bool, got {directed!r}")
+        family, edges, source, destination = edge_columns(edges, source, destination)
+        columns = {"source": family.column(edges, source), "destination": family.column(edges, destination)}
+        if vertices is not None:
+            if family_of(vertices) is not family:
+                raise TypeError(
+                    f"vertices: expected a {family.name} dataframe as for edges, got {type(vertices).__name__}"
+                )
+            columns["vertex"] = family.column(vertices, checked_name(family, vertices, vertex, "vertex"))
+        elif vertex_label is not None:
+            raise GraphError(f"vertex_label: {vertex_label!r} was given without vertices, the dataframe that holds it")
+        kind = check_ids(family, columns)
+        edge_labels = vertex_labels = None
+        if edge_label is not None:
+            edge_labels = label_codes(family, edges, edge_label, "edge_label")
+        if vertex_label is not None:
+            vertex_labels = label_codes(family, vertices, vertex_label, "vertex_label")
+        try:
+            codes, ids = family.factorize(list(columns.values()))
+        except OverflowError as error:
+            raise GraphError(f"edges: {error}") from None
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise GraphError(f"source, destination: these ids cannot be numbered together: {error}") from None
+        del columns, kind
+        graph = cls()
+        graph._build(family, codes, ids, directed, edge_labels, vertex_labels)
+        return graph
+
+    @classmethod
+    def from_cugraph(cls, graph) -> Graph:
+        """Build a graph from a `cugraph.Graph` (weights are ignored; vertices without edges are kept).
+
+        Ids are those that were given to cuGraph, before its renumbering.
+        """
+        if not hasattr(graph, "view_edge_list"):
+            raise TypeError(f"graph: expected a cugraph.Graph, got {type(graph).__name__}")
+        edges = graph.view_edge_list()
+        source, destination = graph.source_columns, graph.destination_columns
+        if source not in list(edges.columns):
+            source, destination = "src", "dst"
+        family = family_of(edges)
+        if family is None:
+            raise TypeError(f"graph: expected a cugraph.Graph, got {type(graph).__name__}")
+        vertices = family.frame({"vertex": graph.nodes()})
+        return cls.from_edgelist(edges, source, destination, graph.is_directed(), vertices=vertices)
+
+    @classmethod
+    def from_networkx(cls, graph, *, vertex_label=None, edge_label=None) -> Graph:
+        """Build a graph from a networkx graph; results are pandas dataframes.
+
+        `vertex_label` and `edge_label` name the node and edge attributes that hold labels.
+        """
+        if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
+            raise TypeError(f"graph: expected a networkx graph, got {type(graph).__name__}")
+        family = family_named("pandas")
+        nodes = list(graph.nodes)
+        place = {node: index for index, node in enumerate(nodes)}
+        pairs = np.array([(place[a], place[b]) for a, b in graph.edges()], np.int32).reshape(-1, 2)
+        codes = [
+            np.ascontiguousarray(pairs[:, 0]),
+            np.ascontiguousarray(pairs[:, 1]),
+            np.arange(len(nodes), dtype=np.int32),
+        ]
+        edge_labels = vertex_labels = None
+        if edge_label is not None:
+            edge_labels = _codes_of("edge_label", edge_label, [data for _, _, data in graph.edges(data=True)])
+        if vertex_label is not None:
+            vertex_labels = _codes_of("vertex_label", vertex_label, [graph.nodes[node] for node in nodes])
+        built = cls()
+        built._build(family, codes, family.objects(nodes), graph.is_directed(), edge_labels, vertex_labels)
+        return built
+
+    def _build(self, family: Family, codes, ids, directed, edge_labels, vertex_labels):
+        xp = family.xp()
+        self.family, self.xp, self.directed = family, xp, bool(directed)
+        self.n_vertices = n = len(ids)
+        if n > MAX_VERTICES:
+            raise GraphError(f"edges: {n} vertices; at most 2**31 - 1 are supported")
+        source, destination = codes[0], codes[1]
+        rows = len(source)
+        labels = edge_labels[0] if edge_labels else None
+        self.edge_label_values = edge_labels[1] if edge_labels else None
+        if bool((source == destination).any()):
+            keep = source != destination
+            source, destination = source[keep], destination[keep]
+            labels = labels[keep] if labels is not None else None
+        self.dropped_self_loops = rows - len(source)
+        degree = xp.bincount(source, minlength=n) + xp.bincount(destination, minlength=n)
+        by_rank = xp.argsort(degree, kind="stable") if n else xp.zeros(0, xp.int64)
+        rank = xp.empty(n, xp.int32)
+        rank[by_rank] = xp.arange(n, dtype=xp.int32)
+        del degree
+        self._ids = family.take(ids, by_rank)
+        self.id_bytes = 8 if family.kind(ids) == "integer" else 32  # about what an id takes in a result
+        keys = sorted_keys(xp, rank, source, destination, labels, symmetric=not directed)
+        del source, destination
+        keys, self._edge_labels = keys
+        entries = len(keys)
+        self.offsets = offsets_of(xp, keys, n)
+        self.targets = low_words(xp, keys)
+        self.n_edges = entries if directed else entries // 2
+        self.dropped_repeats = rows - self.dropped_self_loops - self.n_edges
+        self.vertex_label_values = self.vertex_labels = None
+        if vertex_labels:
+            self.vertex_label_values = vertex_labels[1]
+            self.vertex_labels = _vertex_labels(xp, rank[codes[2]], vertex_labels[0], n)
+        self.cache = Cache()
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        return f"Graph({self.n_vertices:,} vertices, {self.n_edges:,} {kind} edges)"
+
+    def to_ids(self, vertices):
+        """The caller's ids, as a column of the caller's family, of an integer array of internal vertices."""
+        return self.family.take(self._ids, vertices)
+
+    @functools.cached_property
+    def host(self) -> Graph:
+        """The same graph in host memory (itself where it lies there already); the copy is made once."""
+        if self.xp is np:
+            return self
+        twin = Graph()
+        twin.__dict__.update({name: value for name, value in self.__dict__.items() if name != "host"})
+        for name in ("offsets", "targets", "_edge_labels", "vertex_labels"):
+            array = getattr(self, name)
+            setattr(twin, name, None if array is None else self.xp.asnumpy(array))
+        twin.xp, twin.cache = np, Cache()
+        return twin
+
+    def edge_label_codes(self, labels) -> frozenset[int]:
+        """Codes of edge labels; a label that occurs nowhere has none."""
+        return _codes(self.edge_label_values, labels)
+
+    def vertex_label_codes(self, labels) -> frozenset[int]:
+        """Codes of vertex labels; a label that occurs nowhere has none."""
+        return _codes(self.vertex_label_values, labels)
+
+    def adjacency(self, relations: tuple[Relation, ...]) -> Adjacency:
+        """The rows of each relation, in the order given; kept for the last few sets of relations."""
+        return self.cache.get("rows", relations, lambda: self._gather(relations), KEPT_ROWS)
+
+    def _gather(self, relations):
+        xp, parts = self.xp, [self._rows(relation) for relation in relations]
+        if len(parts) == 1:
+            return Adjacency(parts[0][0][None, :], parts[0][1])
+        offsets, base = xp.empty((len(parts), self.n_vertices + 1), xp.int64), 0
+        for row, (part, targets) in zip(offsets, parts, strict=True):
+            row[:] = part + base
+            base += len(targets)
+        targets = xp.concatenate([targets for _, targets in parts]) if parts else self.targets
+        return Adjacency(offsets, targets)
+
+    def _rows(self, relation):
+        """(offsets, targets) of one relation, made from the stored edges."""
+        xp, n = self.xp, self.n_vertices
+        direction, edge_labels, target_labels = relation
+        if not self.directed:
+            direction = "out"
+        keep = None
+        if edge_labels is not None:
+            keep = xp.isin(self._edge_labels, xp.asarray(sorted(edge_labels), xp.int32))
+        merged = self._edge_labels is not None and (edge_labels is None or len(edge_labels) > 1)
+        if direction == "out" and not merged:
+            if target_labels is not None:
+                wanted = self._has_label(target_labels)[self.targets]
+                keep = wanted if keep is None else keep & wanted
+            if keep is None:
+                return self.offsets, self.targets
+            kept = xp.zeros(len(keep) + 1, xp.int64)
+            xp.cumsum(keep, out=kept[1:])
+            return kept[self.offsets], self.targets[keep]
+        sources = xp.repeat(xp.arange(n, dtype=xp.int32), row_lengths(self.offsets))
+        targets = self.targets
+        if keep is not None:
+            sources, targets = sources[keep], targets[keep]
+        pairs = [(sources, targets)] if direction != "in" else []
+        pairs += [(targets, sources)] if direction != "out" else []
+        if target_labels is not None:
+            wanted = self._has_label(target_labels)
+            pairs = [(a[wanted[b]], b[wanted[b]]) for a, b in pairs]
+        keys = xp.concatenate([edge_keys(xp, a, b) for a, b in pairs])
+        keys.sort()
+        keys = distinct(xp, keys)
+        return offsets_of(xp, keys, n), low_words(xp, keys)
+
+    def _has_label(self, labels):
+        return self.xp.isin(self.vertex_labels, self.xp.asarray(sorted(labels), self.xp.int32))
+
+    @functools.cached_property
+    def statistics(self) -> Statistics:
+        """Degrees and closure; measured once."""
+        return measure(self)
+
+
+def _codes_of(argument, attribute, holders):
+    """Codes and values of an attribute of networkx nodes or edges; -1 where it is absent."""
+    if holders and not any(attribute in data for data in holders):
+        raise GraphError(f"{argument}: nothing has the attribute {attribute!r}")
+    values: dict = {}
+    codes = []
+    for label in (data.get(attribute) for data in holders):
+        try:
+            missing = label is None or label != label  # noqa: PLR0124 - NaN
+            codes.append(-1 if missing else values.setdefault(label, len(values)))
+        except TypeError:
+            raise GraphError(f"{argument}: attribute {attribute!r} holds {label!r}, which cannot be a label") from None
+    return np.array(codes, np.int32), list(values)
+
+
+def _codes(values, labels):
+    """Codes of labels by value; a label written as text also means the value that prints so."""
+    known = {str(value): code for code, value in enumerate(values)} | {value: code for code, value in enumerate(values)}
+    return frozenset(known[label] for label in labels if label in known)
+
+
+def _vertex_labels(xp, ranks, codes, n):
+    labels = xp.full(n, -1, xp.int32)
+    labels[ranks] = codes
+    clash = labels[ranks] != codes
+    if bool(clash.any()):
+        raise GraphError(
+            f"vertices: {int(clash.sum())} rows give a vertex a second, different label; a vertex has one label or none"
+        )
+    return labels
