@@ -1,0 +1,20 @@
+"""How a pattern will be matched: pure Python, from the pattern and the graph's statistics to a `Plan`."""
+
+from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
+from cusubmatch.plan.estimate import Shape
+from cusubmatch.plan.plan import Level, Plan, make_plan
+from cusubmatch.plan.reuse import Rows, Step
+from cusubmatch.plan.symmetry import implied_bounds
+
+__all__ = [
+    "SEMANTICS",
+    "Constraints",
+    "Level",
+    "Plan",
+    "Rows",
+    "Shape",
+    "Step",
+    "constraints_of",
+    "implied_bounds",
+    "make_plan",
+]

@@ -1,0 +1,82 @@
+"""What a pattern asks of each pair of its vertices, as relations of the data graph.
+
+For an ordered pair (u, w) the required relations are those that the image of w must have with the image of u, the
+forbidden ones those it must not have. Induced matching forbids every ordered pair without a pattern edge: `a-->b` alone
+forbids b to a, and `a--b` leaves both directions free.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cusubmatch.errors import GraphError
+from cusubmatch.graph import Graph, Relation
+from cusubmatch.pattern import Pattern, PatternError
+
+__all__ = ["SEMANTICS", "Constraints", "constraints_of"]
+
+SEMANTICS = ("monomorphism", "induced", "homomorphism")
+
+
+class Constraints(NamedTuple):
+    """Per ordered pair of pattern vertices the relations (indices) required and forbidden; the pairs that must differ.
+
+    `labels` are the label codes that each vertex allows.
+    """
+
+    relations: tuple[Relation, ...]
+    required: dict[tuple[int, int], tuple[int, ...]]
+    forbidden: dict[tuple[int, int], tuple[int, ...]]
+    distinct: frozenset[tuple[int, int]]
+    labels: tuple[frozenset[int] | None, ...]
+
+
+def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraints:
+    """Translate a pattern into relations of `graph`.
+
+    Raises
+    ------
+    PatternError
+        If the pattern has directed edges and the graph none, or has labels that the graph was not given.
+    """
+    _check(pattern, graph)
+    labels = tuple(None if some is None else graph.vertex_label_codes(some) for some in pattern.labels)
+    relations: dict[Relation, int] = {}
+
+    def index(direction, edge_labels, target):
+        relation = Relation(direction if graph.directed else "any", edge_labels, labels[target])
+        return relations.setdefault(relation, len(relations))
+
+    required: dict[tuple[int, int], tuple[int, ...]] = {}
+    for source, target, directed, kinds, _ in pattern.edges:
+        codes = None if kinds is None else graph.edge_label_codes(kinds)
+        there, back = ("out", "in") if directed else ("any", "any")
+        for pair, direction in (((source, target), there), ((target, source), back)):
+            relation = index(direction, codes, pair[1])
+            if relation not in required.get(pair, ()):
+                required[pair] = (*required.get(pair, ()), relation)
+    pairs = [(u, w) for u in range(len(pattern)) for w in range(len(pattern)) if u != w]
+    forbidden: dict[tuple[int, int], tuple[int, ...]] = {}
+    if semantics == "induced":
+        free = {pair for s, t, directed, *_ in pattern.edges for pair in ([(s, t)] if directed else [(s, t), (t, s)])}
+        for u, w in pairs:
+            no_out, no_in = (u, w) not in free, (w, u) not in free
+            if no_out or no_in:
+                forbidden[u, w] = (index("any" if no_out and no_in else "out" if no_out else "in", None, w),)
+    apart = pattern.distinct if semantics == "homomorphism" else frozenset(pair for pair in pairs if pair[0] < pair[1])
+    return Constraints(tuple(relations), required, forbidden, apart, labels)
+
+
+def _check(pattern, graph):
+    if pattern.directed and not graph.directed:
+        raise PatternError(
+            "pattern: it has directed edges (-->) but the graph is undirected; "
+            "write -- in the pattern or build the graph with directed=True"
+        )
+    if any(some is not None for some in pattern.labels) and graph.vertex_label_values is None:
+        raise GraphError(
+            "pattern: it has vertex labels but the graph was given none; "
+            "build the graph with vertices= and vertex_label="
+        )
+    if any(edge.labels is not None for edge in pattern.edges) and graph.edge_label_values is None:
+        raise GraphError("pattern: it has edge labels but the graph was given none; build the graph with edge_label=")

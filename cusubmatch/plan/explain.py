@@ -1,0 +1,92 @@
+"""A plan in words: per level what is intersected, compared and reused, and how many candidates are expected."""
+
+from __future__ import annotations
+
+from cusubmatch.plan.reuse import Rows
+
+__all__ = ["describe"]
+
+FINISH = {
+    "size": "counted by the size n of its candidate set",
+    "choose": "counted together with the level before: n(n-1)/2 pairs from a candidate set of size n",
+    "ordered": "counted together with the level before: n(n-1) ordered pairs from a candidate set of size n",
+    "square": "counted together with the level before: n*n pairs from a candidate set of size n",
+}
+
+
+def describe(plan) -> str:
+    """Several lines of text about a plan."""
+    names = [str(name) if name is not None else f"()#{vertex + 1}" for vertex, name in enumerate(plan.pattern.names)]
+    return _Text(plan, names).whole()
+
+
+class _Text:
+    def __init__(self, plan, names):
+        self.plan, self.names = plan, names
+        self.sets = {step.target: f"S{i + 1}" for i, step in enumerate(plan.steps)}
+
+    def whole(self):
+        plan = self.plan
+        wanted = "one match per subgraph" if plan.unique and plan.semantics != "homomorphism" else "every mapping"
+        lines = [
+            f"{plan.pattern!r}",
+            f"{plan.semantics}, {wanted}; {'rows' if plan.finish == 'rows' else 'count'} by walking",
+            f"engine: {plan.engine} ({plan.why})" if plan.engine else "",
+            self._method(),
+            "",
+        ]
+        for index, level in enumerate(plan.levels):
+            lines += self._level(index, level)
+        if plan.factor > 1:
+            lines += ["", f"the count is multiplied by {plan.factor:,}, the automorphisms of the pattern"]
+        lines += ["", f"estimated work: {plan.cost / 1e9:,.3g} s on one core"]
+        return "\n".join(line for i, line in enumerate(lines) if line or i > 2)
+
+    def _method(self):
+        plan = self.plan
+        if plan.method == "bitmaps":
+            how = f"bitmaps of the neighbourhood of {self._name(0)}, which all other vertices touch"
+        else:
+            how = "sorted candidate lists"
+        if any(level.bounds for level in plan.levels):
+            side = "higher" if plan.rising else "lower"
+            how += f"; vertices are ranked by degree, and restrictions ask for a {side} rank"
+        return f"method: {how}"
+
+    def _level(self, index, level):
+        plan = self.plan
+        source = f"all {plan.sizes[level.vertex]:,.0f} candidates" if index == 0 else self._source(level.source)
+        conditions = [f"rank {'above' if plan.rising else 'below'} {self._name(i)}" for i in level.pending]
+        conditions += [f"not {self._name(i)}" for i in level.differ]
+        text = f"level {index}: {self._name(index)} from {', '.join([source, *conditions])}"
+        expected = (
+            "" if index == 0 else f"   ~{level.candidates:,.3g} candidates each, ~{level.matches:,.3g} partial matches"
+        )
+        lines = [text + expected]
+        if index == len(plan.levels) - 1 and plan.finish != "rows":
+            lines.append(f"         {FINISH[plan.finish]}")
+        lines += [self._step(step) for step in plan.steps if step.when == index]
+        return lines
+
+    def _step(self, step):
+        sign = {"intersect": " ∩ ", "subtract": " minus ", "filter": ""}[step.operation]
+        text = f"{self._source(step.source)}{sign}{self._source(step.operand) if step.operand else ''}"
+        limits = [f"rank {'above' if self.plan.rising else 'below'} {self._name(i)}" for i in step.bounds]
+        if step.mask is not None:
+            limits.append(f"passing the filter of {self.names[step.mask]}")
+        users = [self._name(i) for i, level in enumerate(self.plan.levels) if level.source == step.target]
+        users += [self.sets[other.target] for other in self.plan.steps if other.source == step.target]
+        use = f"   (for {', '.join(users)})"
+        return f"         make {self.sets[step.target]} = {', '.join([text, *limits])}{use}"
+
+    def _source(self, source):
+        if not isinstance(source, Rows):
+            return self.sets[source]
+        direction, edge_labels, target_labels = self.plan.relations[source.relation]
+        word = {"any": "N", "out": "N_out", "in": "N_in"}[direction]
+        marks = [f"edge label {sorted(edge_labels)}"] if edge_labels is not None else []
+        marks += [f"label {sorted(target_labels)}"] if target_labels is not None else []
+        return f"{word}({self._name(source.level)}{''.join(f', {mark}' for mark in marks)})"
+
+    def _name(self, level):
+        return self.names[self.plan.levels[level].vertex]

@@ -1,0 +1,183 @@
+"""The matching order: branch and bound over connected orders.
+
+Every order of a small pattern is tried, up to its automorphisms: of the vertices that an automorphism fixing the prefix
+would exchange only one is tried next (GraphPi, SC 2020, section IV-B, tries all orders). The children of a prefix are
+ordered by cost, that of visiting them included, then as RI does (Bonnici et al. 2013: most neighbours among the
+matched). Patterns too large for that get RI's order and the greedy one from each of the most promising first vertices.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cusubmatch.automorphism import AutomorphismGroup
+from cusubmatch.plan.estimate import (
+    BITMAP_LEAF,
+    BITMAP_ROW,
+    BITMAP_SET,
+    BITMAP_VISIT,
+    COMMON,
+    ELEMENT,
+    LEAF,
+    MARKED,
+    ROW,
+    SET,
+    VISIT,
+    WORD,
+    Estimator,
+)
+
+__all__ = ["Choice", "best_order"]
+
+EXHAUSTIVE_SIZE = 7  # larger patterns get one greedy order from each of a few first vertices
+PREFIX_BUDGET = 600
+FIRST_VERTICES = 5
+
+
+class Choice(NamedTuple):
+    """An order with its expected cost (ns) and, per level, expected candidates and partial matches."""
+
+    cost: float
+    order: tuple[int, ...]
+    candidates: tuple[float, ...]
+    matches: tuple[float, ...]
+
+
+def best_order(
+    group: AutomorphismGroup,
+    neighbours: list[set[int]],
+    estimator: Estimator,
+    *,
+    restricted: bool,
+    bitmaps: bool,
+    pairs: set[frozenset[int]],
+    limit: float = float("inf"),
+    given: tuple[int, ...] | None = None,
+) -> Choice | None:
+    """The cheapest connected order found.
+
+    Parameters
+    ----------
+    group : AutomorphismGroup
+    neighbours : list of sets
+        Pattern vertices joined by an edge, per vertex.
+    estimator : Estimator
+    restricted : bool
+        Whether restrictions break the symmetry.
+    bitmaps : bool
+        Whether the first vertex must touch all others, and candidate sets are bitmaps of its neighbourhood.
+    pairs : set of frozensets
+        Pairs of vertices which, as the last two levels, are counted together.
+    limit : float
+        Cost of a choice already known; orders that cost more are not wanted.
+    given : tuple of int, optional
+        The order to cost, instead of searching for one.
+    """
+    search = _Search(group, neighbours, estimator, restricted, bitmaps, pairs, limit)
+    if given is not None:
+        search.follow(given)
+    elif len(neighbours) <= EXHAUSTIVE_SIZE:
+        search.run(PREFIX_BUDGET)
+    else:
+        sizes = estimator.shape.sizes
+        vertices = range(len(neighbours))
+        search.follow(_ri_order(neighbours, sizes, max(vertices, key=lambda v: (len(neighbours[v]), -sizes[v]))))
+        search.follow(_ri_order(neighbours, sizes, min(vertices, key=lambda v: sizes[v] / len(neighbours[v]))))
+        search.run(len(neighbours))
+    return search.best
+
+
+def _ri_order(neighbours, sizes, first):
+    """Next comes the vertex with most neighbours in the order, then of highest degree, then with fewest candidates."""
+    order = [first]
+    while len(order) < len(neighbours):
+        reached = {w for v in order for w in neighbours[v]}.difference(order)
+        order.append(min(reached, key=lambda v: (-len(neighbours[v] & set(order)), -len(neighbours[v]), sizes[v])))
+    return order
+
+
+class _Search:
+    def __init__(self, group, neighbours, estimator, restricted, bitmaps, pairs, limit):
+        self.group, self.neighbours, self.estimator = group, neighbours, estimator
+        self.restricted, self.bitmaps, self.pairs = restricted, bitmaps, pairs
+        self.limit, self.given, self.budget = limit, None, 0
+        self.best: Choice | None = None
+        # Where restrictions bound every vertex by the first one, bitmaps hold one side of a neighbourhood only.
+        self.one_sided = restricted and estimator.rising and len(set(group.orbits())) == 1
+
+    def run(self, budget):
+        """Search all orders, or greedily from the best first vertices, expanding about `budget` prefixes (each)."""
+        self.given, self.budget, self.whole_budget = None, budget, budget
+        self.extend([], [], [], [[] for _ in self.neighbours], 0.0)
+
+    def follow(self, order):
+        """Cost one order."""
+        self.given, self.budget = order, len(order)
+        self.extend([], [], [], [[] for _ in self.neighbours], 0.0)
+
+    def extend(self, order, candidates, matches, bounds, cost):
+        size = len(self.neighbours)
+        if len(order) == size:
+            self.limit = cost
+            self.best = Choice(cost, tuple(order), tuple(candidates), tuple(matches))
+            return
+        orbits = self.group.orbits(order)
+        children = []
+        for vertex in self._next(order):
+            if orbits[vertex] in {orbits[child[2]] for child in children}:
+                continue
+            expected = self.estimator.candidates(order, vertex, bounds[vertex])
+            found = (matches[-1] if matches else 1.0) * expected
+            more = cost + self._work(order, matches, vertex, expected, found)
+            matched = sum(1 for u in self.neighbours[vertex] if u in order)
+            children.append((more + found * VISIT, -matched, vertex, more, expected, found))
+        children.sort()
+        large = size > EXHAUSTIVE_SIZE and self.given is None
+        if large and not order:
+            children = children[:FIRST_VERTICES]
+        for _, _, vertex, more, expected, found in children:
+            if large and not order:
+                self.budget = self.whole_budget
+            if more >= self.limit or (self.budget <= 0 and self.limit < float("inf")):
+                continue
+            self.budget -= 1
+            inner = bounds
+            if self.restricted:
+                inner = [
+                    [*some, len(order)] if orbits[w] == orbits[vertex] and w != vertex else some
+                    for w, some in enumerate(bounds)
+                ]
+            self.extend([*order, vertex], [*candidates, expected], [*matches, found], inner, more)
+
+    def _next(self, order):
+        size = len(self.neighbours)
+        if self.given:
+            first = self.given[len(order)]
+            apex = order or not self.bitmaps or len(self.neighbours[first]) == size - 1
+            return [first] if apex and (not order or any(u in order for u in self.neighbours[first])) else []
+        if order:
+            return [v for v in range(size) if v not in order and any(u in order for u in self.neighbours[v])]
+        return [v for v in range(size) if not self.bitmaps or len(self.neighbours[v]) == size - 1]
+
+    def _work(self, order, matches, vertex, expected, found):
+        """Cost of making this vertex's candidates and of visiting the level before it (the last is not visited)."""
+        level, size = len(order), len(self.neighbours)
+        if level == 0:
+            return expected
+        rest = [v for v in range(size) if v not in order and v != vertex]
+        if not rest and frozenset((order[-1], vertex)) in self.pairs:
+            return 0.0  # counted with the vertex before it
+        counted = not rest or (len(rest) == 1 and frozenset((vertex, rest[0])) in self.pairs)
+        last = max(i for i, u in enumerate(order) if u in self.neighbours[vertex])
+        work = 0.0
+        if self.bitmaps:
+            statistics = self.estimator.statistics
+            reach = statistics.oriented_degree if self.one_sided else statistics.neighbour_degree
+            if level == 1:
+                work += found * (reach * ROW / (2 if self.one_sided else 1) + BITMAP_ROW)
+            else:
+                work += matches[last] * ((reach / 64 + 1) * WORD + (BITMAP_LEAF if counted else BITMAP_SET))
+        elif read := self.estimator.intersection(order, vertex):
+            at_leaf = counted and last == level - 1
+            work += matches[last] * (read * (MARKED if at_leaf else ELEMENT) + (COMMON if at_leaf else SET))
+        return work + matches[level - 1] * (LEAF if counted else BITMAP_VISIT if self.bitmaps else VISIT)

@@ -1,0 +1,257 @@
+"""The plan: everything an engine needs to find a pattern in a graph, as data, and readable.
+
+Per level it has the vertex, the source of its candidates (a row of the graph or a set made earlier), the restrictions
+and inequalities that remain to be tested, and what the last level becomes when only the count is wanted: the size of
+its candidate set, or of the pairs in it for two interchangeable last levels. No pattern is known by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cusubmatch.graph import Relation
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan.constraints import Constraints
+from cusubmatch.plan.estimate import Estimator, Shape
+from cusubmatch.plan.explain import describe
+from cusubmatch.plan.order import Choice, best_order
+from cusubmatch.plan.reuse import Rows, Step, candidate_sets
+from cusubmatch.plan.symmetry import implied_bounds, restrictions
+from cusubmatch.statistics import Statistics
+
+__all__ = ["Level", "Plan", "make_plan"]
+
+
+class Level(NamedTuple):
+    """One level of the matching order.
+
+    `bounds` are all its restrictions (levels), `pending` those not yet applied when its source was made; `differ` the
+    levels it must be compared with.
+    """
+
+    vertex: int
+    source: Rows | int | None
+    anchors: tuple[Rows, ...]
+    forbidden: tuple[Rows, ...]
+    bounds: tuple[int, ...]
+    pending: tuple[int, ...]
+    differ: tuple[int, ...]
+    candidates: float
+    matches: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a pattern is matched.
+
+    Attributes
+    ----------
+    relations : tuple of Relation
+        What `Rows.relation` indexes.
+    levels : tuple of Level
+    steps : tuple of Step
+        Candidate sets, in the order in which they are made.
+    rising : bool
+        A restriction asks the later vertex to be of higher rank (degree) if True, lower if False.
+    method : {"lists", "bitmaps"}
+    finish : {"rows", "size", "choose", "ordered", "square"}
+        What happens at the end: rows come out; or the last level is counted by size n; or the last two by n(n-1)/2,
+        n(n-1), n*n.
+    factor : int
+        What a count by this plan is multiplied by (the automorphisms, where every embedding is wanted).
+    """
+
+    pattern: Pattern
+    semantics: str
+    unique: bool
+    relations: tuple[Relation, ...]
+    levels: tuple[Level, ...]
+    steps: tuple[Step, ...]
+    sizes: tuple[float, ...]
+    rising: bool
+    method: str
+    finish: str
+    factor: int
+    cost: float
+    engine: str = ""
+    why: str = ""
+
+    def __str__(self) -> str:
+        return describe(self)
+
+    @property
+    def walked(self) -> int:
+        """Levels that are visited one by one; those after them are counted."""
+        return len(self.levels) - {"rows": 0, "size": 1}.get(self.finish, 2)
+
+
+def make_plan(
+    pattern: Pattern,
+    constraints: Constraints,
+    shape: Shape,
+    masks: tuple[int | None, ...],
+    statistics: Statistics,
+    *,
+    semantics: str,
+    unique: bool,
+    counting: bool,
+    method: str | None = None,
+    rising: bool | None = None,
+    order: tuple[int, ...] | None = None,
+) -> Plan:
+    """The cheapest plan by the estimates.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        The pattern's demands as relations.
+    shape : Shape
+        Candidates per pattern vertex and candidate pairs per required pair.
+    masks : tuple of int or None
+        Per pattern vertex, the vertex whose filter its candidates must pass.
+    statistics : Statistics
+    semantics, unique, counting
+        As the public functions take them; `counting` when no rows are wanted.
+    method, rising, order : optional
+        Consider only this method, direction of restrictions or matching order (for tests and measurements).
+    """
+    size, group = len(pattern), pattern.automorphisms
+    injective = semantics != "homomorphism"
+    restricted = injective and (unique or counting)
+    factor = group.order if injective and counting and not unique else 1
+    symmetric = restricted and len(set(group.orbits())) < size
+    neighbours = [{w for w in range(size) if (v, w) in constraints.required} for v in range(size)]
+    twins = _interchangeable(pattern, constraints, masks) if counting and semantics != "induced" else set()
+    best: tuple[Choice, bool, str] | None = None
+    for way in ("lists", "bitmaps"):
+        if (method or way) != way or (way == "bitmaps" and not any(len(some) == size - 1 >= 2 for some in neighbours)):
+            continue
+        for direction in (False, True) if symmetric else (False,):
+            if symmetric and (direction if rising is None else rising) != direction:
+                continue
+            choice = best_order(
+                group,
+                neighbours,
+                Estimator(shape, statistics, direction),
+                restricted=restricted,
+                bitmaps=way == "bitmaps",
+                pairs=twins,
+                limit=best[0].cost if best else float("inf"),
+                given=order,
+            )
+            if choice is not None:
+                best = choice, direction, way
+    if best is None:
+        raise ValueError(f"method: no plan by {method!r} exists for this pattern")
+    choice, direction, way = best
+    return _build(
+        pattern,
+        constraints,
+        masks,
+        shape,
+        choice,
+        direction,
+        way,
+        semantics,
+        unique,
+        counting,
+        restricted,
+        factor,
+        twins,
+    )
+
+
+def _build(
+    pattern, constraints, masks, shape, choice, rising, method, semantics, unique, counting, restricted, factor, twins
+):
+    order, size = choice.order, len(pattern)
+
+    def rows(found, level):
+        return [
+            Rows(relation, earlier)
+            for earlier in range(level)
+            for relation in found.get((order[earlier], order[level]), ())
+        ]
+
+    anchors = [rows(constraints.required, level) for level in range(size)]
+    forbidden = [rows(constraints.forbidden, level) for level in range(size)]
+    bounds = restrictions(pattern.automorphisms, order) if restricted else [[] for _ in order]
+    steps, sources, pending = candidate_sets(
+        anchors, forbidden, [masks[vertex] for vertex in order], bounds, injective=semantics != "homomorphism"
+    )
+    implied = implied_bounds(bounds)
+    levels = []
+    for level, vertex in enumerate(order):
+        differ = tuple(
+            earlier
+            for earlier in range(level)
+            if (min(order[earlier], vertex), max(order[earlier], vertex)) in constraints.distinct
+            and not any(row.level == earlier for row in anchors[level])
+            and earlier not in implied[level]
+            and not _disjoint(constraints.labels[order[earlier]], constraints.labels[vertex])
+        )
+        levels.append(
+            Level(
+                vertex,
+                sources[level],
+                tuple(anchors[level]),
+                tuple(forbidden[level]),
+                tuple(bounds[level]),
+                tuple(pending[level]),
+                differ,
+                choice.candidates[level],
+                choice.matches[level],
+            )
+        )
+    finish = "rows"
+    if counting:
+        finish = "size"
+        if size > 2 and frozenset(order[-2:]) in twins and _same_set(levels[-2], levels[-1], size - 2):
+            mutual = size - 2 in bounds[-1]
+            finish = "choose" if mutual else "ordered" if size - 2 in levels[-1].differ else "square"
+    return Plan(
+        pattern=pattern,
+        semantics=semantics,
+        unique=unique,
+        relations=constraints.relations,
+        levels=tuple(levels),
+        steps=tuple(steps),
+        sizes=shape.sizes,
+        rising=rising,
+        method=method,
+        finish=finish,
+        factor=factor,
+        cost=choice.cost,
+    )
+
+
+def _interchangeable(pattern, constraints, masks):
+    """Pairs of vertices that ask for the same and nothing of each other."""
+    size, found = len(pattern), set()
+    required = constraints.required
+    for u in range(size):
+        for w in range(u):
+            others = [x for x in range(size) if x not in (u, w)]
+            same = all(required.get((x, u)) == required.get((x, w)) for x in others)
+            apart = (u, w) not in required and constraints.labels[u] == constraints.labels[w] and masks[u] == masks[w]
+            alike = all(
+                ((min(x, u), max(x, u)) in constraints.distinct) == ((min(x, w), max(x, w)) in constraints.distinct)
+                for x in others
+            )
+            if same and apart and alike:
+                found.add(frozenset((u, w)))
+    return found
+
+
+def _same_set(first, last, level):
+    """Whether the last two levels draw from one set under the same conditions but for one another."""
+    return (
+        first.source == last.source
+        and set(last.differ) - {level} == set(first.differ)
+        and (set(last.bounds) == {level} if level in last.bounds else set(last.bounds) == set(first.bounds))
+    )
+
+
+def _disjoint(some, others):
+    return some is not None and others is not None and not some & others

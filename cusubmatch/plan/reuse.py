@@ -1,0 +1,106 @@
+"""Candidate sets: what is intersected when, so that nothing is computed twice.
+
+The candidates of a level are rows of its first anchor, intersected with the rows of the others and without those of its
+non-neighbours. Each of these steps happens as soon as its vertices are matched, and levels that ask for the same set
+share it (candidate reuse: BUG; T-DFS, section 4; loop-invariant motion in GraphPi). A restriction that every user of a
+set has is applied when the set is made, the rest when it is used.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from cusubmatch.plan.symmetry import implied_bounds
+
+__all__ = ["Rows", "Step", "candidate_sets"]
+
+
+class Rows(NamedTuple):
+    """A row of the graph: the neighbours, in a relation, of the vertex matched at a level."""
+
+    relation: int
+    level: int
+
+
+class Step(NamedTuple):
+    """Make set `target`, when level `when` is matched, from `source` by one operation.
+
+    `operation` is "intersect" or "subtract" (with the row `operand`) or "filter" (no operand). `mask` is a pattern
+    vertex whose candidate filter applies, or None. `bounds` are levels whose image bounds every element. A set of fewer
+    than `need` elements cannot serve its levels.
+    """
+
+    when: int
+    target: int
+    source: Rows | int
+    operation: str
+    operand: Rows | None
+    mask: int | None
+    bounds: tuple[int, ...]
+    need: int
+
+
+def candidate_sets(anchors, forbidden, masks, bounds, *, injective):
+    """Steps and the source of each level's candidates.
+
+    Parameters
+    ----------
+    anchors, forbidden : list over levels of lists of Rows
+        Rows that the candidates of a level lie in, and out of.
+    masks : list over levels of int or None
+        Pattern vertex whose filter applies (levels with the same filter name the same vertex).
+    bounds : list over levels of lists of int
+        Restrictions.
+    injective : bool
+        Whether levels that draw from one set take different elements of it.
+
+    Returns
+    -------
+    steps : list of Step, by level
+    sources : list over levels of Rows or int (a set); None for level 0
+    left : list over levels of the bounds still to be applied when the source is used
+    """
+    made: dict[tuple, int] = {}
+    recipes: dict[int, tuple] = {}
+    levels = zip(anchors[1:], forbidden[1:], masks[1:], strict=True)
+    sources: list[Rows | int | None] = [None, *(_chain(*level, made, recipes) for level in levels)]
+    users, implied = _users(sources, recipes), implied_bounds(bounds)
+    steps, applied = [], {}
+    for target, (when, source, operation, operand, mask) in recipes.items():
+        common = set.intersection(*(implied[level] for level in users[target]))
+        applied[target] = {level for level in common if level <= when}
+        need = len(users[target]) if injective else 1
+        steps.append(Step(when, target, source, operation, operand, mask, tuple(sorted(applied[target])), need))
+    left = [
+        sorted(set(some) - (applied[source] if isinstance(source, int) else set()))
+        for some, source in zip(bounds, sources, strict=True)
+    ]
+    return sorted(steps, key=lambda step: (step.when, step.target)), sources, left
+
+
+def _chain(anchors, forbidden, mask, made, recipes):
+    first, *rest = sorted(anchors, key=lambda row: row.level)
+    events = [(row.level, 0, row) for row in rest] + [(max(row.level, first.level), 1, row) for row in forbidden]
+    events.sort(key=lambda event: (event[0], event[1], event[2].level, event[2].relation))
+    if mask is not None and not events:
+        events = [(first.level, 2, None)]
+    source: Rows | int = first
+    key: tuple = (frozenset([(first, True)]), None)
+    for when, kind, row in events:
+        key = (key[0] | ({(row, kind == 0)} if row else set()), mask)
+        if key not in made:
+            made[key] = len(made)
+            operation = ("intersect", "subtract", "filter")[kind]
+            recipes[made[key]] = (when, source, operation, row, mask if isinstance(source, Rows) else None)
+        source = made[key]
+    return source
+
+
+def _users(sources, recipes):
+    users: dict[int, set[int]] = {target: set() for target in recipes}
+    for level, drawn in enumerate(sources):
+        source = drawn
+        while isinstance(source, int):
+            users[source].add(level)
+            source = recipes[source][1]
+    return users

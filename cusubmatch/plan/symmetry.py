@@ -1,0 +1,31 @@
+"""Restrictions: order constraints that leave one member of each orbit of a pattern's automorphisms.
+
+Along the matching order a stabiliser chain is walked: each vertex must come before the rest of its orbit once all
+vertices before it are fixed (Grochow & Kellis, RECOMB 2007; GraphPi, SC 2020, section IV-A).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cusubmatch.automorphism import AutomorphismGroup
+
+__all__ = ["implied_bounds", "restrictions"]
+
+
+def restrictions(group: AutomorphismGroup, order: Sequence[int]) -> list[list[int]]:
+    """For each level of `order`, the earlier levels whose image bounds this level's image, without implied ones."""
+    position = {vertex: level for level, vertex in enumerate(order)}
+    bounds: list[list[int]] = [[] for _ in order]
+    for level, others in enumerate(group.chain(order)):
+        for vertex in others:
+            bounds[position[vertex]].append(level)
+    return [[i for i in some if not any(i in bounds[j] for j in some)] for some in bounds]
+
+
+def implied_bounds(bounds: Sequence[Sequence[int]]) -> list[set[int]]:
+    """For each level all levels that bound it, directly or through others."""
+    found: list[set[int]] = []
+    for some in bounds:
+        found.append(set(some).union(*(found[i] for i in some)))
+    return found
