@@ -1,0 +1,308 @@
+"""Running a plan on all cores: tasks, threads, and the way back to Python between them.
+
+A task is a matched prefix and a range of the next level's candidates. Threads take tasks from a shared list; a thread
+that sees another one wait gives away half of its shallowest open range, so that one hub vertex does not keep the others
+idle. The walkers return after a bounded amount of work, without the GIL until then, and so limits, deadlines, progress
+and interrupts are looked after here.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.cpu import program as p
+from cusubmatch.cpu.bitmaps import enter_bitmaps, walk_bitmaps
+from cusubmatch.cpu.compiled import announced, threads
+from cusubmatch.cpu.filters import Candidates, find_candidates
+from cusubmatch.cpu.neighbourhood import BitmapState, new_bitmap_state
+from cusubmatch.cpu.program import State, encode, new_list_state
+from cusubmatch.cpu.view import longest_rows, make_view
+from cusubmatch.cpu.walk import enter, walk
+from cusubmatch.graph import Graph
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan import Constraints, Plan
+
+__all__ = ["DeadlinePassed", "Run", "prepare"]
+
+BUDGET = 1 << 16  # units of work between two returns of a walker
+BLOCK_ROWS = 1 << 16
+CHUNKS = 64  # first tasks
+ALONE_SECONDS = 0.005  # after which the other threads are started
+
+
+class DeadlinePassed(Exception):
+    """The deadline came before the end; what was found so far is in the run."""
+
+
+FINISHED = object()
+WALKERS = {"lists": (enter, walk), "bitmaps": (enter_bitmaps, walk_bitmaps)}
+
+
+class Task(NamedTuple):
+    """A matched prefix and a range of the next level's candidates (end -1: all), for one of the two walkers."""
+
+    prefix: tuple[int, ...]
+    begin: int
+    end: int
+    weight: float
+    method: str
+
+
+def prepare(graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Candidates:
+    """Candidates of every pattern vertex in a host graph."""
+    with announced("filters"):
+        return find_candidates(graph, pattern, constraints, graph.adjacency(constraints.relations), injective)
+
+
+class Run:
+    """One execution of a plan on a host graph.
+
+    Parameters
+    ----------
+    graph, plan, candidates
+        The graph in host memory, a plan for it, and the candidates of the pattern's vertices.
+    deadline : float or None
+        Time (`time.monotonic`) after which the run raises `DeadlinePassed`.
+    progress : callable or None
+        Called as progress(fraction done, matches so far) a few times a second.
+    block_rows : int
+        Rows a block of the output.
+
+    Attributes
+    ----------
+    matches : int
+        Matches found so far: the count, once `count` has returned.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        plan: Plan,
+        candidates: Candidates,
+        *,
+        deadline: float | None = None,
+        progress: Callable[[float, int], None] | None = None,
+        block_rows: int = BLOCK_ROWS,
+    ):
+        self.plan, self.deadline, self.progress, self.block_rows = plan, deadline, progress, block_rows
+        self.columns = [v for v, name in enumerate(plan.pattern.names) if name is not None]
+        adjacency = graph.adjacency(plan.relations)
+        self.longest = longest_rows(adjacency)
+        self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(self.columns)}, self.longest)
+        roots = candidates.of(plan.levels[0].vertex)
+        self.view = make_view(graph, plan.relations, candidates.masks, roots)
+        self.matches = 0
+        self._most_threads = max(1, min(threads(), len(roots)))
+        self._threads = 1
+        self._state = threading.Condition()
+        self._waiting = 0
+        self._stop = self._late = False
+        self._done = self._reported = 0.0
+        chunks = max(1, min(CHUNKS, len(roots)))
+        edges = np.linspace(0, len(roots), chunks + 1).astype(int).tolist()
+        self._tasks = [Task((), a, b, 1 / chunks, plan.method) for a, b in pairwise(edges)][::-1]
+
+    def count(self) -> int:
+        """The number of matches, by walking.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        if self.plan.walked == 0:
+            self.matches = len(self.view.roots) * self.plan.factor
+        else:
+            for _ in self._spread(self._count_blocks):
+                pass
+        return self.matches
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Blocks of matches, int32 (named pattern vertices, rows), internal vertices; closing it stops the run.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        return self._spread(self._row_blocks)
+
+    def _count_blocks(self):
+        out = np.empty((0, 0), np.int32)
+        for _, state in self._walks(lambda: out):
+            low, middle, high = state.registers[p.COUNT_0 : p.COUNT_2 + 1].tolist()
+            state.registers[p.COUNT_0 : p.COUNT_2 + 1] = 0
+            self._found((low + (middle << 31) + (high << 62)) * self.plan.factor)
+            yield None
+
+    def _row_blocks(self):
+        out = np.empty((len(self.columns), self.block_rows), np.int32)
+        written = 0
+        for status, state in self._walks(lambda: out):  # noqa: B023 - the current buffer is meant
+            filled = int(state.registers[p.FILLED])
+            self._found(filled - written)
+            written = filled
+            if status == p.FULL or self._stop:
+                yield out[:, :filled]
+                out = np.empty_like(out)
+                state.registers[p.FILLED] = written = 0
+            else:
+                yield None
+        if written:
+            yield out[:, :written]
+
+    def _walks(self, out):
+        """Work on tasks until none is left: (status, state) each time a walker returns."""
+        states: dict[str, State | BitmapState] = {}
+        registers = np.zeros(p.REGISTERS, np.int64)  # one set for both walkers: rows go on in one buffer
+        while (task := self._take()) is not None:
+            if task.method not in states:
+                states[task.method] = self._new_state(task.method)._replace(registers=registers)
+                self._compile(task.method, states[task.method], out())
+            state, weight = states[task.method], task.weight
+            enter_task, walk_on = WALKERS[task.method]
+            enter_task(
+                self.program, self.view, state, np.array(task.prefix or (0,)), len(task.prefix), task.begin, task.end
+            )
+            status = p.PAUSED
+            while status != p.DONE:
+                status = walk_on(self.program, self.view, state, out(), BUDGET)
+                if status == p.OVERSIZE:
+                    self._put(Task((int(state.matched[0]),), 0, -1, 0.0, "lists"))
+                yield status, state
+                if self._stop:
+                    return
+                if self._waiting and status != p.DONE:
+                    weight = self._give(state, weight, task.method)
+            self._done += weight
+
+    def _compile(self, method, state, out):
+        """Have a walker compiled, or loaded, before it runs."""
+        enter_task, walk_on = WALKERS[method]
+        with announced(method):
+            enter_task(self.program, self.view, state, np.zeros(1, np.int64), 0, 0, 0)
+            walk_on(self.program, self.view, state, out, 0)
+
+    def _new_state(self, method):
+        if method == "bitmaps":
+            return new_bitmap_state(self.program, self.view, max(self.longest))
+        return new_list_state(self.program, self.view, self.pool)
+
+    def _give(self, state, weight, method):
+        """Hand half of the shallowest open range to a waiting thread; the weight that is left."""
+        for level in range(int(state.registers[p.FLOOR]), int(state.registers[p.LEVEL]) + 1):
+            position, end = int(state.position[level]), int(state.end[level])
+            if end - position >= 2:
+                half, begin = (position + end + 1) // 2, int(state.begin[level])
+                state.end[level] = half
+                self._put(Task(tuple(state.matched[:level].tolist()), half - begin, end - begin, weight / 2, method))
+                return weight / 2
+        return weight
+
+    def _put(self, task):
+        with self._state:
+            self._tasks.append(task)
+            self._state.notify()
+
+    def _take(self):
+        """The next task; None when all threads have run out of work, or the run was stopped."""
+        with self._state:
+            self._waiting += 1
+            while not self._tasks and self._waiting < self._threads and not self._stop:
+                self._state.wait()
+            if self._tasks and not self._stop:
+                self._waiting -= 1
+                return self._tasks.pop()
+            self._state.notify_all()
+            return None
+
+    def _found(self, matches):
+        """Account for new matches, and look at the clock."""
+        with self._state:
+            self.matches += matches
+        now = time.monotonic()
+        if self.deadline is not None and now > self.deadline:
+            self._late = True
+            self.stop()
+        if self.progress is not None and now > self._reported + 0.1 and threading.current_thread() is self._home:
+            self._reported = now
+            self.progress(min(self._done, 1.0), self.matches)
+
+    def stop(self) -> None:
+        """Let every thread return soon; matches that are still unseen are dropped."""
+        with self._state:
+            self._stop = True
+            self._state.notify_all()
+
+    def _spread(self, work):
+        """The blocks of `work`: by this thread while there is little to do, then by all; leaving early ends them."""
+        self._home = threading.current_thread()
+        blocks, begin = work(), time.monotonic()
+        try:
+            for block in blocks:
+                if block is not None:
+                    yield block
+                if self._most_threads > 1 and time.monotonic() - begin > ALONE_SECONDS:
+                    yield from self._in_threads(blocks, work)
+                    break
+        finally:
+            self.stop()
+        if self._late:
+            raise DeadlinePassed
+        if self.progress is not None:
+            self.progress(1.0, self.matches)
+
+    def _in_threads(self, begun, work):
+        """The blocks of several threads, the first of which goes on with `begun`."""
+        self._threads = self._most_threads
+        blocks: queue.Queue = queue.Queue(maxsize=2 * self._threads)
+
+        def offer(item):
+            while True:
+                try:
+                    return blocks.put(item, timeout=0.05)
+                except queue.Full:
+                    if self._abandoned:
+                        return None
+
+        def run(own):
+            try:
+                for block in own:
+                    if block is not None:
+                        offer(block)
+            except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
+                self.stop()
+                offer(error)
+            finally:
+                offer(FINISHED)
+
+        self._abandoned = False
+        shares = [begun, *(work() for _ in range(self._threads - 1))]
+        team = [threading.Thread(target=run, args=(own,), daemon=True, name="cusubmatch") for own in shares]
+        for member in team:
+            member.start()
+        try:
+            running = len(team)
+            while running:
+                try:
+                    item = blocks.get(timeout=0.1)
+                except queue.Empty:
+                    if self.progress is not None:
+                        self.progress(min(self._done, 1.0), self.matches)
+                    continue
+                if item is FINISHED:
+                    running -= 1
+                elif isinstance(item, BaseException):
+                    raise item
+                else:
+                    yield item
+        finally:
+            self._abandoned = True
+            self.stop()
+            for member in team:
+                member.join()
