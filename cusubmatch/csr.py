@@ -19,14 +19,12 @@ def edge_keys(xp, high, low):
 
 def sorted_keys(xp, rank, source, destination, labels, symmetric):
     """Distinct (source, destination[, label]) triples, sorted, as keys and label codes."""
-    m = len(source)
-    keys = xp.empty(2 * m if symmetric else m, xp.int64)
-    keys[:m] = rank[source]
-    keys[:m] <<= 32
-    keys[:m] |= rank[destination]
-    if symmetric:
-        xp.right_shift(keys[:m], 32, out=keys[m:])
-        keys[m:] |= keys[:m] << 32
+    ends = [(source, destination), (destination, source)] if symmetric else [(source, destination)]
+    keys = xp.empty(len(ends) * len(source), xp.int64)
+    for half, (high, low) in zip(keys.reshape(len(ends), -1), ends, strict=True):
+        half[:] = rank[high]
+        half <<= 32
+        half |= rank[low]
     if labels is None:
         keys.sort()
         return distinct(xp, keys), None

@@ -193,9 +193,10 @@ class Graph:
         del degree
         self._ids = family.take(ids, by_rank)
         self.id_bytes = 8 if family.kind(ids) == "integer" else 32  # about what an id takes in a result
-        keys = sorted_keys(xp, rank, source, destination, labels, symmetric=not directed)
+        keys, self._edge_labels = sorted_keys(xp, rank, source, destination, labels, symmetric=not directed)
+        named = rank[codes[2]] if vertex_labels else None
         del source, destination
-        keys, self._edge_labels = keys
+        codes.clear()  # the keys hold all that they said, and the targets need the room
         entries = len(keys)
         self.offsets = offsets_of(xp, keys, n)
         self.targets = low_words(xp, keys)
@@ -204,7 +205,7 @@ class Graph:
         self.vertex_label_values = self.vertex_labels = None
         if vertex_labels:
             self.vertex_label_values = vertex_labels[1]
-            self.vertex_labels = _vertex_labels(xp, rank[codes[2]], vertex_labels[0], n)
+            self.vertex_labels = _vertex_labels(xp, named, vertex_labels[0], n)
         self.cache = Cache()
 
     def __repr__(self) -> str:

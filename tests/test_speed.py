@@ -30,7 +30,6 @@ FIRST_COUNT = """
 import pandas as pd
 import cusubmatch as csm
 
-pytestmark = pytest.mark.slow  # speed needs cores of its own
 edges = pd.DataFrame({"src": [0, 0, 1, 2, 2, 3], "dst": [1, 2, 2, 3, 4, 4]})
 assert csm.count_matches(edges, "(a)--(b)--(c)--(a)") == 2
 assert csm.count_matches(edges, "(a)--(b)--(c)--(d)--(a)--(c), (b)--(d)") == 0
