@@ -12,7 +12,7 @@ from cusubmatch.errors import ResultTooLarge, TimeLimitExceeded
 from cusubmatch.frames import available_memory
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
-from cusubmatch.query import as_graph, as_pattern, make_query
+from cusubmatch.query import as_graph, as_pattern, check_options, make_query
 
 __all__ = ["count_many", "count_matches", "explain", "has_match", "iter_matches", "subgraph_match"]
 
@@ -226,6 +226,7 @@ def count_many(
     if not isinstance(patterns, Mapping):
         raise TypeError(f"patterns: expected a mapping of names to patterns, got {type(patterns).__name__}")
     parsed = {name: _named(name, as_pattern, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
+    check_options(semantics, unique, engine, time_limit)
     graph = as_graph(G, any(pattern.directed for pattern in parsed.values()))
     names: list = []
     counts: list[int] = []

@@ -21,10 +21,11 @@ def sorted_keys(xp, rank, source, destination, labels, symmetric):
     """Distinct (source, destination[, label]) triples, sorted, as keys and label codes."""
     ends = [(source, destination), (destination, source)] if symmetric else [(source, destination)]
     keys = xp.empty(len(ends) * len(source), xp.int64)
-    for half, (high, low) in zip(keys.reshape(len(ends), -1), ends, strict=True):
+    for part, (high, low) in enumerate(ends):
+        half = keys[part * len(source) : (part + 1) * len(source)]
         half[:] = rank[high]
-        half <<= 32
-        half |= rank[low]
+        half[:] <<= 32
+        half[:] |= rank[low]
     if labels is None:
         keys.sort()
         return distinct(xp, keys), None

@@ -19,7 +19,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plan
 
-__all__ = ["Query", "as_graph", "as_pattern", "make_query"]
+__all__ = ["Query", "as_graph", "as_pattern", "check_options", "make_query"]
 
 ENGINES = ("auto", "cpu", "gpu")
 KEPT_PLANS = 16
@@ -82,23 +82,13 @@ class Query(NamedTuple):
 
 def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=None, progress=None):
     pattern = as_pattern(P, "pattern")
-    if semantics not in SEMANTICS:
-        raise ValueError(f"semantics: expected one of {', '.join(SEMANTICS)}, got {semantics!r}")
-    if unique is not None and not isinstance(unique, (bool, np.bool_)):
-        raise TypeError(f"unique: expected True, False or None, got {unique!r}")
-    if semantics == "homomorphism" and unique:
-        raise ValueError("unique: homomorphisms have no orbits to choose from; leave unique out or False")
+    why = check_options(semantics, unique, engine, time_limit)
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, np.integer))):
         raise TypeError(f"limit: expected an int or None, got {type(limit).__name__}")
     if limit is not None and limit < 0:
         raise ValueError(f"limit: expected 0 or more, got {limit}")
-    if time_limit is not None and (isinstance(time_limit, bool) or not isinstance(time_limit, (Real, np.number))):
-        raise TypeError(f"time_limit: expected seconds or None, got {time_limit!r}")
-    if time_limit is not None and not time_limit >= 0:
-        raise ValueError(f"time_limit: expected seconds, 0 or more, got {time_limit!r}")
     if progress is not None and not callable(progress):
         raise TypeError(f"progress: expected a callable or None, got {progress!r}")
-    why = _choose_engine(engine)
     deadline = None if time_limit is None else time.monotonic() + float(time_limit)
     unique = semantics != "homomorphism" if unique is None else bool(unique)
     graph = as_graph(G, pattern.directed)
@@ -106,6 +96,21 @@ def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=N
     from cusubmatch.cpu import DeadlinePassed
 
     return Query(graph, plan, candidates, deadline, DeadlinePassed)
+
+
+def check_options(semantics, unique, engine, time_limit):
+    """Refuse options that no call can take; why the engine is the one that runs."""
+    if semantics not in SEMANTICS:
+        raise ValueError(f"semantics: expected one of {', '.join(SEMANTICS)}, got {semantics!r}")
+    if unique is not None and not isinstance(unique, (bool, np.bool_)):
+        raise TypeError(f"unique: expected True, False or None, got {unique!r}")
+    if semantics == "homomorphism" and unique:
+        raise ValueError("unique: homomorphisms have no orbits to choose from; leave unique out or False")
+    if time_limit is not None and (isinstance(time_limit, bool) or not isinstance(time_limit, (Real, np.number))):
+        raise TypeError(f"time_limit: expected seconds or None, got {time_limit!r}")
+    if time_limit is not None and not time_limit >= 0:
+        raise ValueError(f"time_limit: expected seconds, 0 or more, got {time_limit!r}")
+    return _choose_engine(engine)
 
 
 def _plan_of(graph, pattern, semantics, unique, counting, why):

@@ -118,6 +118,8 @@ class Run:
         """
         if self.plan.walked == 0:
             self.matches = len(self.view.roots) * self.plan.factor
+            if self.progress is not None:
+                self.progress(1.0, self.matches)
         else:
             for _ in self._spread(self._count_blocks):
                 pass

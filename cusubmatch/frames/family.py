@@ -165,9 +165,9 @@ class Family(ABC):
         codes : list of int32 arrays
             One a column, with values 0..n-1.
         ids : column of n rows
-            `ids[code]` is the value, in the caller's dtype (the common one where the columns differ). Categoricals keep
-            the caller's categories where all columns have the same, else get the union; a category that no row has is
-            no id.
+            `ids[code]` is the value, in the caller's dtype (the common one where the columns differ, those without
+            rows aside). Categoricals keep the caller's categories where all columns have the same, else get the union;
+            a category that no row has is no id.
 
         Raises
         ------
@@ -176,6 +176,11 @@ class Family(ABC):
         TypeError
             Categories of another kind than the rest.
         """
+        filled = [column for column in columns if len(column)]
+        if filled and len(filled) < len(columns):
+            codes, ids = self.factorize(filled)
+            numbered = iter(codes)
+            return [next(numbered) if len(column) else codes[0][:0] for column in columns], ids
         integers = [self._integers_of(column) for column in columns]
         if all(arrays is not None for arrays in integers):
             codes, values = self._factorize_integers(integers)

@@ -1,0 +1,125 @@
+"""The plan: any order, method and direction counts the same; restrictions keep one of each orbit; the text is whole."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pandas as pd
+import pytest
+from naive import automorphisms
+
+import cusubmatch as csm
+from cusubmatch import Graph, Pattern, generators
+from cusubmatch.cpu import Run, prepare
+from cusubmatch.plan import constraints_of, make_plan
+from cusubmatch.plan.symmetry import restrictions
+
+SHAPES = {
+    "edge": "(a)--(b)",
+    "path": "(a)--(b)--(c)--(d)",
+    "claw": "(a)--(b), (a)--(c), (a)--(d)",
+    "triangle": "(a)--(b)--(c)--(a)",
+    "paw": "(a)--(b)--(c)--(a)--(d)",
+    "square": "(a)--(b)--(c)--(d)--(a)",
+    "diamond": "(a)--(b)--(c)--(d)--(a)--(c)",
+    "4-clique": "(a)--(b)--(c)--(d)--(a)--(c), (b)--(d)",
+    "house": "(a)--(b)--(c)--(d)--(a)--(e)--(b)",
+    "bull": "(a)--(b)--(c)--(a)--(d), (b)--(e)",
+    "bowtie": "(a)--(b)--(c)--(a)--(d)--(e)--(a)",
+    "K2,3": "(a)--(x)--(b)--(y)--(a)--(z)--(b)",
+    "feed-forward": "(a)-->(b)-->(c), (a)-->(c)",
+    "ring": "(a)-->(b)-->(c)-->(a)",
+    "two sources": "(a)-->(c), (b)-->(c), (c)--(d)",
+}
+WAYS = [("monomorphism", True), ("induced", True), ("homomorphism", False)]
+
+
+def skewed_graph(directed):
+    edges = generators.rmat(7, 6, seed=3)
+    return Graph.from_edgelist(edges, directed=directed)
+
+
+def connected_orders(pattern):
+    joined = {pair for edge in pattern.edges for pair in (edge[:2], edge[1::-1])}
+    for order in permutations(range(len(pattern))):
+        if all(any((u, v) in joined for u in order[:i]) for i, v in enumerate(order) if i):
+            yield order
+
+
+@pytest.mark.parametrize(("semantics", "unique"), WAYS)
+@pytest.mark.parametrize("name", SHAPES)
+def test_every_order_method_and_direction_counts_the_same(name, semantics, unique):
+    pattern = Pattern.parse(SHAPES[name])
+    graph = skewed_graph(pattern.directed)
+    constraints = constraints_of(pattern, graph, semantics)
+    candidates = prepare(graph, pattern, constraints, semantics != "homomorphism")
+    counts, methods = set(), set()
+    for order in connected_orders(pattern):
+        for method in ("lists", "bitmaps"):
+            for rising in (False, True):
+                try:
+                    plan = make_plan(
+                        pattern,
+                        constraints,
+                        candidates.shape,
+                        candidates.tested,
+                        graph.statistics,
+                        semantics=semantics,
+                        unique=unique,
+                        counting=True,
+                        method=method,
+                        rising=rising,
+                        order=order,
+                    )
+                except ValueError:  # bitmaps need a first vertex that touches all others
+                    continue
+                if plan.walked < (2 if method == "bitmaps" else 0):
+                    continue
+                assert tuple(level.vertex for level in plan.levels) == order
+                counts.add(Run(graph, plan, candidates).count())
+                methods.add(plan.method)
+    touches_all = any(sum(v in edge[:2] for edge in pattern.edges) == len(pattern) - 1 for v in range(len(pattern)))
+    assert methods >= ({"lists", "bitmaps"} if touches_all and len(pattern) > 3 else {"lists"})
+    assert counts == {csm.count_matches(graph, pattern, semantics=semantics)}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_restrictions_keep_exactly_one_member_of_each_orbit(name):
+    pattern = Pattern.parse(SHAPES[name])
+    symmetries = automorphisms(pattern)
+    for order in connected_orders(pattern):
+        bounds = restrictions(pattern.automorphisms, order)
+        for ranks in permutations(range(len(pattern))):  # data vertices of any ranks, one for each pattern vertex
+            orbit = [[ranks[s[vertex]] for vertex in order] for s in symmetries]
+            kept = [all(image[i] > image[j] for j, some in enumerate(bounds) for i in some) for image in orbit]
+            assert sum(kept) == 1
+
+
+@pytest.mark.parametrize("counting", [True, False])
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_text_of_a_plan_names_every_level_set_and_restriction(name, counting):
+    pattern = Pattern.parse(SHAPES[name])
+    plan = csm.explain(skewed_graph(pattern.directed), pattern, counting=counting)
+    text = str(plan)
+    for index, level in enumerate(plan.levels):
+        assert f"level {index}: {pattern.names[level.vertex]} from " in text
+    for number, _ in enumerate(plan.steps, 1):
+        assert f"make S{number} = " in text
+        assert text.count(f"S{number}") >= 2  # made, and used
+    side = "above" if plan.rising else "below"
+    applied = sum(len(level.pending) for level in plan.levels) + sum(len(step.bounds) for step in plan.steps)
+    assert text.count(f"rank {side} ") == applied
+    assert ("estimated work" in text, plan.engine in text, plan.why in text) == (True, True, True)
+
+
+def test_a_plan_depends_on_structure_and_not_on_names():
+    graph, house = skewed_graph(directed=False), [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (4, 1)]
+    named = [Pattern([(names[a], names[b]) for a, b in house]) for names in ("abcde", "edcba", "vwxyz", "house")]
+    assert len({csm.explain(graph, pattern).cost for pattern in named}) == 1
+
+
+def test_filters_leave_a_plan_what_can_reach_the_rare_label():
+    edges = pd.DataFrame({"src": range(1000), "dst": [i // 2 for i in range(1000, 2000)]})
+    vertices = pd.DataFrame({"vertex": range(1000), "label": ["rare" if v == 500 else "common" for v in range(1000)]})
+    graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    assert csm.explain(graph, "(a:common)--(b:common)--(c:rare)").sizes == (2, 1, 1)
