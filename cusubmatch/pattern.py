@@ -17,10 +17,18 @@ import numpy as np
 
 from cusubmatch.automorphism import AutomorphismGroup
 from cusubmatch.motif import PatternError, parse_motif
+from cusubmatch.pattern_parts import (
+    MAX_VERTICES,
+    alternatives_of,
+    check_hashable,
+    checked_bools,
+    checked_list,
+    checked_pair,
+    labels_of_edges,
+    numbered_names,
+)
 
 __all__ = ["MAX_VERTICES", "Pattern", "PatternEdge", "PatternError"]
-
-MAX_VERTICES = 32
 
 
 class PatternEdge(NamedTuple):
@@ -76,14 +84,14 @@ class Pattern:
     ):
         if isinstance(edges, str):
             raise TypeError(f"edges: expected pairs of names, got the text {edges!r}; use Pattern.parse for a text")
-        pairs = [_pair("edges", edge) for edge in _iterable("edges", edges, "pairs of names")]
-        vertices = _iterable("vertices", vertices or (), "names")
-        distinct = _iterable("distinct", distinct, "pairs of names")
+        pairs = [checked_pair("edges", edge) for edge in checked_list("edges", edges, "pairs of names")]
+        vertices = checked_list("vertices", vertices or (), "names")
+        distinct = checked_list("distinct", distinct, "pairs of names")
         if labels is not None and not isinstance(labels, Mapping):
             raise TypeError(f"labels: expected a mapping of names to labels, got {labels!r}")
         index: dict[Hashable, int] = {}
         for name in [*(vertices or ()), *(end for pair in pairs for end in pair)]:
-            _hashable("vertices", name)
+            check_hashable("vertices", name)
             if name is None:
                 raise PatternError("vertices: None is not a name; use Pattern.parse and '()' for an anonymous vertex")
             index.setdefault(name, len(index))
@@ -93,11 +101,11 @@ class Pattern:
                 raise PatternError(f"{argument}: {name!r} is no vertex of the pattern; its vertices are {list(index)}")
             return index[name]
 
-        alternatives = {vertex("labels", name): _alternatives(label) for name, label in (labels or {}).items()}
-        arrows = [directed] * len(pairs) if isinstance(directed, (bool, np.bool_)) else _bools(directed)
+        alternatives = {vertex("labels", name): alternatives_of(label) for name, label in (labels or {}).items()}
+        arrows = [directed] * len(pairs) if isinstance(directed, (bool, np.bool_)) else checked_bools(directed)
         if len(arrows) != len(pairs):
             raise PatternError(f"directed: expected one value an edge ({len(pairs)}), got {len(arrows)}")
-        kinds = _labels_per_edge(pairs, edge_labels)
+        kinds = labels_of_edges(pairs, edge_labels)
         self._set(
             tuple(index),
             tuple(alternatives.get(v) for v in range(len(index))),
@@ -105,7 +113,10 @@ class Pattern:
                 PatternEdge(index[a], index[b], arrow, kind, None)
                 for (a, b), arrow, kind in zip(pairs, arrows, kinds, strict=True)
             ],
-            [(vertex("distinct", a), vertex("distinct", b)) for a, b in (_pair("distinct", pair) for pair in distinct)],
+            [
+                (vertex("distinct", a), vertex("distinct", b))
+                for a, b in (checked_pair("distinct", pair) for pair in distinct)
+            ],
         )
 
     def _set(self, names, labels, edges, distinct):
@@ -147,7 +158,7 @@ class Pattern:
         """
         motif = parse_motif(text)
         index = {name: v for v, name in enumerate(motif.names) if name is not None}
-        pairs = [_pair("distinct", pair) for pair in _iterable("distinct", distinct, "pairs of names")]
+        pairs = [checked_pair("distinct", pair) for pair in checked_list("distinct", distinct, "pairs of names")]
         for name in (name for pair in pairs for name in pair):
             if name not in index:
                 raise PatternError(f"distinct: {name!r} is no vertex of the pattern; its vertices are {list(index)}")
@@ -159,19 +170,19 @@ class Pattern:
     @classmethod
     def clique(cls, size: int) -> Pattern:
         """Every pair of `size` vertices joined, undirected."""
-        names = _names("size", size, 1)
+        names = numbered_names("size", size, 1)
         return cls([(a, b) for i, a in enumerate(names) for b in names[i + 1 :]], vertices=names)
 
     @classmethod
     def cycle(cls, size: int, *, directed: bool = False) -> Pattern:
         """A closed ring of `size` vertices; directed, each points to the next (two may then point to each other)."""
-        names = _names("size", size, 2 if directed else 3)
+        names = numbered_names("size", size, 2 if directed else 3)
         return cls(list(zip(names, names[1:] + names[:1], strict=True)), directed=directed)
 
     @classmethod
     def path(cls, size: int, *, directed: bool = False) -> Pattern:
         """A chain of `size` vertices, `size` - 1 edges."""
-        names = _names("size", size, 1)
+        names = numbered_names("size", size, 1)
         return cls(list(pairwise(names)), vertices=names, directed=directed)
 
     @classmethod
@@ -179,7 +190,7 @@ class Pattern:
         """A centre (the first vertex) and `leaves` neighbours; directed, the centre points to them."""
         if isinstance(leaves, (int, np.integer)) and not 0 <= leaves < MAX_VERTICES:
             raise PatternError(f"leaves: a star has 0 to {MAX_VERTICES - 1} leaves, got {leaves}")
-        names = ["v0", *(f"v{i + 1}" for i in range(len(_names("leaves", leaves, 0))))]
+        names = ["v0", *(f"v{i + 1}" for i in range(len(numbered_names("leaves", leaves, 0))))]
         return cls([(names[0], leaf) for leaf in names[1:]], vertices=names, directed=directed)
 
     @classmethod
@@ -294,78 +305,6 @@ def _check(names, edges, distinct):
             f"pattern: it is disconnected: no path leads from {shown[0]} to {missing}; "
             "match the connected parts apart and combine the results"
         )
-
-
-def _pair(argument, pair):
-    if isinstance(pair, np.ndarray):
-        pair = pair.tolist()
-    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-        raise PatternError(f"{argument}: expected pairs such as ('a', 'b'), got {pair!r}")
-    for name in pair:
-        _hashable(argument, name)
-    return tuple(pair)
-
-
-def _iterable(argument, values, what):
-    if (isinstance(values, str) and argument == "vertices") or not isinstance(values, Iterable):
-        raise TypeError(f"{argument}: expected {what}, got {values!r}")
-    return list(values)
-
-
-def _bools(directed):
-    if isinstance(directed, str) or not isinstance(directed, Iterable):
-        raise TypeError(f"directed: expected a bool or one bool an edge, got {directed!r}")
-    arrows = list(directed)
-    if not all(isinstance(arrow, (bool, np.bool_)) for arrow in arrows):
-        raise TypeError(f"directed: expected a bool or one bool an edge, got {directed!r}")
-    return [bool(arrow) for arrow in arrows]
-
-
-def _hashable(argument, value):
-    try:
-        hash(value)
-    except TypeError:
-        raise TypeError(f"{argument}: names and labels must be hashable, got {value!r}") from None
-
-
-def _alternatives(label, argument="labels"):
-    """The set of labels that one entry stands for, or None for any."""
-    if label is None:
-        return None
-    if not isinstance(label, (set, frozenset, list, tuple)):
-        _hashable(argument, label)
-        return frozenset([label])
-    for one in label:
-        _hashable(argument, one)
-    some = frozenset(label)
-    if not some or None in some:
-        raise PatternError(f"{argument}: expected a label or a non-empty set of alternatives, got {label!r}")
-    return some
-
-
-def _labels_per_edge(pairs, edge_labels):
-    if edge_labels is None:
-        return [None] * len(pairs)
-    if isinstance(edge_labels, Mapping):
-        for pair in edge_labels:
-            if pair not in pairs:
-                raise PatternError(f"edge_labels: {pair!r} is no edge of the pattern")
-        return [_alternatives(edge_labels.get(pair), "edge_labels") for pair in pairs]
-    wanted = f"edge_labels: expected one entry an edge ({len(pairs)}) or a mapping of pairs to labels"
-    if isinstance(edge_labels, (str, set, frozenset)) or not isinstance(edge_labels, Iterable):
-        raise TypeError(f"{wanted}, got {edge_labels!r}")
-    kinds = list(edge_labels)
-    if len(kinds) != len(pairs):
-        raise PatternError(f"{wanted}, got {len(kinds)}")
-    return [_alternatives(label, "edge_labels") for label in kinds]
-
-
-def _names(argument, count, least):
-    if not isinstance(count, (int, np.integer)) or isinstance(count, bool):
-        raise TypeError(f"{argument}: expected an int, got {type(count).__name__}")
-    if not least <= count <= MAX_VERTICES:
-        raise PatternError(f"{argument}: a pattern of this kind has {least} to {MAX_VERTICES} vertices, got {count}")
-    return [f"v{i}" for i in range(int(count))]
 
 
 def _vertex_text(name, labels):
