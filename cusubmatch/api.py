@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.errors import ResultTooLarge, TimeLimitExceeded
-from cusubmatch.frames import available_memory
+from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.query import as_graph, as_pattern, check_options, make_query
@@ -67,7 +66,7 @@ def count_matches(
     run = query.run(progress=progress)
     try:
         return run.count()
-    except query.late:
+    except DeadlinePassed:
         raise _time_limit(time_limit, run.matches) from None
 
 
@@ -112,16 +111,21 @@ def subgraph_match(
     """
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, limit=limit, progress=progress)
     columns, blocks, rows = query.columns(), [], 0
-    space = available_memory() // 2
+    space = query.free_bytes() // 2
     try:
         for block in query.blocks(limit, progress):
             blocks.append(block)
             rows += block.shape[1]
             if rows * len(columns) * (4 + query.graph.id_bytes) > space:
                 raise ResultTooLarge(_too_large(query, rows, len(columns)))
-    except query.late:
+        return query.frame(blocks)
+    except DeadlinePassed:
         raise _time_limit(time_limit, query.frame(blocks)) from None
-    return query.frame(blocks)
+    except ResultTooLarge:
+        raise
+    except MemoryError as error:  # of the device, while rows or columns were made
+        blocks.clear()
+        raise ResultTooLarge(_too_large(query, rows, len(columns))) from error
 
 
 def iter_matches(
@@ -171,7 +175,7 @@ def _batches(query, limit, batch_rows, time_limit, progress):
             if begin < size:
                 held.append(block[:, begin:])
                 rows += size - begin
-    except query.late:
+    except DeadlinePassed:
         raise _time_limit(time_limit, query.frame(held)) from None
     if rows:
         yield query.frame(held)
@@ -189,7 +193,7 @@ def has_match(
     query = make_query(G, P, semantics, None, engine, time_limit, counting=False, limit=1)
     try:
         return any(block.shape[1] for block in query.blocks(1, None))
-    except query.late:
+    except DeadlinePassed:
         raise _time_limit(time_limit, None) from None
 
 
@@ -316,7 +320,7 @@ def _too_large(query, rows, columns):
         for block in run.blocks():
             total += block.shape[1]
         counted = f"{total:,}"
-    except query.late:
+    except DeadlinePassed:
         counted = f"more than {max(total, rows):,}"
     return (
         f"the result has {counted} rows of {columns} columns and does not fit in memory; "

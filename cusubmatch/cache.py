@@ -25,3 +25,14 @@ class Cache:
                 del shelf[next(iter(shelf))]
             shelf[key] = value
             return value
+
+    def forget(self, *kinds: str) -> None:
+        """Drop all values of these kinds."""
+        with self._lock:
+            for kind in kinds:
+                self._shelves.pop(kind, None)
+
+    def values(self, kind: str) -> list:
+        """The values of a kind that are kept."""
+        with self._lock:
+            return list(self._shelves.get(kind, {}).values())

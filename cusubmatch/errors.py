@@ -7,6 +7,10 @@ from typing import Any
 __all__ = ["EngineUnavailable", "GraphError", "ResultTooLarge", "TimeLimitExceeded"]
 
 
+class DeadlinePassed(Exception):
+    """The deadline came before the end; what was found so far is in the run (between engines and their callers)."""
+
+
 class EngineUnavailable(RuntimeError):
     """The engine that was asked for cannot run here; the message says what is missing."""
 

@@ -219,14 +219,26 @@ class Graph:
     @functools.cached_property
     def host(self) -> Graph:
         """The same graph in host memory (itself where it lies there already); the copy is made once."""
-        if self.xp is np:
+        return self if self.xp is np else self._copy(np, self.xp.asnumpy)
+
+    @functools.cached_property
+    def device(self) -> Graph:
+        """The same graph in device memory (itself where it lies there already); the copy is made once."""
+        if self.xp is not np:
             return self
+        import cupy
+
+        return self._copy(cupy, cupy.asarray)
+
+    def _copy(self, xp, moved):
+        """A twin whose arrays lie elsewhere; ids stay with the caller's family."""
         twin = Graph()
-        twin.__dict__.update({name: value for name, value in self.__dict__.items() if name != "host"})
+        shared = {name: value for name, value in self.__dict__.items() if name not in ("host", "device", "statistics")}
+        twin.__dict__.update(shared)
         for name in ("offsets", "targets", "_edge_labels", "vertex_labels"):
             array = getattr(self, name)
-            setattr(twin, name, None if array is None else self.xp.asnumpy(array))
-        twin.xp, twin.cache = np, Cache()
+            setattr(twin, name, None if array is None else moved(array))
+        twin.xp, twin.cache = xp, Cache()
         return twin
 
     def edge_label_codes(self, labels) -> frozenset[int]:
@@ -264,7 +276,7 @@ class Graph:
         merged = self._edge_labels is not None and (edge_labels is None or len(edge_labels) > 1)
         if direction == "out" and not merged:
             if target_labels is not None:
-                wanted = self._has_label(target_labels)[self.targets]
+                wanted = self.labelled(target_labels)[self.targets]
                 keep = wanted if keep is None else keep & wanted
             if keep is None:
                 return self.offsets, self.targets
@@ -278,14 +290,15 @@ class Graph:
         pairs = [(sources, targets)] if direction != "in" else []
         pairs += [(targets, sources)] if direction != "out" else []
         if target_labels is not None:
-            wanted = self._has_label(target_labels)
+            wanted = self.labelled(target_labels)
             pairs = [(a[wanted[b]], b[wanted[b]]) for a, b in pairs]
         keys = xp.concatenate([edge_keys(xp, a, b) for a, b in pairs])
         keys.sort()
         keys = distinct(xp, keys)
         return offsets_of(xp, keys, n), low_words(xp, keys)
 
-    def _has_label(self, labels):
+    def labelled(self, labels):
+        """For each vertex whether its label is one of these codes."""
         return self.xp.isin(self.vertex_labels, self.xp.asarray(sorted(labels), self.xp.int32))
 
     @functools.cached_property

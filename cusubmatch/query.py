@@ -9,36 +9,34 @@ from __future__ import annotations
 import dataclasses
 import time
 from numbers import Real
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.errors import EngineUnavailable
-from cusubmatch.frames import family_of
+from cusubmatch.engines import check_engine, choose_engine
+from cusubmatch.frames import available_memory, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
-from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plan
+from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans
 
 __all__ = ["Query", "as_graph", "as_pattern", "check_options", "make_query"]
 
-ENGINES = ("auto", "cpu", "gpu")
 KEPT_PLANS = 16
-BLOCK_ROWS = 1 << 16
 
 
 class Query(NamedTuple):
-    """A checked call: the graph, its plan and what the engine prepared."""
+    """A checked call: the graph, as given and where the engine works, the engine, its plan and what it prepared."""
 
     graph: Graph
+    placed: Graph
+    engine: ModuleType
     plan: Plan
     candidates: Any
     deadline: float | None
-    late: type[Exception]
 
     def run(self, **options):
-        from cusubmatch.cpu import Run
-
-        return Run(self.graph.host, self.plan, self.candidates, deadline=self.deadline, **options)
+        return self.engine.Run(self.placed, self.plan, self.candidates, deadline=self.deadline, **options)
 
     def columns(self):
         """Names of the result's columns."""
@@ -53,11 +51,11 @@ class Query(NamedTuple):
                 )
         return names
 
-    def blocks(self, limit, progress, batch_rows=BLOCK_ROWS):
+    def blocks(self, limit, progress, batch_rows=None):
         """Blocks of rows, at most `limit` rows together."""
         if limit == 0:
             return
-        block_rows = max(1, min(BLOCK_ROWS, batch_rows, BLOCK_ROWS if limit is None else limit))
+        block_rows = min((rows for rows in (limit, batch_rows) if rows is not None), default=None)
         blocks = self.run(progress=progress, block_rows=block_rows).blocks()
         try:
             for block in blocks:
@@ -69,20 +67,33 @@ class Query(NamedTuple):
         finally:
             blocks.close()
 
+    def free_bytes(self):
+        """Memory that is left where the rows are made."""
+        if self.placed.xp is np:
+            return available_memory()
+        cupy = self.placed.xp
+        return cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
+
     def frame(self, blocks):
         """A dataframe of the caller's family from blocks of internal vertices."""
-        xp, names = self.graph.xp, self.columns()
-        empty = np.empty(0, np.int32)
+        xp, names = self.placed.xp, self.columns()
+        empty = xp.empty(0, np.int32)
         columns = ([block[i] for block in blocks] for i in range(len(names)))
-        arrays = (np.concatenate(parts) if parts else empty for parts in columns)
+        arrays = (xp.concatenate(parts) if parts else empty for parts in columns)
         return self.graph.family.frame(
-            {name: self.graph.to_ids(xp.asarray(array)) for name, array in zip(names, arrays, strict=True)}
+            {name: self.graph.to_ids(self._returned(array)) for name, array in zip(names, arrays, strict=True)}
         )
+
+    def _returned(self, array):
+        """An array of the engine's where the caller's graph lies."""
+        if self.graph.xp is self.placed.xp:
+            return array
+        return self.graph.xp.asarray(array) if self.placed.xp is np else self.placed.xp.asnumpy(array)
 
 
 def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=None, progress=None):
     pattern = as_pattern(P, "pattern")
-    why = check_options(semantics, unique, engine, time_limit)
+    check_options(semantics, unique, engine, time_limit)
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, np.integer))):
         raise TypeError(f"limit: expected an int or None, got {type(limit).__name__}")
     if limit is not None and limit < 0:
@@ -92,14 +103,15 @@ def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=N
     deadline = None if time_limit is None else time.monotonic() + float(time_limit)
     unique = semantics != "homomorphism" if unique is None else bool(unique)
     graph = as_graph(G, pattern.directed)
-    plan, candidates = _plan_of(graph, pattern, semantics, unique, counting, why)
-    from cusubmatch.cpu import DeadlinePassed
-
-    return Query(graph, plan, candidates, deadline, DeadlinePassed)
+    name, engine_of, why = choose_engine(engine, graph)
+    placed = engine_of.place(graph)
+    plan, candidates = _plan_of(placed, engine_of, pattern, semantics, unique, counting)
+    plan = dataclasses.replace(plan, engine=name, why=why)
+    return Query(graph, placed, engine_of, plan, candidates, deadline)
 
 
 def check_options(semantics, unique, engine, time_limit):
-    """Refuse options that no call can take; why the engine is the one that runs."""
+    """Refuse options that no call can take."""
     if semantics not in SEMANTICS:
         raise ValueError(f"semantics: expected one of {', '.join(SEMANTICS)}, got {semantics!r}")
     if unique is not None and not isinstance(unique, (bool, np.bool_)):
@@ -110,30 +122,30 @@ def check_options(semantics, unique, engine, time_limit):
         raise TypeError(f"time_limit: expected seconds or None, got {time_limit!r}")
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit: expected seconds, 0 or more, got {time_limit!r}")
-    return _choose_engine(engine)
+    check_engine(engine)
 
 
-def _plan_of(graph, pattern, semantics, unique, counting, why):
+def _plan_of(graph, engine, pattern, semantics, unique, counting):
     """The plan and the candidates, kept with the graph for the next call."""
-    from cusubmatch.cpu import prepare
 
     def make():
         constraints = constraints_of(pattern, graph, semantics)
-        candidates = prepare(graph.host, pattern, constraints, semantics != "homomorphism")
-        plan = make_plan(
+        candidates = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
+        plans = make_plans(
             pattern,
             constraints,
             candidates.shape,
             candidates.tested,
-            graph.host.statistics,
+            graph.statistics,
             semantics=semantics,
             unique=unique,
             counting=counting,
+            methods=engine.METHODS,
+            rivals=engine.RIVALS,
         )
-        return plan, candidates
+        return engine.choose(graph, plans, candidates), candidates
 
-    plan, candidates = graph.host.cache.get("plans", (pattern, semantics, unique, counting), make, KEPT_PLANS)
-    return dataclasses.replace(plan, engine="cpu", why=why), candidates
+    return graph.cache.get("plans", (pattern, semantics, unique, counting), make, KEPT_PLANS)
 
 
 def as_pattern(P, argument):
@@ -161,15 +173,3 @@ def as_graph(G, directed):
         "G: expected a cusubmatch.Graph, a dataframe with columns source, destination or src, dst, "
         f"a cugraph.Graph or a networkx graph, got {type(G).__name__}"
     )
-
-
-def _choose_engine(engine):
-    """Why the CPU engine runs; an error if it is not what was asked for."""
-    if engine not in ENGINES:
-        raise ValueError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
-    if engine == "gpu":
-        raise EngineUnavailable(
-            "engine='gpu': this version has no GPU engine; use engine='cpu' or 'auto' "
-            "(a GPU engine will need an NVIDIA GPU and pip install 'cusubmatch[cu13]')"
-        )
-    return "asked for" if engine == "cpu" else "the only engine of this version"

@@ -16,6 +16,18 @@ import pytest
 TESTS = Path(__file__).resolve().parent
 
 
+def pytest_addoption(parser):
+    parser.addoption("--engine", choices=["gpu"], help="let every call without engine= run on the GPU")
+
+
+def pytest_configure(config):
+    if config.getoption("--engine") == "gpu":
+        from cusubmatch import engines
+
+        engines.check_engine("gpu")
+        engines.WORTH_COPYING = 0
+
+
 def data_folder() -> Path:
     """The folder of the data graphs; a CUSUBMATCH_DATA that leads nowhere is an error, not a reason to skip."""
     named = os.environ.get("CUSUBMATCH_DATA")

@@ -320,3 +320,13 @@ def skewed_rows(vertices=200, rows=1100, seed=7):
         quadrant = random.choice(4, size=rows, p=(0.52, 0.2, 0.18, 0.1))
         ends = 2 * ends + (quadrant >> 1, quadrant & 1)
     return ends % vertices
+
+
+def connected_order(pattern, ranks):
+    """The connected order of a pattern's vertices that prefers them as `ranks` says; None if that is empty."""
+    rank, order = [*ranks, *range(len(ranks), len(pattern))], []
+    joined = {pair for edge in pattern.edges for pair in (edge[:2], edge[1::-1])}
+    while ranks and len(order) < len(pattern):
+        reached = [v for v in range(len(pattern)) if v not in order and any((u, v) in joined for u in order)]
+        order.append(min(reached or range(len(pattern)), key=lambda v: rank[v]))
+    return tuple(order) or None

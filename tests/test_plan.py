@@ -67,7 +67,7 @@ def test_every_order_method_and_direction_counts_the_same(name, semantics, uniqu
                         semantics=semantics,
                         unique=unique,
                         counting=True,
-                        method=method,
+                        methods=(method,),
                         rising=rising,
                         order=order,
                     )

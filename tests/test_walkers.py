@@ -24,7 +24,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
-from strategies import cases, examples, skewed_rows
+from strategies import cases, connected_order, examples, skewed_rows
 
 from cusubmatch import Graph, Pattern, count_matches, generators
 from cusubmatch.cache import Cache
@@ -53,15 +53,6 @@ class Settings:
     universe: int | None = None
     hubs: bool | None = None
     threads: int = 1
-
-    def connected_order(self, pattern):
-        """The connected order that prefers vertices as `order` ranks them; None if that is empty."""
-        rank, order = [*self.order, *range(len(self.order), len(pattern))], []
-        joined = {pair for edge in pattern.edges for pair in (edge[:2], edge[1::-1])}
-        while self.order and len(order) < len(pattern):
-            reached = [v for v in range(len(pattern)) if v not in order and any((u, v) in joined for u in order)]
-            order.append(min(reached or range(len(pattern)), key=lambda v: rank[v]))
-        return tuple(order) or None
 
     @contextmanager
     def applied(self):
@@ -100,7 +91,8 @@ def plan_of(graph, pattern, semantics, unique, counting, settings):
         )
 
     try:
-        found = plan(method=settings.method, rising=settings.rising, order=settings.connected_order(pattern))
+        methods = {"methods": (settings.method,)} if settings.method else {}
+        found = plan(rising=settings.rising, order=connected_order(pattern, settings.order), **methods)
     except ValueError:  # no vertex touches all others, which bitmaps need
         return plan(), candidates
     if found.method == "bitmaps" and found.walked < 2:  # counted at the root, before there is a neighbourhood

@@ -25,20 +25,19 @@ from cusubmatch.cpu.neighbourhood import BitmapState, new_bitmap_state
 from cusubmatch.cpu.program import State, encode, new_list_state
 from cusubmatch.cpu.view import longest_rows, make_view
 from cusubmatch.cpu.walk import enter, walk
+from cusubmatch.errors import DeadlinePassed
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
 
-__all__ = ["DeadlinePassed", "Run", "prepare"]
+__all__ = ["METHODS", "RIVALS", "Run", "choose", "place", "prepare"]
 
+METHODS = ("lists", "bitmaps")
+RIVALS = 1  # plans to choose from
 BUDGET = 1 << 16  # units of work between two returns of a walker
 BLOCK_ROWS = 1 << 16
 CHUNKS = 64  # first tasks
 ALONE_SECONDS = 0.005  # after which the other threads are started
-
-
-class DeadlinePassed(Exception):
-    """The deadline came before the end; what was found so far is in the run."""
 
 
 FINISHED = object()
@@ -53,6 +52,16 @@ class Task(NamedTuple):
     end: int
     weight: float
     method: str
+
+
+def place(graph: Graph) -> Graph:
+    """The graph where this engine works."""
+    return graph.host
+
+
+def choose(_graph: Graph, plans: list[Plan], _candidates: Candidates) -> Plan:
+    """The best of rival plans: by the estimates."""
+    return plans[0]
 
 
 def prepare(graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Candidates:
@@ -72,8 +81,8 @@ class Run:
         Time (`time.monotonic`) after which the run raises `DeadlinePassed`.
     progress : callable or None
         Called as progress(fraction done, matches so far) a few times a second.
-    block_rows : int
-        Rows a block of the output.
+    block_rows : int or None
+        Most rows a block of the output; at most, and by default, 65,536.
 
     Attributes
     ----------
@@ -89,9 +98,10 @@ class Run:
         *,
         deadline: float | None = None,
         progress: Callable[[float, int], None] | None = None,
-        block_rows: int = BLOCK_ROWS,
+        block_rows: int | None = None,
     ):
-        self.plan, self.deadline, self.progress, self.block_rows = plan, deadline, progress, block_rows
+        self.plan, self.deadline, self.progress = plan, deadline, progress
+        self.block_rows = min(block_rows or BLOCK_ROWS, BLOCK_ROWS)
         self.columns = [v for v, name in enumerate(plan.pattern.names) if name is not None]
         adjacency = graph.adjacency(plan.relations)
         self.longest = longest_rows(adjacency)

@@ -2,7 +2,7 @@
 
 from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
 from cusubmatch.plan.estimate import Shape
-from cusubmatch.plan.plan import Level, Plan, make_plan
+from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
 from cusubmatch.plan.reuse import Rows, Step
 from cusubmatch.plan.symmetry import implied_bounds
 
@@ -17,4 +17,5 @@ __all__ = [
     "constraints_of",
     "implied_bounds",
     "make_plan",
+    "make_plans",
 ]

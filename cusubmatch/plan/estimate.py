@@ -25,6 +25,8 @@ BITMAP_SET = 30.0  # making a bitmap
 BITMAP_VISIT = 15.0  # entering a partial match there
 BITMAP_LEAF = 4.0  # counting one, and
 WORD = 0.6  # each of its words
+DRAW = 1.0  # on a GPU, by units of its own: drawing a candidate, and
+PROBE = 1.0  # looking for it in one more row
 
 
 class Shape(NamedTuple):
@@ -45,8 +47,8 @@ class Estimator:
         Whether restrictions make later vertices higher in rank (towards the hubs) or lower.
     """
 
-    def __init__(self, shape: Shape, statistics: Statistics, rising: bool):
-        self.shape, self.statistics, self.rising = shape, statistics, rising
+    def __init__(self, shape: Shape, statistics: Statistics, rising: bool, clustered: bool = False):
+        self.shape, self.statistics, self.rising, self.clustered = shape, statistics, rising, clustered
         mean = max(statistics.mean_degree, 1e-9)
         # A vertex reached along an edge has more neighbours than the mean; filters leave little of that.
         alike = len(set(shape.pairs.values())) <= 1
@@ -65,17 +67,33 @@ class Estimator:
 
         nearest = min(placed, key=reach)
         size = min(reach(nearest), shape.sizes[vertex])
+        further = 0
         for u in placed:
             if u != nearest:
                 chance = shape.pairs[u, vertex] / max(shape.sizes[u] * shape.sizes[vertex], 1.0)
                 near = (u, nearest) in shape.pairs or (nearest, u) in shape.pairs
-                size *= min(max(chance, self.statistics.closure * (1.0 if near else 0.4)), 1.0)
+                further += 1
+                closure = self.statistics.closure ** (1 / further if self.clustered else 1.0)
+                size *= min(max(chance, closure * (1.0 if near else 0.4)), 1.0)
         if bounds:
-            if self.rising and len(order) > 1 and self.bias > 1 and order[bounds[-1]] in placed:
+            sparse = len(placed) == 1 or not self.clustered
+            if self.rising and len(order) > 1 and self.bias > 1 and order[bounds[-1]] in placed and sparse:
                 size *= self.oriented
             else:
                 size /= len(bounds) + 1
         return size
+
+    def shortest(self, order, vertex, bounds) -> float:
+        """Expected elements of the shortest row that the candidates of `vertex` lie in, cut by its restrictions."""
+        placed = [u for u in order if (u, vertex) in self.shape.pairs]
+        length = min(self.shape.pairs[u, vertex] / max(self.shape.sizes[u], 1.0) for u in placed)
+        if len(order) > 1:
+            length *= self.bias
+        if len(placed) > 1:
+            length *= 0.5  # the shorter of several
+        if not bounds:
+            return length
+        return length * self.oriented if self.rising and self.bias > 1 else length / (len(bounds) + 1)
 
     def intersection(self, order, vertex) -> float:
         """Elements read to make the candidates of `vertex` out of its last anchor's row."""

@@ -6,6 +6,7 @@ from cusubmatch.plan.reuse import Rows
 
 __all__ = ["describe"]
 
+CLOSED = (3, 4, 5)  # sizes of the cliques that the GPU has kernels for
 FINISH = {
     "size": "counted by the size n of its candidate set",
     "choose": "counted together with the level before: n(n-1)/2 pairs from a candidate set of size n",
@@ -44,7 +45,11 @@ class _Text:
 
     def _method(self):
         plan = self.plan
-        if plan.method == "bitmaps":
+        if plan.method == "warps" and plan.is_clique and len(plan.levels) in CLOSED:
+            return "method: kernels for cliques, on bitmaps of the neighbours of higher rank"
+        if plan.method == "warps":
+            how = "up to a warp's width of partial matches a level; the shortest row is read, the others are searched"
+        elif plan.method == "bitmaps":
             how = f"bitmaps of the neighbourhood of {self._name(0)}, which all other vertices touch"
         else:
             how = "sorted candidate lists"
@@ -54,9 +59,13 @@ class _Text:
         return f"method: {how}"
 
     def _level(self, index, level):
-        plan = self.plan
+        plan, kept = self.plan, self.plan.method != "warps"  # whether sets are made and kept
         source = f"all {plan.sizes[level.vertex]:,.0f} candidates" if index == 0 else self._source(level.source)
-        conditions = [f"rank {'above' if plan.rising else 'below'} {self._name(i)}" for i in level.pending]
+        if index and not kept:
+            source = " ∩ ".join(map(self._source, level.anchors))
+            source += "".join(f" minus {self._source(row)}" for row in level.forbidden)
+        bounds = level.pending if kept else level.bounds
+        conditions = [f"rank {'above' if plan.rising else 'below'} {self._name(i)}" for i in bounds]
         conditions += [f"not {self._name(i)}" for i in level.differ]
         text = f"level {index}: {self._name(index)} from {', '.join([source, *conditions])}"
         expected = (
@@ -65,7 +74,7 @@ class _Text:
         lines = [text + expected]
         if index == len(plan.levels) - 1 and plan.finish != "rows":
             lines.append(f"         {FINISH[plan.finish]}")
-        lines += [self._step(step) for step in plan.steps if step.when == index]
+        lines += [self._step(step) for step in plan.steps if step.when == index and kept]
         return lines
 
     def _step(self, step):

@@ -17,9 +17,11 @@ from cusubmatch.plan.estimate import (
     BITMAP_SET,
     BITMAP_VISIT,
     COMMON,
+    DRAW,
     ELEMENT,
     LEAF,
     MARKED,
+    PROBE,
     ROW,
     SET,
     VISIT,
@@ -27,7 +29,7 @@ from cusubmatch.plan.estimate import (
     Estimator,
 )
 
-__all__ = ["Choice", "best_order"]
+__all__ = ["Choice", "best_orders"]
 
 EXHAUSTIVE_SIZE = 7  # larger patterns get one greedy order from each of a few first vertices
 PREFIX_BUDGET = 600
@@ -43,18 +45,20 @@ class Choice(NamedTuple):
     matches: tuple[float, ...]
 
 
-def best_order(
+def best_orders(
     group: AutomorphismGroup,
     neighbours: list[set[int]],
     estimator: Estimator,
     *,
     restricted: bool,
-    bitmaps: bool,
+    method: str,
     pairs: set[frozenset[int]],
+    weighed: bool = False,
     limit: float = float("inf"),
+    keep: int = 1,
     given: tuple[int, ...] | None = None,
-) -> Choice | None:
-    """The cheapest connected order found.
+) -> list[Choice]:
+    """The cheapest connected orders found, the cheapest first.
 
     Parameters
     ----------
@@ -64,16 +68,21 @@ def best_order(
     estimator : Estimator
     restricted : bool
         Whether restrictions break the symmetry.
-    bitmaps : bool
-        Whether the first vertex must touch all others, and candidate sets are bitmaps of its neighbourhood.
+    method : {"lists", "bitmaps", "warps"}
+        With bitmaps the first vertex must touch all others, and candidate sets are bitmaps of its neighbourhood; with
+        warps the shortest row is drawn from and the others are searched.
     pairs : set of frozensets
         Pairs of vertices which, as the last two levels, are counted together.
+    weighed : bool
+        Whether warps carry the size of a set that is complete before the last levels are visited.
     limit : float
         Cost of a choice already known; orders that cost more are not wanted.
+    keep : int
+        How many orders are wanted.
     given : tuple of int, optional
         The order to cost, instead of searching for one.
     """
-    search = _Search(group, neighbours, estimator, restricted, bitmaps, pairs, limit)
+    search = _Search(group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep)
     if given is not None:
         search.follow(given)
     elif len(neighbours) <= EXHAUSTIVE_SIZE:
@@ -84,7 +93,7 @@ def best_order(
         search.follow(_ri_order(neighbours, sizes, max(vertices, key=lambda v: (len(neighbours[v]), -sizes[v]))))
         search.follow(_ri_order(neighbours, sizes, min(vertices, key=lambda v: sizes[v] / len(neighbours[v]))))
         search.run(len(neighbours))
-    return search.best
+    return search.found
 
 
 def _ri_order(neighbours, sizes, first):
@@ -97,11 +106,13 @@ def _ri_order(neighbours, sizes, first):
 
 
 class _Search:
-    def __init__(self, group, neighbours, estimator, restricted, bitmaps, pairs, limit):
+    def __init__(self, group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep):
         self.group, self.neighbours, self.estimator = group, neighbours, estimator
-        self.restricted, self.bitmaps, self.pairs = restricted, bitmaps, pairs
+        self.restricted, self.bitmaps, self.pairs = restricted, method == "bitmaps", pairs
+        self.warps, self.weighed = method == "warps", weighed
         self.limit, self.given, self.budget = limit, None, 0
-        self.best: Choice | None = None
+        self.keep = keep
+        self.found: list[Choice] = []
         # Where restrictions bound every vertex by the first one, bitmaps hold one side of a neighbourhood only.
         self.one_sided = restricted and estimator.rising and len(set(group.orbits())) == 1
 
@@ -118,8 +129,10 @@ class _Search:
     def extend(self, order, candidates, matches, bounds, cost):
         size = len(self.neighbours)
         if len(order) == size:
-            self.limit = cost
-            self.best = Choice(cost, tuple(order), tuple(candidates), tuple(matches))
+            self.found.append(Choice(cost, tuple(order), tuple(candidates), tuple(matches)))
+            self.found = sorted(self.found)[: self.keep]
+            if len(self.found) == self.keep:
+                self.limit = min(self.limit, self.found[-1].cost)
             return
         orbits = self.group.orbits(order)
         children = []
@@ -128,9 +141,12 @@ class _Search:
                 continue
             expected = self.estimator.candidates(order, vertex, bounds[vertex])
             found = (matches[-1] if matches else 1.0) * expected
-            more = cost + self._work(order, matches, vertex, expected, found)
+            if self.warps:
+                more = cost + self._draws(order, matches, vertex, bounds[vertex])
+            else:
+                more = cost + self._work(order, matches, vertex, expected, found)
             matched = sum(1 for u in self.neighbours[vertex] if u in order)
-            children.append((more + found * VISIT, -matched, vertex, more, expected, found))
+            children.append((more + found * (DRAW if self.warps else VISIT), -matched, vertex, more, expected, found))
         children.sort()
         large = size > EXHAUSTIVE_SIZE and self.given is None
         if large and not order:
@@ -158,6 +174,21 @@ class _Search:
         if order:
             return [v for v in range(size) if v not in order and any(u in order for u in self.neighbours[v])]
         return [v for v in range(size) if not self.bitmaps or len(self.neighbours[v]) == size - 1]
+
+    def _draws(self, order, matches, vertex, bounds):
+        """Cost of drawing this vertex's candidates, or of the size of their set where that is a weight."""
+        if not order:
+            return 0.0
+        level, anchors = len(order), [i for i, u in enumerate(order) if u in self.neighbours[vertex]]
+        last = level + 1 == len(self.neighbours)
+        if last and frozenset((order[-1], vertex)) in self.pairs:
+            return 0.0  # counted with the vertex before it
+        each = DRAW + PROBE * (len(anchors) - 1)
+        length = self.estimator.shortest(order, vertex, bounds)
+        complete = max([*anchors, *bounds])
+        if last and self.weighed and complete < level - 1:
+            return matches[complete] * (length * each if len(anchors) > 1 else DRAW)
+        return matches[level - 1] * length * each
 
     def _work(self, order, matches, vertex, expected, found):
         """Cost of making this vertex's candidates and of visiting the level before it (the last is not visited)."""

@@ -7,6 +7,7 @@ its candidate set, or of the pairs in it for two interchangeable last levels. No
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,12 +16,12 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.estimate import Estimator, Shape
 from cusubmatch.plan.explain import describe
-from cusubmatch.plan.order import Choice, best_order
+from cusubmatch.plan.order import Choice, best_orders
 from cusubmatch.plan.reuse import Rows, Step, candidate_sets
 from cusubmatch.plan.symmetry import implied_bounds, restrictions
 from cusubmatch.statistics import Statistics
 
-__all__ = ["Level", "Plan", "make_plan"]
+__all__ = ["Level", "Plan", "make_plan", "make_plans"]
 
 
 class Level(NamedTuple):
@@ -54,7 +55,7 @@ class Plan:
         Candidate sets, in the order in which they are made.
     rising : bool
         A restriction asks the later vertex to be of higher rank (degree) if True, lower if False.
-    method : {"lists", "bitmaps"}
+    method : {"lists", "bitmaps", "warps"}
     finish : {"rows", "size", "choose", "ordered", "square"}
         What happens at the end: rows come out; or the last level is counted by size n; or the last two by n(n-1)/2,
         n(n-1), n*n.
@@ -81,12 +82,29 @@ class Plan:
         return describe(self)
 
     @property
+    def is_clique(self) -> bool:
+        """Whether it counts cliques: all vertices joined in one relation that has no direction, and exchangeable."""
+        rows = {row.relation for level in self.levels for row in level.anchors}
+        return (
+            self.finish == "size"
+            and len(rows) == 1
+            and self.relations[next(iter(rows))].direction == "any"
+            and all(len(level.anchors) == i for i, level in enumerate(self.levels))
+            and self.pattern.automorphisms.order == math.factorial(len(self.levels))
+        )
+
+    @property
     def walked(self) -> int:
         """Levels that are visited one by one; those after them are counted."""
         return len(self.levels) - {"rows": 0, "size": 1}.get(self.finish, 2)
 
 
-def make_plan(
+def make_plan(*arguments, **options) -> Plan:
+    """The cheapest plan by the estimates, see `make_plans`."""
+    return make_plans(*arguments, **options)[0]
+
+
+def make_plans(
     pattern: Pattern,
     constraints: Constraints,
     shape: Shape,
@@ -96,11 +114,12 @@ def make_plan(
     semantics: str,
     unique: bool,
     counting: bool,
-    method: str | None = None,
+    methods: tuple[str, ...] = ("lists", "bitmaps"),
     rising: bool | None = None,
     order: tuple[int, ...] | None = None,
-) -> Plan:
-    """The cheapest plan by the estimates.
+    rivals: int = 1,
+) -> list[Plan]:
+    """The cheapest plans by the estimates, the cheapest first.
 
     Parameters
     ----------
@@ -113,8 +132,12 @@ def make_plan(
     statistics : Statistics
     semantics, unique, counting
         As the public functions take them; `counting` when no rows are wanted.
-    method, rising, order : optional
-        Consider only this method, direction of restrictions or matching order (for tests and measurements).
+    methods : tuple of {"lists", "bitmaps", "warps"}
+        The ways of walking that the engine has.
+    rising, order : optional
+        Consider only this direction of restrictions or matching order (for tests and measurements).
+    rivals : int
+        How many plans are wanted at most.
     """
     size, group = len(pattern), pattern.automorphisms
     injective = semantics != "homomorphism"
@@ -123,43 +146,30 @@ def make_plan(
     symmetric = restricted and len(set(group.orbits())) < size
     neighbours = [{w for w in range(size) if (v, w) in constraints.required} for v in range(size)]
     twins = _interchangeable(pattern, constraints, masks) if counting and semantics != "induced" else set()
-    best: tuple[Choice, bool, str] | None = None
-    for way in ("lists", "bitmaps"):
-        if (method or way) != way or (way == "bitmaps" and not any(len(some) == size - 1 >= 2 for some in neighbours)):
+    found: list[tuple[Choice, bool, str]] = []
+    for way in methods:
+        if way == "bitmaps" and not any(len(some) == size - 1 >= 2 for some in neighbours):
             continue
         for direction in (False, True) if symmetric else (False,):
             if symmetric and (direction if rising is None else rising) != direction:
                 continue
-            choice = best_order(
+            choices = best_orders(
                 group,
                 neighbours,
-                Estimator(shape, statistics, direction),
+                Estimator(shape, statistics, direction, clustered=way == "warps"),
                 restricted=restricted,
-                bitmaps=way == "bitmaps",
+                method=way,
                 pairs=twins,
-                limit=best[0].cost if best else float("inf"),
+                weighed=counting and semantics == "monomorphism",
+                limit=found[rivals - 1][0].cost if len(found) >= rivals else float("inf"),
+                keep=rivals,
                 given=order,
             )
-            if choice is not None:
-                best = choice, direction, way
-    if best is None:
-        raise ValueError(f"method: no plan by {method!r} exists for this pattern")
-    choice, direction, way = best
-    return _build(
-        pattern,
-        constraints,
-        masks,
-        shape,
-        choice,
-        direction,
-        way,
-        semantics,
-        unique,
-        counting,
-        restricted,
-        factor,
-        twins,
-    )
+            found = sorted([*found, *((choice, direction, way) for choice in choices)])[:rivals]
+    if not found:
+        raise ValueError(f"methods: no plan by {' or '.join(methods)} exists for this pattern")
+    asked = semantics, unique, counting, restricted, factor, twins
+    return [_build(pattern, constraints, masks, shape, *choice, *asked) for choice in found]
 
 
 def _build(

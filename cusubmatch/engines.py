@@ -1,0 +1,62 @@
+"""Which engine runs a call: the GPU's if one is there and the graph lies on it or is worth the copy, else the CPU's.
+
+An engine is a package with `place` (the graph where the engine works), `prepare` (candidates), `Run`, and `METHODS`
+(the ways of walking that its plans may have). Nothing heavy is imported to find out whether there is a GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import importlib.util
+from types import ModuleType
+
+import numpy as np
+
+from cusubmatch.errors import EngineUnavailable
+
+__all__ = ["ENGINES", "check_engine", "choose_engine"]
+
+ENGINES = ("auto", "cpu", "gpu")
+PACKAGES = ("cupy", "numba_cuda")
+WORTH_COPYING = 1 << 18  # entries of a host graph from which the GPU is the faster one, copying included
+
+
+def check_engine(engine: str) -> None:
+    """Refuse an engine that there is not, or not here."""
+    if engine not in ENGINES:
+        raise ValueError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
+    if engine == "gpu" and (missing := _missing()):
+        raise EngineUnavailable(f"engine='gpu': {missing}; use engine='cpu' or 'auto'")
+
+
+def choose_engine(engine: str, graph) -> tuple[str, ModuleType, str]:
+    """The engine for a graph: its name, its package, and why it was chosen."""
+    missing = _missing() if engine != "cpu" else None
+    if engine != "auto":
+        name, why = engine, "asked for"
+    elif missing:
+        name, why = "cpu", missing
+    elif graph.xp is not np:
+        name, why = "gpu", "the graph lies on the GPU"
+    elif len(graph.targets) >= WORTH_COPYING:
+        name, why = "gpu", "the graph is large enough to be worth copying to the GPU"
+    else:
+        name, why = "cpu", "the graph is too small to be worth copying to the GPU"
+    return name, importlib.import_module(f"cusubmatch.{name}"), why
+
+
+@functools.cache
+def _missing() -> str | None:
+    """What the GPU engine lacks on this machine."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        count = ctypes.c_int(0)
+        if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
+            return "the NVIDIA driver finds no GPU"
+    except OSError:
+        return "there is no NVIDIA GPU with its driver (it also takes pip install 'cusubmatch[cu13]')"
+    if absent := [name for name in PACKAGES if importlib.util.find_spec(name) is None]:
+        return f"{' and '.join(absent)} missing; pip install 'cusubmatch[cu13]'"
+    return None

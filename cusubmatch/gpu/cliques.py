@@ -1,0 +1,182 @@
+"""k-cliques by vertex: each is counted at its lowest vertex, in the graph that this one induces on its out-neighbours.
+
+Vertices fall into size classes by out-degree: rows of one word, a warp a vertex, a block a vertex (`clique_rows`), and
+rows in global memory that the whole grid shares (`clique_matrices`). Within a class they are taken in the order of
+falling out-degree.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import int64, uint32, uint64, void
+
+from cusubmatch.gpu.clique_matrices import (
+    MOST_WIDTH,
+    SCRATCH_WORDS,
+    SEGMENT_WORDS,
+    CliqueMatrices,
+    make_count_in_matrices,
+    make_fill_matrices,
+    matrix_words,
+    row_words,
+)
+from cusubmatch.gpu.clique_rows import WORD, make_count_in_rows, make_count_in_words, seconds_of
+from cusubmatch.gpu.cuda import Target
+from cusubmatch.gpu.oriented import Oriented
+from cusubmatch.gpu.pieces import FIRST_TICKET, PIECE_S, Check, Step, as_it_is, longest, ranges, run
+from cusubmatch.gpu.warp import grid
+
+__all__ = ["Cliques", "Limits", "signatures"]
+
+U = np.uint32
+
+WARP_TICKET, BLOCK_TICKET, MATRIX_TICKET = FIRST_TICKET, FIRST_TICKET + 1, FIRST_TICKET + 2
+BLOCK_ROWS = (256, 384, 512)  # sizes of a block's rows in shared memory: at most 37 KB, six blocks a multiprocessor
+WORD_BLOCKS, WARP_BLOCKS, BLOCK_BLOCKS = 8, 8, 6  # blocks of a multiprocessor
+
+
+class Limits(NamedTuple):
+    """The largest out-degree of each class; more is for rows in global memory, of `scratch_words` in all."""
+
+    word: int = WORD
+    warp: int = 128
+    block: int = 512
+    scratch_words: int = SCRATCH_WORDS
+
+
+class _Class(NamedTuple):
+    """Vertices of one size, and the launch that counts at a range of them."""
+
+    vertices: Any
+    cumulative_s: Any
+    work_s: float
+    launch: Callable
+    ticket: int | None
+
+
+class Cliques:
+    """The cliques of k vertices of an oriented graph; vertices are sorted into their classes once.
+
+    Parameters
+    ----------
+    target : Target
+    xp : module
+        numpy or cupy.
+    oriented : Oriented
+    k : int
+        4 or 5; for 3 see `Triangles`.
+    processors : int
+        Multiprocessors to fill.
+    threads : int
+        Threads of a block.
+    limits : Limits
+        Where the classes end; `limits.word` is at most 32 and `limits.block` at most 512.
+    to_device : callable
+        What a kernel takes in place of an array.
+
+    Attributes
+    ----------
+    unsupported : array, uint32
+        Vertices whose rows do not fit in the scratch, from 19,969 out-neighbours on, which takes at least 200 million
+        edges. The cliques whose lowest vertex is one of them are not counted here.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        xp: Any,
+        oriented: Oriented,
+        k: int,
+        processors: int = 132,
+        threads: int = 256,
+        limits: Limits | None = None,
+        to_device: Callable[[Any], Any] = as_it_is,
+    ) -> None:
+        if k not in {4, 5}:
+            raise ValueError(f"k: got {k}; cliques of 4 or 5 vertices are counted here, and triangles by Triangles")
+        limits = limits or Limits()
+        self._xp, self._to_device = xp, to_device
+        self._graph = to_device(oriented.offsets), to_device(oriented.targets)
+        degrees = oriented.degrees
+        vertices = xp.nonzero(degrees >= k - 1)[0].astype(np.uint32)
+        vertices = vertices[xp.argsort(~degrees[vertices], kind="stable")]
+        degrees = degrees[vertices]
+        too_large = (matrix_words(degrees) > limits.scratch_words) | (row_words(degrees) > MOST_WIDTH)
+        ends = [int((too_large & (degrees > limits.block)).sum())]
+        ends += [int((degrees > limit).sum()) for limit in (limits.block, limits.warp, limits.word, 0)]
+        self.unsupported = vertices[: ends[0]]
+        work_s = sum(seconds_of(degrees, k))
+        self._total_s = float(work_s[ends[0] :].sum())
+        large, by_block, by_warp, by_word = (slice(begin, end) for begin, end in pairwise(ends))
+        self._matrices = None
+        if large.start < large.stop:
+            self._matrices = CliqueMatrices(
+                target,
+                xp,
+                oriented,
+                vertices[large],
+                k,
+                MATRIX_TICKET,
+                processors,
+                threads,
+                limits.scratch_words,
+                to_device,
+            )
+        self._classes: list[_Class] = []
+        wide, warp = oriented.wide, target.WARP
+        if by_block.start < by_block.stop:
+            shape, largest = grid(target, BLOCK_BLOCKS * processors, threads), int(degrees[by_block.start])
+            most = min(rows for rows in BLOCK_ROWS if rows >= largest)
+            kernel = make_count_in_rows(target, k, most, shape[1], shape[1] // warp, BLOCK_TICKET, wide)
+            self._add(vertices[by_block], work_s[by_block], kernel[shape], BLOCK_TICKET)
+        if by_warp.start < by_warp.stop:
+            shape = grid(target, WARP_BLOCKS * processors, threads)
+            kernel = make_count_in_rows(target, k, limits.warp, shape[1], 1, WARP_TICKET, wide)
+            self._add(vertices[by_warp], work_s[by_warp], kernel[shape], WARP_TICKET)
+        if by_word.start < by_word.stop:
+            shape = grid(target, WORD_BLOCKS * processors, threads)
+            kernel = make_count_in_words(target, k, shape[1], wide)
+            self._add(vertices[by_word], work_s[by_word], kernel[shape], None)
+
+    def _add(self, vertices, work_s, launch, ticket):
+        cumulative_s = self._xp.cumsum(work_s)
+        self._classes.append(_Class(self._to_device(vertices), cumulative_s, float(cumulative_s[-1]), launch, ticket))
+
+    def count(self, check: Check | None = None, piece_s: float = PIECE_S) -> int:
+        """The number of cliques; `check(done, count)` is called between pieces of about `piece_s` and may raise."""
+        most = longest(check, piece_s)
+        steps = chain(self._matrices.steps(most) if self._matrices else (), self._steps(most))
+        return run(self._xp, steps, self._total_s, check, piece_s, self._to_device)
+
+    def _steps(self, piece_s: float) -> Iterator[Step]:
+        for size in self._classes:
+            for start, stop, part_s in ranges(self._xp, size.cumulative_s, size.work_s, piece_s):
+                launch = functools.partial(size.launch, *self._graph, size.vertices, U(start), U(stop))
+                yield Step(part_s, launch, size.ticket)
+
+
+def signatures(target: Target) -> list[tuple[str, Callable, Any]]:
+    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
+    target = target._replace(kernel=lambda function: function)
+    ids, number, state = uint32[::1], uint32, uint64[::1]
+    found = []
+    for name, position, wide in (("32-bit offsets", uint32[::1], False), ("64-bit offsets", int64[::1], True)):
+        in_rows = void(position, ids, ids, number, number, state)
+        for k in (4, 5):
+            found.append((f"count_in_words k={k}, {name}", make_count_in_words(target, k, 256, wide), in_rows))
+            kernel = make_count_in_rows(target, k, Limits().warp, 256, 1, WARP_TICKET, wide)
+            found.append((f"count_in_rows by warp k={k}, {name}", kernel, in_rows))
+            for most in BLOCK_ROWS:
+                kernel = make_count_in_rows(target, k, most, 256, 8, BLOCK_TICKET, wide)
+                found.append((f"count_in_rows by block of {most} k={k}, {name}", kernel, in_rows))
+            kernel = make_count_in_matrices(target, k, 256, SEGMENT_WORDS, MATRIX_TICKET, wide)
+            in_matrices = void(position, ids, ids, number, ids, number, number, state)
+            found.append((f"count_in_matrices k={k}, {name}", kernel, in_matrices))
+        fill = void(position, ids, ids, ids, ids, number, ids)
+        found.append((f"fill_matrices, {name}", make_fill_matrices(target, 256, wide), fill))
+    return found

@@ -1,0 +1,132 @@
+"""What a kernel is written against, and the only module, with `ptx`, that imports Numba's CUDA compiler.
+
+Every kernel is made by a factory that takes a `Target`: the intrinsics, the width of a warp and the two decorators.
+The same source then runs on a GPU, lane by lane in the emulator of the tests, and natively on a CPU as a warp of one
+lane. A kernel therefore says `WARP` and never 32, and asks its target which warp it is.
+
+Compiled kernels are cached in a folder named after a hash of this engine's sources: Numba itself notices an edit of
+the file that a kernel stands in, but not of the device functions that it calls from elsewhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.compile_cache import cache_folder, enable_caching
+
+__all__ = ["Kernel", "Target", "as_device_array", "gpu", "properties"]
+
+
+class Target(NamedTuple):
+    """Where kernels run.
+
+    Attributes
+    ----------
+    cuda : module or object
+        `numba.cuda` or what stands for it: `shared.array`, `atomic`, `syncwarp`, `ballot_sync`, `popc`, ...
+    WARP : int
+        Lanes of a warp.
+    FULL : int
+        The mask that names them all.
+    device, kernel : callable
+        Decorators of device functions and of kernels; a kernel is launched as
+        `kernel[blocks, threads](*arguments)`, or with the bytes of shared memory as a third number.
+    lane, warp : device functions () -> uint32
+        The lane in its warp, the warp in its block.
+    peek : device function (array, index) -> value
+        A load that is done each time it is reached, also in a loop that waits for a change.
+    clock : device function () -> int64
+        Nanoseconds; the same clock for all blocks.
+    """
+
+    cuda: Any
+    WARP: int
+    FULL: int
+    device: Callable
+    kernel: Callable
+    lane: Callable
+    warp: Callable
+    peek: Callable
+    clock: Callable
+
+
+@functools.cache
+def gpu() -> Target:
+    """The target that compiles for the GPU."""
+    gone = "row_stack"  # from NumPy 2.5, but numba-cuda before 0.31 asks for it
+    if not hasattr(np, gone):
+        setattr(np, gone, np.vstack)
+    from numba import cuda
+    from numba.cuda.core import caching
+
+    from cusubmatch.gpu import ptx
+
+    folder = cache_folder(Path(__file__).parent, f"numba-cuda {version('numba-cuda')}")
+    device = cuda.jit(device=True, forceinline=True)
+
+    def kernel(function):
+        return Kernel(enable_caching(cuda.jit(function), caching.config, folder))
+
+    @device
+    def lane():
+        return np.uint32(cuda.laneid)
+
+    @device
+    def warp():
+        return np.uint32(cuda.threadIdx.x) >> np.uint32(5)
+
+    return Target(cuda, 32, 0xFFFFFFFF, device, kernel, lane, warp, device(ptx.peek), device(ptx.clock))
+
+
+_configuring = threading.Lock()
+
+
+class Kernel:
+    """`kernel[blocks, threads]` or `kernel[blocks, threads, bytes of shared memory]`, on CuPy's current stream."""
+
+    def __init__(self, compiled: Any):
+        self.compiled, self.py_func = compiled, compiled.py_func
+
+    def __getitem__(self, shape: tuple[int, ...]) -> Callable:
+        from numba.cuda.core.caching import config
+
+        blocks, threads, *shared = shape
+        with _configuring:  # a small grid is no mistake here: the work is small
+            warned, config.CUDA_LOW_OCCUPANCY_WARNINGS = config.CUDA_LOW_OCCUPANCY_WARNINGS, 0
+            try:
+                launch = self.compiled[blocks, threads, _current_stream(), *shared]
+            finally:
+                config.CUDA_LOW_OCCUPANCY_WARNINGS = warned
+        return lambda *arguments: launch(*map(as_device_array, arguments))
+
+
+def _current_stream():
+    import cupy
+    from numba import cuda
+
+    pointer = cupy.cuda.get_current_stream().ptr
+    return cuda.external_stream(pointer) if pointer else cuda.default_stream()
+
+
+def as_device_array(array: Any) -> Any:
+    """A CuPy array as kernels take it fastest, without a copy or a wait for its stream; anything else as it is."""
+    if not type(array).__module__.startswith("cupy"):
+        return array
+    from numba import cuda
+
+    return cuda.as_cuda_array(array, sync=False)
+
+
+def properties() -> tuple[int, int]:
+    """Multiprocessors of the current GPU, and the bytes of shared memory that each has."""
+    from numba import cuda
+
+    device = cuda.get_current_device()
+    return device.MULTIPROCESSOR_COUNT, device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR

@@ -1,0 +1,80 @@
+"""What the runs of one plan share on the device: its program, its rows and first candidates, and workspaces."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.gpu import program as p
+from cusubmatch.gpu import ring as r
+from cusubmatch.gpu.machine import Machine
+from cusubmatch.gpu.rows import make_roots, make_rows
+from cusubmatch.gpu.walk import PARKED
+from cusubmatch.gpu.workspace import Pool, Workspace
+from cusubmatch.graph import Graph
+from cusubmatch.plan import Plan
+from cusubmatch.plan.candidates import Candidates
+
+__all__ = ["Prepared", "prepare_plan"]
+
+RING = 1 << 14  # entries
+CHUNK = 8  # first candidates a ticket
+KEPT_ROWS = 4  # sets of relations
+MANY = 1 << 30  # first candidates, beyond which a ticket has more than CHUNK of them
+
+
+class Prepared(NamedTuple):
+    """`tickets` is how many there are; `graph` is what a kernel takes of the program's data, after the program."""
+
+    layout: p.Layout
+    program: Any
+    wide: bool
+    graph: list
+    tickets: int
+    blocks: int
+    warps: int
+    shared: int  # words a block
+    pool: Pool
+
+
+def prepare_plan(gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates, grid, every: int) -> Prepared:
+    """Encode a plan of at least two levels for a device graph.
+
+    `grid`: blocks and warps, None for as many as fit; `every`: one root of so many is taken.
+    """
+    xp, target = graph.xp, gpu.target
+    rows = graph.cache.get(
+        "device rows", plan.relations, lambda: make_rows(target, graph, plan.relations, 4 * gpu.processors), KEPT_ROWS
+    )
+    layout = p.encode(plan, candidates.tested, warp=target.WARP, wide=rows.wide, longest=rows.longest)
+    words = layout.words
+    words[p.STRIDE], words[p.HUB] = graph.n_vertices + 1, rows.hub
+    words[p.HUBS], words[p.HUB_WORDS] = rows.hubs, rows.words
+    first = candidates.of(plan.levels[0].vertex)[every // 2 :: every]
+    roots = make_roots(target, xp, xp.asarray(words), rows, first, 4 * gpu.processors)
+    last = int(words[p.LAST])
+    words[p.WHOLE] = last == 1
+    words[p.CHUNK] = layout.slots if last == 1 else min(layout.slots, max(CHUNK, CHUNK * roots.total // MANY))
+    words[p.ROOTS], words[p.RING], words[p.ENTRY] = len(roots.vertices), RING - 1, r.TASK + last + 1
+    shared = int(words[p.SIZE]) + layout.warps * layout.stack
+    blocks, warps = grid or (gpu.resident(shared, layout.warps), layout.warps)
+    masks = candidates.masks if any(mask is not None for mask in candidates.tested) else xp.zeros(1, np.uint32)
+    program = xp.asarray(words)
+    data = (rows.offsets, rows.targets, masks, rows.bits, roots.vertices, roots.bases, roots.ends)
+
+    def workspace():
+        parked = blocks * warps * (layout.stack + PARKED)
+        return Workspace(xp, gpu.to_device, RING, int(words[p.ENTRY]), parked)
+
+    return Prepared(
+        layout,
+        gpu.to_device(program),
+        rows.wide,
+        [gpu.to_device(array) for array in data],
+        -(-(len(roots.vertices) if words[p.WHOLE] else roots.total) // int(words[p.CHUNK])),
+        blocks,
+        warps,
+        shared,
+        Pool(workspace),
+    )

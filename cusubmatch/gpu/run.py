@@ -1,0 +1,194 @@
+"""Running a plan on the device: launches that pause and go on, until no work is left, time is over or rows suffice.
+
+A launch ends when no work is left, when the output is full or has the rows that were asked for, or after a slice of
+time; what was not finished lies parked in device memory. Between launches limits, deadlines, progress and interrupts
+are looked after here.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.gpu import program as p
+from cusubmatch.gpu import ring as r
+from cusubmatch.gpu.closed import closed_counter
+from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, WEIGHTS
+from cusubmatch.gpu.machine import Machine, machine
+from cusubmatch.gpu.prepared import Prepared, prepare_plan
+from cusubmatch.gpu.walk import make_walk
+from cusubmatch.graph import Graph
+from cusubmatch.plan import Plan
+from cusubmatch.plan.candidates import Candidates
+
+__all__ = ["Run"]
+
+SLICE_S = 0.05  # of a launch
+OUTPUT_BYTES = 256 << 20
+KEPT_PLANS = 16
+
+
+class Run:
+    """One execution of a plan on a device graph.
+
+    Parameters
+    ----------
+    graph, plan, candidates
+        The graph in device memory, a plan for it by lists, and the candidates of the pattern's vertices.
+    deadline : float or None
+        Time (`time.monotonic`) after which the run raises `DeadlinePassed`.
+    progress : callable or None
+        Called as progress(fraction done, matches so far) between launches.
+    block_rows : int or None
+        Rows a block of the output, more or less; default as many as 256 MB hold.
+    gpu : Machine, optional
+        Where to run; default the current GPU.
+    slice_s : float
+        Seconds of a launch.
+    grid : (int, int), optional
+        Blocks, and warps a block; default as many as can be resident.
+    every : int
+        Only one root of so many is looked at.
+
+    Attributes
+    ----------
+    matches : int
+        Matches found so far: the count, once `count` has returned.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        plan: Plan,
+        candidates: Candidates,
+        *,
+        deadline: float | None = None,
+        progress: Callable[[float, int], None] | None = None,
+        block_rows: int | None = None,
+        gpu: Machine | None = None,
+        slice_s: float = SLICE_S,
+        grid: tuple[int, int] | None = None,
+        every: int = 1,
+    ):
+        self.graph, self.plan, self.candidates, self.gpu = graph, plan, candidates, gpu or machine()
+        self.deadline, self.progress, self.slice_s, self.grid = deadline, progress, slice_s, grid
+        self.every = every
+        self.columns = sum(name is not None for name in plan.pattern.names)
+        most = OUTPUT_BYTES // (4 * max(self.columns, 1))
+        self.block_rows = min(block_rows or most, most)
+        self.matches = 0
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        if self.plan.walked == 0:
+            self.matches = len(self._roots()) * self.plan.factor
+        elif counter := closed_counter(self.gpu, self.graph, self.plan):
+            self.matches = counter(self._look)
+        else:
+            for found, _ in self._launches():
+                self.matches += found * self.plan.factor
+        self._report(1.0)
+        return self.matches
+
+    def blocks(self) -> Iterator[Any]:
+        """Blocks of matches, int32 (named pattern vertices, rows), on the device.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        if len(self.plan.levels) == 1:
+            roots = self._roots()
+            self.matches = len(roots)
+            for begin in range(0, len(roots), self.block_rows):
+                yield roots[None, begin : begin + self.block_rows]
+        else:
+            for found, rows in self._launches():
+                self.matches += found
+                if found:
+                    yield rows
+        self._report(1.0)
+
+    @functools.cached_property
+    def prepared(self) -> Prepared:
+        """The plan on the device; kept with the graph, a trial's aside."""
+        graph, plan = self.graph, self.plan
+
+        def make():
+            return prepare_plan(self.gpu, graph, plan, self.candidates, self.grid, self.every)
+
+        if self.every > 1:
+            return make()
+        key = (plan.pattern, plan.semantics, plan.unique, plan.finish, plan.rising, plan.levels, self.grid)
+        return graph.cache.get("device plans", key, make, KEPT_PLANS)
+
+    @property
+    def kernel(self):
+        """The kernel that walks the plan."""
+        made = self.prepared
+        mode = {"rows": ROWS, "size": COUNT}.get(self.plan.finish, PAIRS)
+        return make_walk(self.gpu.target, made.layout.slots, made.wide, WEIGHTS if made.layout.weighed else mode)
+
+    def _roots(self):
+        return self.candidates.of(self.plan.levels[0].vertex)
+
+    def _launches(self):
+        """(matches, rows) of each launch, until none is needed."""
+        xp, gpu, made = self.graph.xp, self.gpu, self.prepared
+        if not made.tickets:
+            return
+        program, capacity = made.program, 1
+        if writing := self.plan.finish == "rows":
+            capacity = max(self.block_rows, gpu.target.WARP)  # the rows of a warp go in together
+            words = made.layout.words.copy()
+            words[p.CAPACITY], words[p.ENOUGH] = capacity, self.block_rows
+            program = gpu.to_device(xp.asarray(words))
+        launch = self.kernel[made.blocks, made.warps * gpu.target.WARP, 4 * made.shared]
+        workspace, fresh = made.pool.take(), True
+        rows, output = None, workspace.no_rows
+        while True:
+            if writing and rows is None:
+                rows = xp.empty((max(self.columns, 1), capacity), np.int32)
+                output = gpu.to_device(rows.reshape(-1))
+            workspace.start(fresh)
+            given = [*made.graph, *workspace.arguments, output, workspace.sums]
+            launch(program, *given, np.int64(1e9 * self._slice()))
+            found, state, fresh = workspace.read(), workspace.state, False
+            self.given_away = int(state[r.GIVEN])
+            if rows is None:
+                yield found, None
+            else:
+                valid = int(state[r.VALID]) if state[r.VALID] >= 0 else min(int(state[r.FILLED]), capacity)
+                yield found, rows[:, :valid]
+                rows = None if valid else rows
+            if not state[r.STOP]:
+                break
+            self._look(min(1.0, int(state[r.TICKET]) / made.tickets), self.matches)
+        made.pool.give_back(workspace)
+
+    def _slice(self):
+        """Seconds that the next launch may take."""
+        if self.deadline is None:
+            return self.slice_s
+        return min(self.slice_s, max(self.deadline - time.monotonic(), 0.0))
+
+    def _look(self, done, matches):
+        """Report, and look at the clock."""
+        self.matches = matches
+        self._report(done)
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise DeadlinePassed
+
+    def _report(self, done):
+        if self.progress is not None:
+            self.progress(done, self.matches)

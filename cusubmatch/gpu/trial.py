@@ -1,0 +1,58 @@
+"""Choosing among rival plans by trying them: on skewed graphs estimates of order 10 apart say little.
+
+Each plan counts below a sample of its roots, the quickest ones below a larger sample; the quickest of these wins, and
+slow ones are stopped. A trial takes about a millisecond, so it is held only where the estimate is large, once for a
+graph and pattern.
+"""
+
+from __future__ import annotations
+
+import time
+
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.gpu.machine import Machine
+from cusubmatch.gpu.run import Run
+from cusubmatch.graph import Graph
+from cusubmatch.plan import Plan
+from cusubmatch.plan.candidates import Candidates
+
+__all__ = ["RIVALS", "quickest"]
+
+RIVALS = 32
+WORTH = 5e7  # cost of the best plan, in candidates drawn, from which a trial is held
+ROUNDS = ((128, RIVALS), (8, 5))  # one root of so many is looked at, for the best so many plans
+LONGEST_S = 0.02
+_compiled: set = set()  # kernels that have run in this process
+
+
+def quickest(gpu: Machine, graph: Graph, plans: list[Plan], candidates: Candidates) -> Plan:
+    """The plan that takes least time, by a trial if one is worth while."""
+    first = plans[0]
+    if len(plans) == 1 or first.cost < WORTH or first.finish == "rows" or first.walked == 0 or first.is_clique:
+        return first
+    for every, rivals in ROUNDS:
+        plans = _by_time(gpu, graph, plans[:rivals], candidates, every)
+    return plans[0]
+
+
+def _by_time(gpu, graph, plans, candidates, every):
+    """Plans by what they take for a sample; those that take twice as long as the best so far are stopped."""
+    taken: list[float] = []
+    for plan in plans:
+        limit = min(2 * min(taken, default=LONGEST_S), LONGEST_S)
+        taken.append(_seconds(gpu, graph, plan, candidates, every, limit))
+    return [plans[i] for i in sorted(range(len(plans)), key=taken.__getitem__)]
+
+
+def _seconds(gpu, graph, plan, candidates, every, limit):
+    run = Run(graph, plan, candidates, gpu=gpu, every=every)
+    if run.kernel not in _compiled:
+        run.count()
+        _compiled.add(run.kernel)
+    begin = time.perf_counter()
+    run.slice_s, run.deadline = limit, time.monotonic() + limit
+    try:
+        run.count()
+    except DeadlinePassed:
+        return float("inf")
+    return time.perf_counter() - begin

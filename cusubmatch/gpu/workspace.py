@@ -1,0 +1,79 @@
+"""What a run needs on the device beside the graph: control words, the ring, parked stacks. Used again by the next run.
+
+A run that came to its end leaves the ring empty and the stacks unparked, so the next one sets a few words and starts;
+what was broken off is thrown away. The size does not depend on the graph: a stack a resident warp, and the ring.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.gpu import ring as r
+
+__all__ = ["Pool", "Workspace"]
+
+SUMS = 4  # words: a count in two 64-bit words
+
+
+class Workspace:
+    """The arrays that every launch of a run is given, as kernels take them: `arguments`.
+
+    Parameters
+    ----------
+    xp : module
+    to_device : callable
+    entries, entry_words : int
+        Of the ring.
+    parked_words : int
+        Of all warps.
+    """
+
+    def __init__(self, xp: Any, to_device: Any, entries: int, entry_words: int, parked_words: int):
+        self.control = xp.zeros(r.CONTROL + SUMS, np.int32)
+        self.state = np.zeros(r.CONTROL + SUMS, np.int32)  # as it was last read
+        self.state[r.FREE] = entries
+        turns, ring = xp.arange(entries, dtype=np.int32), xp.empty(entries * entry_words, np.uint32)
+        parked = xp.zeros(parked_words, np.uint32)
+        self.bytes = sum(array.nbytes for array in (self.control, turns, ring, parked))
+        self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, ring, parked)]
+        self.sums = to_device(self.control[r.CONTROL :].view(np.uint64))
+        self.no_rows = to_device(xp.zeros(1, np.int32))
+
+    def start(self, fresh: bool) -> None:
+        """Make ready for a launch: the first of a run, or one that goes on."""
+        for place, value in ((r.STOP, 0), (r.IDLE, 0), (r.FILLED, 0), (r.VALID, -1)):
+            self.state[place] = value
+        self.state[r.CONTROL :] = 0
+        if fresh:
+            self.state[r.TICKET] = self.state[r.PENDING] = self.state[r.GIVEN] = 0
+        if isinstance(self.control, np.ndarray):
+            self.control[:] = self.state
+        else:
+            self.control.set(self.state)
+
+    def read(self) -> int:
+        """Wait for the launch and read `state`; the count of it."""
+        self.state = self.control.copy() if isinstance(self.control, np.ndarray) else self.control.get()
+        low, high = (int(word) for word in self.state[r.CONTROL :].view(np.uint64))
+        return low + (high << 32)
+
+
+class Pool:
+    """Workspaces of one kind that no run uses."""
+
+    def __init__(self, make):
+        self._make, self._free, self._lock = make, [], threading.Lock()
+
+    def take(self) -> Workspace:
+        with self._lock:
+            if self._free:
+                return self._free.pop()
+        return self._make()
+
+    def give_back(self, workspace: Workspace) -> None:
+        with self._lock:
+            if not self._free:
+                self._free.append(workspace)

@@ -1,0 +1,159 @@
+"""The GPU engine beside the best of eight research codes, on one GPU: kernel time by CUDA events, counts checked.
+
+    python tests/benchmarks/gpu.py [--only GRAPH,...]
+
+The codes' figures are in `truth/gpu_peers.tsv`: kernels only, each by its own timer, on an H200. Ours are the best of
+three; `call` is the whole call, warm. Then: rows a second into a dataframe, edges a second of preparation, and a clique
+count beyond memory for joins.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from math import exp, log
+from pathlib import Path
+from typing import Annotated
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import typer
+from cases import data_folder
+
+import cusubmatch as csm
+from cusubmatch.gpu import cuda
+
+PEERS = Path(__file__).parents[1] / "truth" / "gpu_peers.tsv"
+REPEATS = 3
+
+
+DELAY = r"""extern "C" __global__ void delay(long long ns) {
+    long long begin, now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+    do { asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)); } while (now - begin < ns);
+}"""
+
+
+class KernelClock:
+    """Milliseconds of all kernels that are launched while it runs.
+
+    A kernel is held back until the host has launched it and recorded the events around it, so that only its own time is
+    between them.
+    """
+
+    def __enter__(self):
+        import cupy
+
+        self.events, original = [], cuda.Kernel.__getitem__
+        delay = cupy.RawKernel(DELAY, "delay")
+
+        def timed(kernel, shape):
+            launch = original(kernel, shape)
+
+            def run(*arguments):
+                begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+                delay((1,), (1,), (np.int64(300_000),))
+                begin.record()
+                launch(*arguments)
+                end.record()
+                self.events.append((begin, end))
+
+            return run
+
+        self._patch = mock.patch.object(cuda.Kernel, "__getitem__", timed)
+        self._patch.start()
+        return self
+
+    def __exit__(self, *_):
+        self._patch.stop()
+
+    @property
+    def ms(self):
+        import cupy
+
+        cupy.cuda.Device().synchronize()
+        return sum(cupy.cuda.get_elapsed_time(begin, end) for begin, end in self.events)
+
+
+def graph_of(name):
+    edges = (
+        csm.generators.rmat(int(name[4:]), 16)
+        if name.startswith("rmat")
+        else pd.read_parquet(data_folder() / f"{name}.parquet")[["src", "dst"]]
+    )
+    return csm.Graph.from_edgelist(edges).device
+
+
+def pattern_of(edges):
+    return csm.Pattern([tuple(edge.split("-")) for edge in edges.split(",")])
+
+
+def measured(G, pattern):
+    """(count, kernel ms, ms of a call, seconds of the first call)."""
+    begin = time.perf_counter()
+    count = csm.count_matches(G, pattern, engine="gpu")
+    first = time.perf_counter() - begin
+    best = call = float("inf")
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        csm.count_matches(G, pattern, engine="gpu")
+        call = min(call, time.perf_counter() - begin)
+        G.cache.forget("closed", "device plans")  # launches are bound to kernels there
+        with KernelClock() as clock:
+            csm.count_matches(G, pattern, engine="gpu")
+            best = min(best, clock.ms)
+    return count, best, 1e3 * call, first
+
+
+def rows_a_second():
+    """Embeddings of the 4-cycle into a dataframe on the device."""
+    import cudf
+
+    edges = cudf.from_pandas(pd.read_parquet(data_folder() / "soc-Epinions1.parquet")[["src", "dst"]].astype("int32"))
+    G, best = csm.Graph.from_edgelist(edges), float("inf")
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        found = len(csm.subgraph_match(G, csm.Pattern.cycle(4), unique=False, engine="gpu"))
+        best = min(best, time.perf_counter() - begin)
+    print(f"4-cycles as rows of a cuDF frame: {found:,} in {1e3 * best:.0f} ms, {found / best / 1e9:.2f} G/s")
+
+
+def edges_a_second():
+    """From a cuDF edge list to a graph."""
+    import cudf
+    import cupy
+
+    edges, best = cudf.from_pandas(csm.generators.rmat(22, 16)), float("inf")
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        csm.Graph.from_edgelist(edges)
+        cupy.cuda.Device().synchronize()
+        best = min(best, time.perf_counter() - begin)
+    print(f"graph from cuDF: {len(edges):,} edges in {1e3 * best:.0f} ms, {len(edges) / best / 1e6:.0f} M/s")
+
+
+def main(only: Annotated[str, typer.Option(help="Graphs, separated by commas.")] = ""):
+    peers = pd.read_csv(PEERS, sep="\t")
+    ratios, wrong = [], 0
+    print(f"{'graph':14} {'pattern':18} {'count':>15} {'ours ms':>9} {'call ms':>9} {'peer ms':>9} {'faster':>7}  peer")
+    for name, rows in peers.groupby("graph", sort=False):
+        if only and name not in only.split(","):
+            continue
+        G = graph_of(name)
+        for row in rows.itertuples():
+            count, ms, call, _ = measured(G, pattern_of(row.edges))
+            wrong += count != row.count
+            ratios.append(row.peer_ms / ms)
+            mark = "" if count == row.count else "  WRONG"
+            figures = f"{count:15,} {ms:9.3f} {call:9.3f} {row.peer_ms:9.3f} {row.peer_ms / ms:7.2f}"
+            print(f"{row.graph:14} {row.pattern:18} {figures}  {row.peer}{mark}", flush=True)
+    if not only:
+        rows_a_second()
+        edges_a_second()
+    print(f"geometric mean {exp(np.mean([log(r) for r in ratios])):.2f}x; {wrong} wrong")
+    return sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,52 @@
+"""Every kernel compiles for three generations of GPUs, within a budget of registers, without spills: no GPU needed."""
+
+import pytest
+from budget import ARCHITECTURES, budget_of
+from numba import types, void
+
+from cusubmatch.gpu import cliques, filters, triangles
+from cusubmatch.gpu.cuda import gpu
+from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, WEIGHTS
+from cusubmatch.gpu.rows import make_first, make_mark
+from cusubmatch.gpu.walk import make_walk
+
+# Registers of a thread: with 72 a multiprocessor holds 24 warps, with 48 it holds 40.
+MOST = {"walk": 72, "cliques": 56, "triangles": 40, "filters": 48, "rows": 40}
+STATIC_SHARED = 48 << 10
+U32, I32, I64, U64 = (types.Array(dtype, 1, "C") for dtype in (types.uint32, types.int32, types.int64, types.uint64))
+
+
+def walkers():
+    for wide in (False, True):
+        offsets = I64 if wide else U32
+        walk = void(U32, offsets, U32, U32, U32, U32, offsets, I64, I32, I32, U32, U32, I32, U64, types.int64)
+        for mode in (COUNT, PAIRS, WEIGHTS, ROWS):
+            yield "walk", f"{mode}{' wide' * wide}", make_walk(gpu(), 32, wide, mode).py_func, walk
+        width = types.int64
+        mark = void(offsets, U32, U32, width, width, width, width, width)
+        yield "rows", f"mark hubs{' wide' * wide}", make_mark(gpu(), wide).py_func, mark
+        first = void(U32, offsets, U32, U32, offsets, I64)
+        yield "rows", f"first candidates{' wide' * wide}", make_first(gpu(), wide).py_func, first
+
+
+def kernels():
+    yield from walkers()
+    for module, found in {
+        "triangles": triangles.signatures(gpu()),
+        "cliques": cliques.signatures(gpu()),
+        "filters": filters.signatures(),
+    }.items():
+        for name, function, signature in found:
+            yield module, name, function, signature
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "function", "signature"), [pytest.param(*k, id=f"{k[0]}-{k[1]}") for k in kernels()]
+)
+def test_a_kernel_keeps_its_budget(module, name, function, signature):
+    for architecture in ARCHITECTURES:
+        budget = budget_of(function, signature, architecture)
+        print(f"{module} {name} sm_{architecture[0]}{architecture[1]}: {budget}")
+        assert budget.registers <= MOST[module]
+        assert budget.spilled == budget.stack == 0
+        assert budget.shared <= STATIC_SHARED

@@ -1,0 +1,64 @@
+"""Compiled kernels are found again by the next process, and never by one whose sources differ."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cusubmatch
+from cusubmatch.compile_cache import cache_folder
+
+ENGINES = Path(cusubmatch.__file__).parent
+KEYS = """
+import hashlib
+from numba.cuda.core.caching import dumps
+from cusubmatch.gpu import cliques, filters, leaf, rows, triangles, walk
+from cusubmatch.gpu.cuda import gpu
+
+kernels = [walk.make_walk(gpu(), 32, False, mode).py_func for mode in (leaf.COUNT, leaf.PAIRS, leaf.WEIGHTS, leaf.ROWS)]
+kernels += [make(gpu(), False).py_func for make in (rows.make_first, rows.make_mark)]
+kernels += [kernel for module in (triangles, cliques) for _, kernel, _ in module.signatures(gpu())]
+kernels += [kernel for _, kernel, _ in filters.signatures()]
+for kernel in kernels:  # what Numba tells kernels of one line apart by
+    cells = tuple(cell.cell_contents for cell in kernel.__closure__ or ())
+    print(kernel.__qualname__, hashlib.sha256(dumps(cells)).hexdigest())
+"""
+
+
+def run(code, **environment):
+    path = os.pathsep.join([str(ENGINES.parent), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path} | environment
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_kernels_are_known_by_the_same_keys_in_every_process():
+    first, second = run(KEYS, PYTHONHASHSEED="1"), run(KEYS, PYTHONHASHSEED="2")
+    assert first == second
+    assert len(set(first)) == len(first) > 20  # and each by a key of its own
+
+
+@pytest.mark.parametrize("engine", ["cpu", "gpu"])
+def test_an_edit_of_any_source_of_an_engine_leads_to_another_folder(engine, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    copy = tmp_path / engine
+    shutil.copytree(ENGINES / engine, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    folders = {cache_folder.__wrapped__(copy, "compiler 1"), cache_folder.__wrapped__(copy, "compiler 2")}
+    for source in sorted(copy.glob("*.py")):
+        source.write_text(source.read_text() + "# edited\n")
+        folders.add(cache_folder.__wrapped__(copy, "compiler 1"))
+    assert len(folders) == 2 + len(list(copy.glob("*.py")))
+    assert all(folder.is_dir() for folder in folders)
+
+
+def test_the_target_mends_what_numpy_no_longer_has(monkeypatch):
+    from cusubmatch.gpu.cuda import gpu
+
+    monkeypatch.delattr(np, "row_stack", raising=False)
+    gpu.__wrapped__()
+    assert vars(np)["row_stack"] is np.vstack

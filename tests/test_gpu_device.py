@@ -1,0 +1,130 @@
+"""The GPU engine on a GPU: under forced settings, on other streams, with a hub of millions of neighbours."""
+
+import shutil
+import subprocess
+import sys
+import time
+from math import comb
+from pathlib import Path
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+import cusubmatch as csm
+from cusubmatch.generators import rmat
+
+pytestmark = pytest.mark.gpu
+
+STATE_BYTES = 64 << 20
+TEXTS = {
+    "edge": "(a)--(b)",
+    "path": "(a)--(b)--(c)",
+    "square": "(a)--(b)--(c)--(d)--(a)",
+    "diamond": "(a)--(b)--(c)--(d)--(a)--(c)",
+    "house": "(a)--(b)--(c)--(d)--(a)--(e)--(b)",
+    "5-clique less an edge": "(a)--(b)--(c)--(d)--(a)--(c), (e)--(a), (e)--(c), (e)--(b), (e)--(d)",
+    "6-clique": csm.Pattern.clique(6),
+    "path of 5": csm.Pattern.path(5),
+}
+FORCED = {
+    "a ring of two": {"prepared.RING": 2},
+    "launches of a microsecond": {"run.SLICE_S": 1e-6},
+    "tickets of one": {"prepared.CHUNK": 1},
+    "no hubs": {"rows.MOST_HUBS": 0},
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("forced", FORCED)
+def test_forced_settings_change_no_count(name, forced):
+    graph = csm.Graph.from_edgelist(rmat(8, 4, seed=2))
+    expected = csm.count_matches(graph, TEXTS[name], engine="cpu", time_limit=60)
+    (place, value), *_ = FORCED[forced].items()
+    slices = {"slice_s": value} if place == "run.SLICE_S" else {}
+    with patch(f"cusubmatch.gpu.{place}", value):
+        if slices:
+            from cusubmatch.query import make_query
+
+            query = make_query(graph, TEXTS[name], "monomorphism", None, "gpu", None, counting=True)
+            assert query.run(**slices).count() == expected
+        else:
+            assert csm.count_matches(graph, TEXTS[name], engine="gpu") == expected
+
+
+@pytest.fixture(scope="module")
+def wheel():
+    """A hub of four million neighbours, which form a path."""
+    n = 4_000_000
+    rim = np.arange(1, n + 1, dtype=np.int32)
+    source = np.concatenate([np.zeros(n, np.int32), rim[:-1]])
+    return n, csm.Graph.from_edgelist((source, np.concatenate([rim, rim[1:]])))
+
+
+def test_a_hub_of_four_million_neighbours_is_counted_right_and_soon(wheel):
+    n, graph = wheel
+    # The rim's vertices have degree 3, but for its two ends; each edge of the rim closes a triangle with the hub.
+    expected = {
+        "(a)--(b)--(c)": comb(n, 2) + 3 * (n - 2) + 2,
+        "(a)--(b)--(c)--(a)": n - 1,
+        "(a)--(b)--(c)--(d)--(a)": n - 2,
+        "(a)--(b)--(c)--(a)--(t)": (n - 1) * (n - 2) + 2 * (n - 1) - 2,
+    }
+    for text, count in expected.items():
+        csm.count_matches(graph, text, engine="gpu")
+        begin = time.perf_counter()
+        assert csm.count_matches(graph, text, engine="gpu") == count
+        assert time.perf_counter() - begin < 2
+    for pool in graph.device.cache.values("device plans"):
+        workspace = pool.pool.take()
+        assert workspace.bytes <= STATE_BYTES
+        pool.pool.give_back(workspace)
+
+
+def test_rows_of_a_hub_stop_at_the_limit(wheel):
+    _, graph = wheel
+    assert len(csm.subgraph_match(graph, "(a)--(b)--(c)", engine="gpu", limit=1_000_000)) == 1_000_000
+    assert csm.has_match(graph, "(a)--(b)--(c)--(a)", engine="gpu")
+    assert not csm.has_match(graph, csm.Pattern.clique(4), engine="gpu")
+
+
+def test_a_time_limit_is_kept_and_gives_the_count_so_far():
+    graph = csm.Graph.from_edgelist(rmat(16, 16))
+    begin = time.perf_counter()
+    with pytest.raises(csm.TimeLimitExceeded) as late:
+        csm.count_matches(graph, csm.Pattern.cycle(6), engine="gpu", time_limit=1.0)
+    assert late.value.partial > 0
+    assert time.perf_counter() - begin < 8  # kernels may have had to be compiled
+
+
+def test_work_runs_on_the_callers_stream():
+    import cupy
+
+    graph = csm.Graph.from_edgelist(rmat(10, 8))
+    expected = csm.count_matches(graph, TEXTS["house"], engine="cpu")
+    with cupy.cuda.Stream(non_blocking=True):
+        assert csm.count_matches(graph, TEXTS["house"], engine="gpu") == expected
+        assert len(csm.subgraph_match(graph, TEXTS["diamond"], engine="gpu")) == csm.count_matches(
+            graph, TEXTS["diamond"], engine="cpu"
+        )
+
+
+def test_an_edited_device_function_is_compiled_anew(tmp_path):
+    package = tmp_path / "cusubmatch"
+    shutil.copytree(Path(csm.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    code = (
+        "import cusubmatch as csm; from cusubmatch.generators import rmat; print(csm.__file__);"
+        "print(csm.count_matches(rmat(6, 4), '(a)--(b)--(c)--(d)--(a)', engine='gpu'))"
+    )
+
+    def count():
+        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+        where, found = done.stdout.split()
+        assert Path(where).parent == package
+        return int(found)
+
+    right = count()
+    leaf = package / "gpu" / "leaf.py"
+    leaf.write_text(leaf.read_text().replace("total = L(total + L(1))", "total = L(total + L(3))"))
+    assert (right, count()) == (right, 3 * right)
+    assert right > 0

@@ -1,0 +1,268 @@
+"""The candidates that the GPU finds are those of the CPU, bit by bit, and those of a definition in sets.
+
+The kernels run in the lane emulator on small graphs, with constants that make these long, and natively on larger ones.
+`Device` stands in for CuPy's arrays where it matters what would travel to the host, or meet an array that lies there.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import cases, examples, skewed_rows
+from targets import emulator, one_lane
+from test_lsqb import QUERIES
+from test_yeast import pattern_of
+
+from cusubmatch import Graph, Pattern
+from cusubmatch.cpu import filters as on_cpu
+from cusubmatch.gpu import filters as on_gpu
+from cusubmatch.plan import constraints_of
+from cusubmatch.plan.candidates import ROUNDS, demands_of
+
+SEMANTICS = ("monomorphism", "homomorphism")
+LABELLED = "(a:A)-->(b:B|C)-->(c)--(a), (c)-->(d:B), (e:B)<--(c)"
+
+
+def find(engine, graph, pattern, semantics="monomorphism", **options):
+    constraints = constraints_of(pattern, graph, semantics)
+    adjacency, injective = graph.adjacency(constraints.relations), semantics != "homomorphism"
+    return engine.find_candidates(graph, pattern, constraints, adjacency, injective, **options)
+
+
+def assert_same(found, wanted):
+    assert found.masks.dtype == np.uint32
+    assert found.masks.tolist() == wanted.masks.tolist()
+    assert found.shape == wanted.shape
+    assert found.tested == wanted.tested
+    for vertex in range(len(wanted.tested)):
+        assert found.of(vertex).dtype == np.int32
+        assert found.of(vertex).tolist() == wanted.of(vertex).tolist()
+
+
+def defined_masks(graph, pattern, semantics):
+    """The masks by sets: labels, degrees, then, unless degrees say it all, rounds of consistency along the edges."""
+    constraints = constraints_of(pattern, graph, semantics)
+    adjacency = graph.adjacency(constraints.relations)
+    demands = demands_of(constraints, semantics != "homomorphism")
+    rows = [
+        [set(adjacency.targets[offsets[v] : offsets[v + 1]].tolist()) for v in range(graph.n_vertices)]
+        for offsets in adjacency.offsets
+    ]
+    candidates = [
+        {
+            v
+            for v in range(graph.n_vertices)
+            if allowed is None or graph.vertex_labels[v] in allowed
+            if all(len(rows[relation][v]) >= count for relation, count in least.items())
+        }
+        for allowed, least in zip(constraints.labels, demands.least, strict=True)
+    ]
+    for _ in range(0 if demands.uniform else ROUNDS):
+        for u, w, relation in demands.edges.tolist():
+            candidates[u] = {v for v in candidates[u] if rows[relation][v] & candidates[w]}
+    return [sum(1 << u for u, some in enumerate(candidates) if v in some) for v in range(graph.n_vertices)]
+
+
+def skewed_graph(labelled=True, directed=True):
+    rows, n = skewed_rows(), 200
+    labels = np.random.default_rng(3).choice(["A", "B", "C", "D"], n, p=(0.2, 0.1, 0.2, 0.5))
+    return Graph.from_edgelist(
+        pd.DataFrame({"src": rows[0], "dst": rows[1]}),
+        directed=directed,
+        vertices=pd.DataFrame({"vertex": range(n), "label": labels}),
+        vertex_label="label" if labelled else None,
+    )
+
+
+@pytest.fixture(scope="module")
+def native():
+    return {"target": one_lane(), "processors": 1}
+
+
+@pytest.fixture
+def tight(monkeypatch):
+    """Constants that make a small graph long: several blocks, chunks and windows of a row."""
+    for name, value in {"WARPS": 2, "CHUNK": 32, "PROBE": 1}.items():
+        monkeypatch.setattr(on_gpu, name, value)
+
+
+# What candidates are -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("semantics", SEMANTICS)
+@examples(60)
+@given(data=st.data())
+def test_the_cpu_finds_the_candidates_of_the_definition(semantics, data):
+    raw, pattern = data.draw(cases())
+    graph = raw.graph()
+    found = find(on_cpu, graph, pattern, semantics)
+    assert found.masks.tolist() == defined_masks(graph, pattern, semantics)
+    assert [int(size) for size in found.shape.sizes] == [len(found.of(u)) for u in range(len(pattern))]
+
+
+def test_a_sweep_never_looks_at_what_it_clears():
+    graph = skewed_graph()
+    for text in (LABELLED, "(a)-->(b)-->(c)-->(d)-->(a)-->(c)", "(a)", "(h)--(a:A), (h)--(b:B), (h)--(c)"):
+        demands = demands_of(constraints_of(Pattern.parse(text), graph, "monomorphism"), injective=True)
+        assert sum(end - begin for begin, end in demands.sweeps) == len(demands.edges)
+        for begin, end in demands.sweeps:
+            sources, targets = (set(demands.edges[begin:end, side].tolist()) for side in (0, 1))
+            assert not sources & targets
+
+
+# Lane by lane --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hubs", [False, True])
+@examples(30)
+@given(data=st.data(), seed=st.integers(0, 99), semantics=st.sampled_from(SEMANTICS), sample=st.sampled_from((1, 2, 5)))
+def test_any_schedule_finds_the_candidates_of_the_cpu(hubs, data, seed, semantics, sample):
+    raw, pattern = data.draw(cases(hubs=hubs))
+    graph = raw.graph()
+    options = {"target": emulator(seed), "processors": 1}
+    assert_same(
+        find(on_gpu, graph, pattern, semantics, sample=sample, **options),
+        find(on_cpu, graph, pattern, semantics, sample=sample),
+    )
+
+
+@pytest.mark.usefixtures("tight")
+@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+@pytest.mark.parametrize("sample", [3, 20])
+def test_long_rows_many_chunks_and_many_blocks_change_nothing(seed, sample):
+    graph, pattern = skewed_graph(), Pattern.parse(LABELLED)
+    assert_same(
+        find(on_gpu, graph, pattern, sample=sample, target=emulator(seed), processors=1),
+        find(on_cpu, graph, pattern, sample=sample),
+    )
+
+
+# Natively ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", [1, 7, 4096])
+@examples(60)
+@given(data=st.data(), semantics=st.sampled_from(SEMANTICS))
+def test_small_graphs_of_every_kind(native, sample, data, semantics):
+    raw, pattern = data.draw(cases())
+    graph = raw.graph()
+    assert_same(
+        find(on_gpu, graph, pattern, semantics, sample=sample, **native),
+        find(on_cpu, graph, pattern, semantics, sample=sample),
+    )
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("semantics", SEMANTICS)
+def test_the_queries_of_lsqb(data_graph, native, query, semantics):
+    graph, pattern = data_graph("lsqb-sf0.003.directed"), Pattern.parse(QUERIES[query])
+    assert_same(find(on_gpu, graph, pattern, semantics, **native), find(on_cpu, graph, pattern, semantics))
+
+
+def test_a_sample_of_the_yeast_queries(data_graph, data_path, native):
+    graph, parts = data_graph("yeast"), pd.read_parquet(data_path("yeast.queries.parquet"))
+    for query in sorted(parts["query"].unique())[::24]:
+        pattern = pattern_of(parts[parts["query"] == query])
+        assert_same(find(on_gpu, graph, pattern, **native), find(on_cpu, graph, pattern))
+
+
+@pytest.mark.parametrize("text", ["(a)-->(b)-->(c)-->(a)", "(a)-->(b)-->(c)-->(d)<--(a)", "(a)--(b)--(c)"])
+def test_a_graph_with_more_candidates_than_the_sample(data_graph, native, text):
+    graph, pattern = data_graph("soc-Epinions1.directed"), Pattern.parse(text)
+    found = find(on_gpu, graph, pattern, **native)
+    assert max(found.shape.sizes) > 8 * 4096
+    assert_same(found, find(on_cpu, graph, pattern))
+
+
+# What travels --------------------------------------------------------------------------------------------------------
+
+
+class Device(np.ndarray):
+    """An array that meets no host array, of which `fetched` holds the size of each part that goes to the host."""
+
+    fetched: list[int] = []  # noqa: RUF012 - one tally for all arrays
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
+        alien = [x for x in inputs + out if isinstance(x, np.ndarray) and not isinstance(x, Device)]
+        assert not alien, f"{ufunc.__name__} of a device array and a host array"
+        inputs, out = ([plain(x) for x in some] for some in (inputs, out))
+        found = getattr(ufunc, method)(*inputs, **options, **({"out": tuple(out)} if out else {}))
+        return np.asarray(found).view(Device)
+
+    def __getitem__(self, place):
+        assert not isinstance(place, np.ndarray) or isinstance(place, Device)
+        return np.asarray(plain(self)[plain(place)]).view(Device)
+
+    def __setitem__(self, place, value):
+        assert isinstance(value, Device)
+        plain(self)[place] = plain(value)
+
+    def nonzero(self):
+        return tuple(part.view(Device) for part in plain(self).nonzero())
+
+    def tolist(self):
+        self.fetched.append(self.size)
+        return plain(self).tolist()
+
+    def __bool__(self):
+        self.fetched.append(self.size)
+        return bool(plain(self))
+
+    def __iter__(self):
+        raise AssertionError("a loop over a device array")
+
+    __int__ = __float__ = __index__ = __bool__
+
+
+def plain(array):
+    return array.view(np.ndarray) if isinstance(array, Device) else array
+
+
+def device_function(function):
+    def on_device(*arguments, **options):
+        alien = [x for x in arguments if isinstance(x, np.ndarray) and not isinstance(x, Device)]
+        assert not alien or function is np.asarray
+        return np.asarray(function(*map(plain, arguments), **{k: plain(x) for k, x in options.items()})).view(Device)
+
+    return on_device
+
+
+def on_device(graph):
+    """The graph with its arrays on the pretended device."""
+    names = ("asarray", "bincount", "count_nonzero", "cumsum", "empty", "full", "minimum", "zeros")
+    graph.xp = SimpleNamespace(**{name: device_function(getattr(np, name)) for name in names})
+    graph.offsets, graph.targets = graph.offsets.view(Device), graph.targets.view(Device)
+    if graph.vertex_labels is not None:
+        graph.vertex_labels = graph.vertex_labels.view(Device)
+    return graph
+
+
+@pytest.mark.parametrize(("labelled", "directed"), [(False, False), (True, False), (True, True)])
+def test_only_numbers_travel_to_the_host_and_few_times(native, labelled, directed):
+    pattern = Pattern.parse(LABELLED if directed else "(a:A)--(b:B)--(c)" if labelled else "(a)--(b)--(c)--(a)--(d)")
+    graph = skewed_graph(labelled, directed)
+    wanted = find(on_cpu, graph, pattern)
+    constraints = constraints_of(pattern, graph, "monomorphism")
+    rows = graph.adjacency(constraints.relations)
+    rows = type(rows)(*(array.view(Device) for array in rows))
+    graph = on_device(skewed_graph(labelled, directed))
+    Device.fetched.clear()
+
+    def to_device(array):
+        assert isinstance(array, Device)
+        return plain(array)
+
+    found = on_gpu.find_candidates(graph, pattern, constraints, rows, True, **native, to_device=to_device)
+    assert isinstance(found.masks, Device)
+    assert isinstance(found.of(0), Device)
+    rounds = [size for size in Device.fetched if size == 1]
+    tables = [size for size in Device.fetched if size > 1]
+    assert len(rounds) <= (ROUNDS if labelled else 0)
+    assert len(tables) == (2 if labelled else 1)  # the counts, and once a graph those of its labels
+    assert max(tables) < 64
+    assert_same(found, wanted)

@@ -1,0 +1,305 @@
+"""The general walker in the lane emulator and as native code of one lane, held against the CPU engine and the oracle.
+
+Settings that a user never sees force what a large run meets by chance: warps that look up after every step, a ring that
+is nearly always full or empty, launches that pause all the time, an output that holds one warp's rows. Each seed is
+another schedule of the lanes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import automorphisms, canonical, matches
+from strategies import cases, connected_order, examples
+from targets import emulator, one_lane
+
+import cusubmatch as csm
+from cusubmatch import Pattern
+from cusubmatch.cache import Cache
+from cusubmatch.cpu import prepare
+from cusubmatch.gpu import leaf, prepared, walk
+from cusubmatch.gpu.machine import Machine
+from cusubmatch.gpu.run import Run
+from cusubmatch.plan import constraints_of, make_plan
+
+SHARED = 228 << 10
+WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
+SHAPES = {
+    "edge": "(a)--(b)",
+    "path": "(a)--(b)--(c)",
+    "claw": "(a)--(b), (a)--(c), (a)--(d)",
+    "triangle": "(a)--(b)--(c)--(a)",
+    "square": "(a)--(b)--(c)--(d)--(a)",
+    "diamond": "(a)--(b)--(c)--(d)--(a)--(c)",
+    "house": "(a)--(b)--(c)--(d)--(a)--(e)--(b)",
+    "cricket": "(h)--(a)--(b)--(h), (h)--(x), (h)--(y)",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is forced on a run: see `walk.STEPS`, `leaf.WINDOWS`, `walk.LONG`, `prepared.RING`, `prepared.CHUNK`."""
+
+    seed: int | None = 0
+    steps: int = 64
+    windows: int = 64
+    long: int = 512
+    ring: int = 1 << 14
+    chunk: int = 8
+    slice_ticks: int = 10**9
+    grid: tuple[int, int] = (1, 2)
+    block_rows: int | None = None
+    rising: bool | None = None
+    order: tuple[int, ...] = ()
+
+
+stressful = st.builds(
+    Settings,
+    seed=st.integers(0, 1 << 20),
+    steps=st.sampled_from((1, 2, 5)),
+    windows=st.sampled_from((1, 3)),
+    long=st.sampled_from((0, 8)),
+    ring=st.sampled_from((4, 32, 1024)),
+    chunk=st.sampled_from((1, 8)),
+    slice_ticks=st.sampled_from((300, 3000, 10**9)),
+    grid=st.sampled_from(((1, 1), (2, 2), (1, 3))),
+    block_rows=st.sampled_from((5, 64, None)),
+    rising=st.sampled_from((None, False, True)),
+    order=st.one_of(st.just(()), st.permutations(range(6)).map(tuple)),
+)
+
+
+def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, counting=True, target=None):
+    """A run of the walker, never of the closed kernels, and the patches to run it under."""
+    constraints = constraints_of(pattern, graph, semantics)
+    candidates = prepare(graph, pattern, constraints, semantics != "homomorphism")
+    plan = make_plan(
+        pattern,
+        constraints,
+        candidates.shape,
+        candidates.tested,
+        graph.statistics,
+        semantics=semantics,
+        unique=unique,
+        counting=counting,
+        methods=("warps",),
+        rising=settings.rising,
+        order=connected_order(pattern, settings.order),
+    )
+    graph.cache = Cache()
+    machine = Machine(target or emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
+    options = {"gpu": machine, "slice_s": settings.slice_ticks / 1e9, "grid": settings.grid}
+    return Run(graph, plan, candidates, block_rows=settings.block_rows, **options)
+
+
+def result_of(graph, pattern, settings, *ways, counting, target=None):
+    """The count, or the rows as a Counter of tuples of internal vertices; and the run."""
+    with (
+        patch.object(walk, "STEPS", settings.steps),
+        patch.object(walk, "LONG", settings.long),
+        patch.object(leaf, "WINDOWS", settings.windows),
+        patch.object(prepared, "RING", settings.ring),
+        patch.object(prepared, "CHUNK", settings.chunk),
+        patch("cusubmatch.gpu.run.closed_counter", lambda *_: None),
+    ):
+        run = run_of(graph, pattern, settings, *ways, counting=counting, target=target)
+        if counting:
+            return run.count(), run
+        return Counter(tuple(row) for block in run.blocks() for row in block.T.tolist()), run
+
+
+def in_ids(graph, rows):
+    """Rows of internal vertices as rows of the caller's ids."""
+    if not rows:
+        return rows
+    flat = np.array(list(rows), np.int32)
+    ids = np.asarray(graph.to_ids(flat.ravel()), object).reshape(flat.shape)
+    return Counter({tuple(row): times for row, times in zip(ids.tolist(), rows.values(), strict=True)})
+
+
+def skewed(vertices=24, edges=70):
+    return csm.Graph.from_edgelist(csm.generators.rmat(5, 3, seed=3))
+
+
+# Against the oracle --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("semantics", "unique"), WAYS)
+@examples(12)
+@given(case=cases(), settings=stressful)
+def test_counts_and_rows_under_any_settings_are_the_oracles(semantics, unique, case, settings):
+    raw, pattern = case
+    graph, expected = raw.graph(), matches(raw.naive(), pattern, semantics, unique)
+    count, _ = result_of(graph, pattern, settings, semantics, unique, counting=True)
+    assert count == len(expected)
+    named = [v for v, name in enumerate(pattern.names) if name is not None]
+    if len(named) < len(pattern):
+        return
+    rows, _ = result_of(graph, pattern, settings, semantics, unique, counting=False)
+    rows = in_ids(graph, rows)
+    if unique:
+        symmetries = automorphisms(pattern)
+        rows = Counter(canonical(row, symmetries) for row in rows.elements())
+    assert rows == Counter(map(tuple, expected))
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_skewed_graph_is_counted_right_while_warps_give_work_away(name, seed):
+    graph, pattern = skewed(), Pattern.parse(SHAPES[name])
+    settings = Settings(seed=seed, steps=1, windows=1, long=0, ring=32, chunk=8, grid=(2, 2))
+    count, _ = result_of(graph, pattern, settings, counting=True)
+    assert count == csm.count_matches(graph, pattern, engine="cpu")
+
+
+WEIGHED = {  # orders in which the last level's set is complete before the last level but one
+    "house": ("(a)--(b)--(c)--(d)--(e)--(a), (b)--(e)", "becda"),
+    "kite with a tail": ("(a)--(b)--(c)--(d)--(a)--(c), (a)--(t)", "acbdt"),
+    "clique and two": ("(a)--(b)--(c)--(d)--(a)--(c), (b)--(d), (a)--(e)--(b)", "abcde"),
+    "two tails": ("(a)--(b)--(c)--(a)--(x), (b)--(y)", "abcxy"),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHED)
+@pytest.mark.parametrize(("semantics", "distinct"), [("monomorphism", []), ("homomorphism", [("a", "c")])])
+def test_partial_matches_carry_the_size_of_a_set_that_is_complete(name, semantics, distinct):
+    text, order = WEIGHED[name]
+    pattern, graph = Pattern.parse(text, distinct=distinct if semantics == "homomorphism" else []), skewed()
+    ranks = tuple(order.index(vertex) for vertex in pattern.names)
+    for rising in (False, True):
+        settings = Settings(seed=7, steps=1, windows=1, long=0, order=ranks, rising=rising, grid=(1, 2))
+        count, run = result_of(graph, pattern, settings, semantics, semantics != "homomorphism", counting=True)
+        assert run.prepared.layout.weighed
+        assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
+
+
+# The ring and the pauses ---------------------------------------------------------------------------------------------
+
+
+def star(leaves):
+    return csm.Graph.from_edgelist((np.zeros(leaves, np.int64), np.arange(1, leaves + 1)))
+
+
+@pytest.mark.parametrize("ring", [4, 1024])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_one_huge_task_is_divided_among_all_warps(seed, ring):
+    # Ordered pairs of leaves of one hub: all the work hangs on one first candidate after another.
+    pattern = Pattern.parse("(a)--(h)--(b)--(c)", distinct=[("a", "b")])
+    graph = csm.Graph.from_edgelist(
+        (np.r_[np.zeros(40, int), np.arange(1, 40)], np.r_[np.arange(1, 41), np.arange(2, 41)])
+    )
+    settings = Settings(seed=seed, steps=1, windows=1, long=0, ring=ring, chunk=8, grid=(2, 2))
+    count, run = result_of(graph, pattern, settings, "homomorphism", False, counting=True)
+    assert count == csm.count_matches(graph, pattern, semantics="homomorphism", engine="cpu")
+    assert run.given_away > 0
+
+
+def test_a_full_ring_means_that_the_work_is_kept():
+    pattern, graph = Pattern.parse(SHAPES["house"]), skewed()
+    counts = {}
+    for ring in (2, 1024):
+        settings = Settings(seed=5, steps=1, windows=1, long=0, ring=ring, grid=(2, 2))
+        counts[ring], _ = result_of(graph, pattern, settings, counting=True)
+    assert set(counts.values()) == {csm.count_matches(graph, pattern, engine="cpu")}
+
+
+@pytest.mark.parametrize("grid", [(1, 1), (2, 3)])
+def test_warps_without_any_work_end(grid):
+    graph = csm.Graph.from_edgelist((np.array([0]), np.array([1])))
+    for text, expected in (("(a)--(b)", 1), ("(a)--(b)--(c)", 0), ("(a)--(b)--(c)--(a)--(d)", 0)):
+        count, _ = result_of(graph, Pattern.parse(text), Settings(grid=grid), counting=True)
+        assert count == expected
+
+
+@pytest.mark.parametrize("name", ["square", "claw", "cricket"])
+def test_launches_that_pause_go_on_where_they_stopped(name):
+    graph, pattern = skewed(), Pattern.parse(SHAPES[name])
+    settings = Settings(seed=3, steps=1, windows=1, long=0, slice_ticks=100, grid=(1, 2))
+    count, _ = result_of(graph, pattern, settings, counting=True)
+    assert count == csm.count_matches(graph, pattern, engine="cpu")
+
+
+def test_rows_fill_the_output_without_a_gap():
+    graph, pattern = skewed(), Pattern.parse(SHAPES["triangle"])
+    run = None
+    for block_rows in (1, 40, None):
+        rows, run = result_of(graph, pattern, Settings(block_rows=block_rows, grid=(2, 2), seed=9), counting=False)
+        assert rows.total() == len(rows) == run.matches == csm.count_matches(graph, pattern, engine="cpu")
+
+
+def test_the_first_rows_end_a_launch():
+    graph, pattern = skewed(), Pattern.parse("(a)--(b)--(c)--(d)--(e)")
+    with patch.object(walk, "STEPS", 1), patch.object(leaf, "WINDOWS", 1):
+        run = run_of(graph, pattern, Settings(block_rows=1), counting=False)
+        first = next(run.blocks())
+    assert 1 <= first.shape[1] <= 64 < csm.count_matches(graph, pattern, engine="cpu")
+
+
+@pytest.mark.parametrize("slots", [32, 8, 1])
+def test_fewer_slots_than_lanes_count_the_same(slots):
+    graph, pattern = skewed(), Pattern.parse(SHAPES["house"])
+    with patch("cusubmatch.gpu.program._shape", lambda *_: (slots, 2)):
+        count, _ = result_of(graph, pattern, Settings(chunk=1, steps=2, long=0, grid=(1, 2)), counting=True)
+    assert count == csm.count_matches(graph, pattern, engine="cpu")
+
+
+@pytest.mark.parametrize("hubs", [0, 6, 2048])
+def test_bitmaps_of_hubs_change_no_count(hubs):
+    graph, pattern = csm.Graph.from_edgelist(skewed_edges()), Pattern.parse(SHAPES["diamond"])
+    with patch("cusubmatch.gpu.rows.MOST_HUBS", hubs), patch("cusubmatch.gpu.rows.LEAST_HUB_DEGREE", 1):
+        for semantics in ("monomorphism", "induced"):
+            count, _ = result_of(graph, pattern, Settings(), semantics, counting=True)
+            assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
+
+
+def skewed_edges():
+    return csm.generators.rmat(6, 4, seed=1)
+
+
+# One lane, native ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lane():
+    return one_lane()
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("triangle", 1_612_010), ("diamond", 228_787_050), ("square", 144_023_053)],
+)
+def test_one_lane_counts_a_social_network(data_graph, lane, name, count):
+    graph = data_graph("facebook_combined")
+    found, _ = result_of(graph, Pattern.parse(SHAPES[name]), Settings(grid=(1, 1)), counting=True, target=lane)
+    assert found == count
+
+
+def test_one_lane_answers_labelled_queries_as_the_cpu_engine_does(data_graph, lane):
+    graph = data_graph("lsqb-example.directed")
+    for text in (
+        "(a:Person)-[:knows]-(b:Person)-[:knows]-(c:Person)-[:knows]-(a)",
+        "(t:Tag)<-[:hasTag]-(m:Post|Comment)-[:hasCreator]->(p:Person)-[:knows]-(q:Person)",
+    ):
+        pattern = Pattern.parse(text)
+        for semantics, unique in WAYS:
+            found, _ = result_of(graph, pattern, Settings(grid=(1, 1)), semantics, unique, counting=True, target=lane)
+            asked = unique if semantics != "homomorphism" else None
+            assert found == csm.count_matches(graph, pattern, semantics=semantics, unique=asked, engine="cpu")
+
+
+@pytest.mark.parametrize("vertices", [8, 20, 32])
+def test_patterns_of_up_to_32_vertices_are_walked(lane, vertices):
+    n = vertices + 2
+    a, b = np.triu_indices(n, 1)
+    graph = csm.Graph.from_edgelist((a, b))
+    found, _ = result_of(graph, Pattern.clique(vertices), Settings(grid=(1, 1)), counting=True, target=lane)
+    assert found == n * (n - 1) // 2
+    ring = csm.Graph.from_edgelist((np.arange(40), (np.arange(40) + 1) % 40))
+    found, _ = result_of(ring, Pattern.path(vertices), Settings(grid=(1, 1)), counting=True, target=lane)
+    assert found == 40
