@@ -110,7 +110,7 @@ class Graph:
             columns["vertex"] = family.column(vertices, checked_name(family, vertices, vertex, "vertex"))
         elif vertex_label is not None:
             raise GraphError(f"vertex_label: {vertex_label!r} was given without vertices, the dataframe that holds it")
-        kind = check_ids(family, columns)
+        check_ids(family, columns)
         edge_labels = vertex_labels = None
         if edge_label is not None:
             edge_labels = label_codes(family, edges, edge_label, "edge_label")
@@ -122,7 +122,7 @@ class Graph:
             raise GraphError(f"edges: {error}") from None
         except (TypeError, ValueError, NotImplementedError) as error:
             raise GraphError(f"source, destination: these ids cannot be numbered together: {error}") from None
-        del columns, kind
+        del columns
         graph = cls()
         graph._build(family, codes, ids, directed, edge_labels, vertex_labels)
         return graph
@@ -233,7 +233,7 @@ class Graph:
     def _copy(self, xp, moved):
         """A twin whose arrays lie elsewhere; ids stay with the caller's family."""
         twin = Graph()
-        shared = {name: value for name, value in self.__dict__.items() if name not in ("host", "device", "statistics")}
+        shared = {name: value for name, value in self.__dict__.items() if name not in ("host", "device")}
         twin.__dict__.update(shared)
         for name in ("offsets", "targets", "_edge_labels", "vertex_labels"):
             array = getattr(self, name)

@@ -62,3 +62,21 @@ def test_the_target_mends_what_numpy_no_longer_has(monkeypatch):
     monkeypatch.delattr(np, "row_stack", raising=False)
     gpu.__wrapped__()
     assert vars(np)["row_stack"] is np.vstack
+
+
+def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
+    from cusubmatch.gpu import cuda
+
+    launched, streams = [], iter(["first stream", "second stream"])
+
+    class Compiled:
+        py_func = None
+
+        def __getitem__(self, shape):
+            return lambda *arguments: launched.append((shape, arguments))
+
+    monkeypatch.setattr(cuda, "_current_stream", lambda: next(streams))
+    launch = cuda.Kernel(Compiled())[3, 64, 1024]
+    launch(1)
+    launch(2)
+    assert launched == [((3, 64, "first stream", 1024), (1,)), ((3, 64, "second stream", 1024), (2,))]

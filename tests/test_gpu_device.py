@@ -102,7 +102,10 @@ def test_work_runs_on_the_callers_stream():
 
     graph = csm.Graph.from_edgelist(rmat(10, 8))
     expected = csm.count_matches(graph, TEXTS["house"], engine="cpu")
+    cliques = csm.count_matches(graph, csm.Pattern.clique(4), engine="cpu")
+    assert csm.count_matches(graph, csm.Pattern.clique(4), engine="gpu") == cliques  # prepared on another stream
     with cupy.cuda.Stream(non_blocking=True):
+        assert csm.count_matches(graph, csm.Pattern.clique(4), engine="gpu") == cliques
         assert csm.count_matches(graph, TEXTS["house"], engine="gpu") == expected
         assert len(csm.subgraph_match(graph, TEXTS["diamond"], engine="gpu")) == csm.count_matches(
             graph, TEXTS["diamond"], engine="cpu"

@@ -16,17 +16,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
+from plans import plan_for
 from strategies import cases, connected_order, examples
 from targets import emulator, one_lane
 
 import cusubmatch as csm
 from cusubmatch import Pattern
 from cusubmatch.cache import Cache
-from cusubmatch.cpu import prepare
 from cusubmatch.gpu import leaf, prepared, walk
 from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.run import Run
-from cusubmatch.plan import constraints_of, make_plan
 
 SHARED = 228 << 10
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
@@ -77,21 +76,9 @@ stressful = st.builds(
 
 def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, counting=True, target=None):
     """A run of the walker, never of the closed kernels, and the patches to run it under."""
-    constraints = constraints_of(pattern, graph, semantics)
-    candidates = prepare(graph, pattern, constraints, semantics != "homomorphism")
-    plan = make_plan(
-        pattern,
-        constraints,
-        candidates.shape,
-        candidates.tested,
-        graph.statistics,
-        semantics=semantics,
-        unique=unique,
-        counting=counting,
-        methods=("warps",),
-        rising=settings.rising,
-        order=connected_order(pattern, settings.order),
-    )
+    order = connected_order(pattern, settings.order)
+    only = {"methods": ("warps",), "rising": settings.rising, "order": order}
+    plan, candidates = plan_for(graph, pattern, semantics, unique, counting, **only)
     graph.cache = Cache()
     machine = Machine(target or emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
     options = {"gpu": machine, "slice_s": settings.slice_ticks / 1e9, "grid": settings.grid}

@@ -7,11 +7,11 @@ from itertools import permutations
 import pandas as pd
 import pytest
 from naive import automorphisms
+from plans import plan_for
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, generators
-from cusubmatch.cpu import Run, prepare
-from cusubmatch.plan import constraints_of, make_plan
+from cusubmatch.cpu import Run
 from cusubmatch.plan.symmetry import restrictions
 
 SHAPES = {
@@ -51,26 +51,14 @@ def connected_orders(pattern):
 def test_every_order_method_and_direction_counts_the_same(name, semantics, unique):
     pattern = Pattern.parse(SHAPES[name])
     graph = skewed_graph(pattern.directed)
-    constraints = constraints_of(pattern, graph, semantics)
-    candidates = prepare(graph, pattern, constraints, semantics != "homomorphism")
+    candidates = None
     counts, methods = set(), set()
     for order in connected_orders(pattern):
         for method in ("lists", "bitmaps"):
             for rising in (False, True):
                 try:
-                    plan = make_plan(
-                        pattern,
-                        constraints,
-                        candidates.shape,
-                        candidates.tested,
-                        graph.statistics,
-                        semantics=semantics,
-                        unique=unique,
-                        counting=True,
-                        methods=(method,),
-                        rising=rising,
-                        order=order,
-                    )
+                    only = {"methods": (method,), "rising": rising, "order": order}
+                    plan, candidates = plan_for(graph, pattern, semantics, unique, True, candidates, **only)
                 except ValueError:  # bitmaps need a first vertex that touches all others
                     continue
                 if plan.walked < (2 if method == "bitmaps" else 0):

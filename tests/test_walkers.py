@@ -24,12 +24,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
+from plans import plan_for
 from strategies import cases, connected_order, examples, skewed_rows
 
 from cusubmatch import Graph, Pattern, count_matches, generators
 from cusubmatch.cache import Cache
-from cusubmatch.cpu import Run, engine, leaf, neighbourhood, prepare, program, view
-from cusubmatch.plan import constraints_of, make_plan
+from cusubmatch.cpu import Run, engine, leaf, neighbourhood, program, view
 
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
 
@@ -74,29 +74,15 @@ class Settings:
 
 def plan_of(graph, pattern, semantics, unique, counting, settings):
     """A plan with the settings' method and direction, where the pattern has such plans, and the candidates."""
-    constraints = constraints_of(pattern, graph, semantics)
-    candidates = prepare(graph, pattern, constraints, semantics != "homomorphism")
-
-    def plan(**only):
-        return make_plan(
-            pattern,
-            constraints,
-            candidates.shape,
-            candidates.tested,
-            graph.statistics,
-            semantics=semantics,
-            unique=unique,
-            counting=counting,
-            **only,
-        )
-
+    asked = graph, pattern, semantics, unique, counting
+    methods = {"methods": (settings.method,)} if settings.method else {}
     try:
-        methods = {"methods": (settings.method,)} if settings.method else {}
-        found = plan(rising=settings.rising, order=connected_order(pattern, settings.order), **methods)
+        order = connected_order(pattern, settings.order)
+        found, candidates = plan_for(*asked, rising=settings.rising, order=order, **methods)
     except ValueError:  # no vertex touches all others, which bitmaps need
-        return plan(), candidates
+        return plan_for(*asked)
     if found.method == "bitmaps" and found.walked < 2:  # counted at the root, before there is a neighbourhood
-        return plan(), candidates
+        return plan_for(*asked)
     return found, candidates
 
 

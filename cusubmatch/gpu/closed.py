@@ -23,7 +23,7 @@ KEPT = 4
 
 def closed_counter(gpu: Machine, graph: Graph, plan: Plan) -> Callable[[Any], int] | None:
     """A function that counts the matches, given `check(done, count)`; None if the plan is to be walked."""
-    if not plan.is_clique or len(plan.levels) not in {3, 4, 5}:
+    if not plan.is_closed:
         return None
     relation, k = plan.levels[1].anchors[0].relation, len(plan.levels)
     key = plan.relations[relation]
@@ -45,4 +45,4 @@ def closed_counter(gpu: Machine, graph: Graph, plan: Plan) -> Callable[[Any], in
     if k > 3 and len(made.unsupported):
         return None
     each = plan.pattern.automorphisms.order if plan.semantics == "homomorphism" else plan.factor
-    return lambda check: each * made.count(check and (lambda done, count: check(done, each * count)))
+    return lambda check: each * made.count(lambda done, count: check(done, each * count))

@@ -89,12 +89,15 @@ _configuring = threading.Lock()
 
 
 class Kernel:
-    """`kernel[blocks, threads]` or `kernel[blocks, threads, bytes of shared memory]`, on CuPy's current stream."""
+    """`kernel[blocks, threads]`, or with bytes of shared memory as a third; runs on CuPy's stream at the launch."""
 
     def __init__(self, compiled: Any):
         self.compiled, self.py_func = compiled, compiled.py_func
 
     def __getitem__(self, shape: tuple[int, ...]) -> Callable:
+        return functools.partial(self._launch, shape)
+
+    def _launch(self, shape, *arguments):
         from numba.cuda.core.caching import config
 
         blocks, threads, *shared = shape
@@ -104,7 +107,7 @@ class Kernel:
                 launch = self.compiled[blocks, threads, _current_stream(), *shared]
             finally:
                 config.CUDA_LOW_OCCUPANCY_WARNINGS = warned
-        return lambda *arguments: launch(*map(as_device_array, arguments))
+        launch(*map(as_device_array, arguments))
 
 
 def _current_stream():

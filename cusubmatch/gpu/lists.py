@@ -13,6 +13,7 @@ import numpy as np
 
 from cusubmatch.gpu import program as p
 from cusubmatch.gpu.cuda import Target
+from cusubmatch.gpu.warp import warp_functions
 
 __all__ = ["Lists", "list_functions"]
 
@@ -34,9 +35,9 @@ class Lists(NamedTuple):
     store: Any
 
 
-def list_functions(target: Target, find, slots: int, wide: bool, weighed: bool) -> Lists:
+def list_functions(target: Target, slots: int, wide: bool, weighed: bool) -> Lists:
     """The functions for `slots` partial matches a level; `wide`: rows may begin past 2**32; `weighed`: with weights."""
-    device = target.device
+    device, find, contains = target.device, *warp_functions(target, wide)[:2]
     SLOTS, LIST, HEADER, RECORD = slots, (3 if wide else 2) * slots, p.HEADER, p.RECORD
     LEVEL_MASK, LEVEL_BITS = (1 << p.LEVEL_BITS) - 1, p.LEVEL_BITS
     ANCHORS, FORBIDDEN, DIFFER, BOUNDS = p.ANCHORS, p.FORBIDDEN, p.DIFFER, p.BOUNDS
@@ -52,8 +53,8 @@ def list_functions(target: Target, find, slots: int, wide: bool, weighed: bool) 
     @device
     def store(sh, place, base, length):
         if WIDE:
-            sh[place] = U(base & 0xFFFFFFFF)
-            sh[U(place + SLOTS)] = U(base >> 32)
+            sh[place] = U(np.int64(base) & 0xFFFFFFFF)
+            sh[U(place + SLOTS)] = U(np.int64(base) >> 32)
             sh[U(place + 2 * SLOTS)] = length
         else:
             sh[place] = base
@@ -90,6 +91,17 @@ def list_functions(target: Target, find, slots: int, wide: bool, weighed: bool) 
         return start, U(U(off[U(first + 1)]) - start)
 
     @device
+    def hub_of(sh, reference, vertex):
+        """The number of a hub's bitmap."""
+        return U(U(U(reference >> LEVEL_BITS) * U(sh[HUBS])) + U(vertex - U(sh[HUB])))
+
+    @device
+    def marked(sh, bits, hub, x):
+        """Whether x is in a hub's bitmap."""
+        word = U(bits[U(hub * U(sh[HUB_WORDS]) + U(x >> U(5)))])
+        return U(word >> U(x & U(31))) & U(1) != U(0)
+
+    @device
     def make(sh, w, t, slot, off, col):
         """Make the lists of a slot of level t: the shortest anchor first, cut by the restrictions; its length."""
         references, prefix = field(sh, t, REFERENCES), U(w + field(sh, t, PREFIX) + slot)
@@ -108,11 +120,7 @@ def list_functions(target: Target, find, slots: int, wide: bool, weighed: bool) 
                 reference = U(sh[U(references + i)])
                 vertex = U(sh[U(prefix + U(reference & LEVEL_MASK) * SLOTS)])
                 if vertex >= U(sh[HUB]):
-                    hub = U(U(U(reference >> LEVEL_BITS) * U(sh[HUBS])) + U(vertex - U(sh[HUB])))
-                    if WIDE:
-                        store(sh, out, np.int64(hub), U(FLAG))
-                    else:
-                        store(sh, out, hub, U(FLAG))
+                    store(sh, out, hub_of(sh, reference, vertex), U(FLAG))
                 else:
                     base, length = row(sh, off, reference, vertex)
                     store(sh, out, base, length)
@@ -151,21 +159,15 @@ def list_functions(target: Target, find, slots: int, wide: bool, weighed: bool) 
         """Whether x is in the list at `place`."""
         length = length_of(sh, place)
         if length == U(FLAG):
-            word = U(U(base_of(sh, place)) * U(sh[HUB_WORDS]) + U(x >> U(5)))
-            return U(U(bits[word]) >> U(x & U(31))) & U(1) != U(0)
-        base = base_of(sh, place)
-        found = find(col, base, length, x)
-        return found < length and U(col[base + found]) == x
+            return marked(sh, bits, U(base_of(sh, place)), x)
+        return contains(col, base_of(sh, place), length, x)
 
     @device
     def adjacent(sh, off, col, bits, reference, vertex, x):
         """Whether x is in the row of a vertex."""
         if vertex >= U(sh[HUB]):
-            hub = U(U(U(reference >> LEVEL_BITS) * U(sh[HUBS])) + U(vertex - U(sh[HUB])))
-            word = U(bits[U(hub * U(sh[HUB_WORDS]) + U(x >> U(5)))])
-            return U(word >> U(x & U(31))) & U(1) != U(0)
+            return marked(sh, bits, hub_of(sh, reference, vertex), x)
         base, length = row(sh, off, reference, vertex)
-        found = find(col, base, length, x)
-        return found < length and U(col[ahead(base, found)]) == x
+        return contains(col, base, length, x)
 
     return Lists(adjacent, ahead, base_of, field, length_of, make, member, row, store)

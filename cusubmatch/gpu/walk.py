@@ -41,9 +41,8 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
     cuda, WARP, FULL = target.cuda, target.WARP, target.FULL
     device, lane_of, warp_of = target.device, target.lane, target.warp
     peek, clock = target.peek, target.clock
-    functions = warp_functions(target, wide)
-    add_to = functions.add_to
-    lists = list_functions(target, functions.find, slots, wide, mode == WEIGHTS)
+    add_to = warp_functions(target, wide).add_to
+    lists = list_functions(target, slots, wide, mode == WEIGHTS)
     stack = stack_functions(target, lists, slots, wide, mode == WEIGHTS)
     ahead, field = lists.ahead, lists.field
     draw, settle, weigh = stack.draw, stack.settle, stack.weigh

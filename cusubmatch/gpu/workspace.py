@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.gpu import ring as r
+from cusubmatch.gpu.warp import whole
 
 __all__ = ["Pool", "Workspace"]
 
@@ -57,8 +58,7 @@ class Workspace:
     def read(self) -> int:
         """Wait for the launch and read `state`; the count of it."""
         self.state = self.control.copy() if isinstance(self.control, np.ndarray) else self.control.get()
-        low, high = (int(word) for word in self.state[r.CONTROL :].view(np.uint64))
-        return low + (high << 32)
+        return whole(self.state[r.CONTROL :].view(np.uint64))
 
 
 class Pool:

@@ -6,7 +6,6 @@ from cusubmatch.plan.reuse import Rows
 
 __all__ = ["describe"]
 
-CLOSED = (3, 4, 5)  # sizes of the cliques that the GPU has kernels for
 FINISH = {
     "size": "counted by the size n of its candidate set",
     "choose": "counted together with the level before: n(n-1)/2 pairs from a candidate set of size n",
@@ -45,7 +44,7 @@ class _Text:
 
     def _method(self):
         plan = self.plan
-        if plan.method == "warps" and plan.is_clique and len(plan.levels) in CLOSED:
+        if plan.is_closed:
             return "method: kernels for cliques, on bitmaps of the neighbours of higher rank"
         if plan.method == "warps":
             how = "up to a warp's width of partial matches a level; the shortest row is read, the others are searched"

@@ -24,6 +24,9 @@ from cusubmatch.statistics import Statistics
 __all__ = ["Level", "Plan", "make_plan", "make_plans"]
 
 
+CLOSED_CLIQUES = (3, 4, 5)  # their sizes
+
+
 class Level(NamedTuple):
     """One level of the matching order.
 
@@ -92,6 +95,11 @@ class Plan:
             and all(len(level.anchors) == i for i, level in enumerate(self.levels))
             and self.pattern.automorphisms.order == math.factorial(len(self.levels))
         )
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether warps have kernels for just this count."""
+        return self.method == "warps" and self.is_clique and len(self.levels) in CLOSED_CLIQUES
 
     @property
     def walked(self) -> int:

@@ -1,0 +1,22 @@
+"""Plans as an engine's tests want them: made for a graph, with options that a user never sees."""
+
+from cusubmatch.cpu import prepare
+from cusubmatch.plan import constraints_of, make_plan
+
+
+def plan_for(graph, pattern, semantics="monomorphism", unique=True, counting=True, candidates=None, **only):
+    """The cheapest plan among those that `only` leaves (methods, rising, order), and the candidates."""
+    constraints = constraints_of(pattern, graph, semantics)
+    candidates = candidates or prepare(graph, pattern, constraints, semantics != "homomorphism")
+    plan = make_plan(
+        pattern,
+        constraints,
+        candidates.shape,
+        candidates.tested,
+        graph.statistics,
+        semantics=semantics,
+        unique=unique,
+        counting=counting,
+        **only,
+    )
+    return plan, candidates
