@@ -24,7 +24,8 @@ from cusubmatch.statistics import Statistics, measure
 __all__ = ["Adjacency", "Graph", "Relation"]
 
 MAX_VERTICES = 2**31 - 1
-KEPT_ROWS = 4  # sets of relations
+KEPT_ROWS = 4  # sets of relations, at least
+KEPT_VERTICES = 1 << 26  # of the arrays, an element a vertex, that are kept beyond that
 
 
 class Relation(NamedTuple):
@@ -212,6 +213,10 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         return f"Graph({self.n_vertices:,} vertices, {self.n_edges:,} {kind} edges)"
 
+    def keep(self, least: int) -> int:
+        """How many values may be kept that are about as large as the graph: more of a small one."""
+        return max(least, min(1024, KEPT_VERTICES // max(self.n_vertices, len(self.targets), 1)))
+
     def to_ids(self, vertices):
         """The caller's ids, as a column of the caller's family, of an integer array of internal vertices."""
         return self.family.take(self._ids, vertices)
@@ -251,7 +256,7 @@ class Graph:
 
     def adjacency(self, relations: tuple[Relation, ...]) -> Adjacency:
         """The rows of each relation, in the order given; kept for the last few sets of relations."""
-        return self.cache.get("rows", relations, lambda: self._gather(relations), KEPT_ROWS)
+        return self.cache.get("rows", relations, lambda: self._gather(relations), self.keep(KEPT_ROWS))
 
     def _gather(self, relations):
         xp, parts = self.xp, [self._rows(relation) for relation in relations]

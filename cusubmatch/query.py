@@ -7,6 +7,7 @@ taken from the graph's cache or made, and blocks of internal vertices become dat
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from numbers import Real
 from types import ModuleType
@@ -22,7 +23,7 @@ from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans
 
 __all__ = ["Query", "as_graph", "as_pattern", "check_options", "make_query"]
 
-KEPT_PLANS = 16
+KEPT_PLANS = 16  # at least
 
 
 class Query(NamedTuple):
@@ -131,7 +132,8 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting):
     def make():
         constraints = constraints_of(pattern, graph, semantics)
         candidates = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
-        plans = make_plans(
+        plans = functools.partial(
+            make_plans,
             pattern,
             constraints,
             candidates.shape,
@@ -141,11 +143,10 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting):
             unique=unique,
             counting=counting,
             methods=engine.METHODS,
-            rivals=engine.RIVALS,
         )
         return engine.choose(graph, plans, candidates), candidates
 
-    return graph.cache.get("plans", (pattern, semantics, unique, counting), make, KEPT_PLANS)
+    return graph.cache.get("plans", (pattern, semantics, unique, counting), make, graph.keep(KEPT_PLANS))
 
 
 def as_pattern(P, argument):

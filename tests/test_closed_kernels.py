@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -146,6 +147,17 @@ def test_cliques_of_each_size_class_lane_by_lane(limits, k):
 def test_rows_of_several_words_lane_by_lane(limits, k):
     graph, expected = layered(tops=1, groups=11, size=6)
     assert Cliques(emulator(k), np, graph, k, **TINY, limits=limits).count() == expected[k]
+
+
+@pytest.mark.parametrize("window", [32, 64])
+def test_neighbourhoods_that_span_more_or_fewer_ranks_than_the_window(window):
+    graph, expected = layered(tops=1, groups=8, size=6)
+    spans = [row.max() - row.min() for row in np.split(graph.targets, graph.offsets[1:-1].astype(int)) if len(row) > 3]
+    assert (window == 32) == (max(spans) >= window)
+    with patch("cusubmatch.gpu.cliques.WINDOW", window):
+        for k in (4, 5):
+            cliques = Cliques(emulator(window), np, graph, k, **TINY, limits=Limits(word=3, warp=3))
+            assert cliques.count() == expected[k]
 
 
 def test_wide_offsets_lane_by_lane():

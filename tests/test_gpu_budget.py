@@ -7,11 +7,12 @@ from numba import types, void
 from cusubmatch.gpu import cliques, filters, triangles
 from cusubmatch.gpu.cuda import gpu
 from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, WEIGHTS
+from cusubmatch.gpu.machine import REGISTERS, WIDE_REGISTERS
 from cusubmatch.gpu.rows import make_first, make_mark
 from cusubmatch.gpu.walk import make_walk
 
-# Registers of a thread: with 72 a multiprocessor holds 24 warps, with 48 it holds 40.
-MOST = {"walk": 72, "cliques": 56, "triangles": 40, "filters": 48, "rows": 40}
+# Registers of a thread: with 64 a multiprocessor holds 32 warps, with 48 it holds 40.
+MOST = {"walk": REGISTERS, "wide walk": WIDE_REGISTERS, "cliques": 64, "triangles": 40, "filters": 48, "rows": 40}
 STATIC_SHARED = 48 << 10
 U32, I32, I64, U64 = (types.Array(dtype, 1, "C") for dtype in (types.uint32, types.int32, types.int64, types.uint64))
 
@@ -21,7 +22,7 @@ def walkers():
         offsets = I64 if wide else U32
         walk = void(U32, offsets, U32, U32, U32, U32, offsets, I64, I32, I32, U32, U32, I32, U64, types.int64)
         for mode in (COUNT, PAIRS, WEIGHTS, ROWS):
-            yield "walk", f"{mode}{' wide' * wide}", make_walk(gpu(), 32, wide, mode).py_func, walk
+            yield f"{'wide ' * wide}walk", mode, make_walk(gpu(), 32, wide, mode).py_func, walk
         width = types.int64
         mark = void(offsets, U32, U32, width, width, width, width, width)
         yield "rows", f"mark hubs{' wide' * wide}", make_mark(gpu(), wide).py_func, mark

@@ -76,6 +76,7 @@ def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
             return lambda *arguments: launched.append((shape, arguments))
 
     monkeypatch.setattr(cuda, "_current_stream", lambda: next(streams))
+    monkeypatch.setattr(cuda, "_stream_of", lambda address: address)
     launch = cuda.Kernel(Compiled())[3, 64, 1024]
     launch(1)
     launch(2)

@@ -75,10 +75,10 @@ def test_a_hub_of_four_million_neighbours_is_counted_right_and_soon(wheel):
         begin = time.perf_counter()
         assert csm.count_matches(graph, text, engine="gpu") == count
         assert time.perf_counter() - begin < 2
-    for pool in graph.device.cache.values("device plans"):
-        workspace = pool.pool.take()
+    for prepared in graph.device.cache.values("device plans"):
+        workspace = prepared.pool.take(prepared.layout.stack)
         assert workspace.bytes <= STATE_BYTES
-        pool.pool.give_back(workspace)
+        prepared.pool.give_back(workspace)
 
 
 def test_rows_of_a_hub_stop_at_the_limit(wheel):

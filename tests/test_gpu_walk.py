@@ -23,7 +23,7 @@ from targets import emulator, one_lane
 import cusubmatch as csm
 from cusubmatch import Pattern
 from cusubmatch.cache import Cache
-from cusubmatch.gpu import leaf, prepared, walk
+from cusubmatch.gpu import leaf, prepared, program, walk
 from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.run import Run
 
@@ -247,6 +247,29 @@ def test_bitmaps_of_hubs_change_no_count(hubs):
 
 def skewed_edges():
     return csm.generators.rmat(6, 4, seed=1)
+
+
+WORDWISE = {  # orders that end in a set of two rows or more, or carry the size of one
+    "square": ("(a)--(b)--(c)--(d)--(a)", "abdc"),
+    "ring of 5": ("(a)--(b)--(c)--(d)--(e)--(a)", "abecd"),
+    "house": WEIGHED["house"],
+    "crossed square": ("(a)--(b)--(c)--(d)--(a), (a)--(e)--(c), (b)--(e)", "abecd"),
+}
+
+
+@pytest.mark.parametrize("name", WORDWISE)
+@pytest.mark.parametrize("semantics", ["monomorphism", "induced"])
+@pytest.mark.parametrize("rising", [False, True])
+def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, rising):
+    text, order = WORDWISE[name]
+    pattern = Pattern.parse(text)
+    a, b = np.nonzero(np.triu(np.random.default_rng(4).random((90, 90)) < 0.5, 1))
+    graph = csm.Graph.from_edgelist((a, b))
+    settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), rising=rising, grid=(1, 1))
+    with patch("cusubmatch.gpu.rows.LEAST_HUB_DEGREE", 1):
+        count, run = result_of(graph, pattern, settings, semantics, counting=True, target=lane)
+    assert run.prepared.layout.words[program.WORDWISE] != program.NOWHERE
+    assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
 
 
 # One lane, native ----------------------------------------------------------------------------------------------------

@@ -30,10 +30,9 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
 
-__all__ = ["METHODS", "RIVALS", "Run", "choose", "place", "prepare"]
+__all__ = ["METHODS", "Run", "choose", "place", "prepare"]
 
 METHODS = ("lists", "bitmaps")
-RIVALS = 1  # plans to choose from
 BUDGET = 1 << 16  # units of work between two returns of a walker
 BLOCK_ROWS = 1 << 16
 CHUNKS = 64  # first tasks
@@ -59,9 +58,9 @@ def place(graph: Graph) -> Graph:
     return graph.host
 
 
-def choose(_graph: Graph, plans: list[Plan], _candidates: Candidates) -> Plan:
-    """The best of rival plans: by the estimates."""
-    return plans[0]
+def choose(_graph: Graph, plans: Callable[..., list[Plan]], _candidates: Candidates) -> Plan:
+    """The best of the plans, by the estimates."""
+    return plans(rivals=1)[0]
 
 
 def prepare(graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Candidates:

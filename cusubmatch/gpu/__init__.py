@@ -1,5 +1,5 @@
 """The GPU engine: kernels in Numba CUDA, arrays in CuPy; `prepare` finds candidates, `Run` executes a plan."""
 
-from cusubmatch.gpu.engine import METHODS, RIVALS, Run, choose, place, prepare
+from cusubmatch.gpu.engine import METHODS, Run, choose, place, prepare
 
-__all__ = ["METHODS", "RIVALS", "Run", "choose", "place", "prepare"]
+__all__ = ["METHODS", "Run", "choose", "place", "prepare"]

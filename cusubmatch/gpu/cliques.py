@@ -2,7 +2,7 @@
 
 Vertices fall into size classes by out-degree: rows of one word, a warp a vertex, a block a vertex (`clique_rows`), and
 rows in global memory that the whole grid shares (`clique_matrices`). Within a class they are taken in the order of
-falling out-degree.
+falling out-degree, and the class of blocks comes last: a block ends with small vertices, so all end together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cusubmatch.gpu.clique_matrices import (
     matrix_words,
     row_words,
 )
-from cusubmatch.gpu.clique_rows import WORD, make_count_in_rows, make_count_in_words, seconds_of
+from cusubmatch.gpu.clique_rows import WINDOW, WORD, make_count_in_rows, make_count_in_words, seconds_of
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.oriented import Oriented
 from cusubmatch.gpu.pieces import FIRST_TICKET, PIECE_S, Check, Step, as_it_is, longest, ranges, run
@@ -35,8 +35,8 @@ __all__ = ["Cliques", "Limits", "signatures"]
 
 U = np.uint32
 
-WARP_TICKET, BLOCK_TICKET, MATRIX_TICKET = FIRST_TICKET, FIRST_TICKET + 1, FIRST_TICKET + 2
-BLOCK_ROWS = (256, 384, 512)  # sizes of a block's rows in shared memory: at most 37 KB, six blocks a multiprocessor
+WARP_TICKET, BLOCK_TICKET, MATRIX_TICKET = range(FIRST_TICKET, FIRST_TICKET + 3)
+BLOCK_ROWS = (128, 256, 384, 448, 512)  # sizes of a block's rows in shared memory, of which it has 48 KB at most
 WORD_BLOCKS, WARP_BLOCKS, BLOCK_BLOCKS = 8, 8, 6  # blocks of a multiprocessor
 
 
@@ -44,7 +44,7 @@ class Limits(NamedTuple):
     """The largest out-degree of each class; more is for rows in global memory, of `scratch_words` in all."""
 
     word: int = WORD
-    warp: int = 128
+    warp: int = 64
     block: int = 512
     scratch_words: int = SCRATCH_WORDS
 
@@ -129,19 +129,19 @@ class Cliques:
             )
         self._classes: list[_Class] = []
         wide, warp = oriented.wide, target.WARP
-        if by_block.start < by_block.stop:
-            shape, largest = grid(target, BLOCK_BLOCKS * processors, threads), int(degrees[by_block.start])
-            most = min(rows for rows in BLOCK_ROWS if rows >= largest)
-            kernel = make_count_in_rows(target, k, most, shape[1], shape[1] // warp, BLOCK_TICKET, wide)
-            self._add(vertices[by_block], work_s[by_block], kernel[shape], BLOCK_TICKET)
-        if by_warp.start < by_warp.stop:
-            shape = grid(target, WARP_BLOCKS * processors, threads)
-            kernel = make_count_in_rows(target, k, limits.warp, shape[1], 1, WARP_TICKET, wide)
-            self._add(vertices[by_warp], work_s[by_warp], kernel[shape], WARP_TICKET)
         if by_word.start < by_word.stop:
             shape = grid(target, WORD_BLOCKS * processors, threads)
             kernel = make_count_in_words(target, k, shape[1], wide)
             self._add(vertices[by_word], work_s[by_word], kernel[shape], None)
+        if by_warp.start < by_warp.stop:
+            shape = grid(target, WARP_BLOCKS * processors, threads)
+            kernel = make_count_in_rows(target, k, limits.warp, shape[1], 1, WARP_TICKET, wide)
+            self._add(vertices[by_warp], work_s[by_warp], kernel[shape], WARP_TICKET)
+        if by_block.start < by_block.stop:
+            shape, largest = grid(target, BLOCK_BLOCKS * processors, threads), int(degrees[by_block.start])
+            most = min(rows for rows in BLOCK_ROWS if rows >= largest)
+            kernel = make_count_in_rows(target, k, most, shape[1], shape[1] // warp, BLOCK_TICKET, wide, WINDOW)
+            self._add(vertices[by_block], work_s[by_block], kernel[shape], BLOCK_TICKET)
 
     def _add(self, vertices, work_s, launch, ticket):
         cumulative_s = self._xp.cumsum(work_s)
@@ -172,7 +172,7 @@ def signatures(target: Target) -> list[tuple[str, Callable, Any]]:
             kernel = make_count_in_rows(target, k, Limits().warp, 256, 1, WARP_TICKET, wide)
             found.append((f"count_in_rows by warp k={k}, {name}", kernel, in_rows))
             for most in BLOCK_ROWS:
-                kernel = make_count_in_rows(target, k, most, 256, 8, BLOCK_TICKET, wide)
+                kernel = make_count_in_rows(target, k, most, 256, 8, BLOCK_TICKET, wide, WINDOW)
                 found.append((f"count_in_rows by block of {most} k={k}, {name}", kernel, in_rows))
             kernel = make_count_in_matrices(target, k, 256, SEGMENT_WORDS, MATRIX_TICKET, wide)
             in_matrices = void(position, ids, ids, number, ids, number, number, state)

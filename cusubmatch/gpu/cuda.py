@@ -93,29 +93,41 @@ class Kernel:
 
     def __init__(self, compiled: Any):
         self.compiled, self.py_func = compiled, compiled.py_func
+        self._launches: dict[tuple, Callable] = {}  # by shape and stream
 
     def __getitem__(self, shape: tuple[int, ...]) -> Callable:
         return functools.partial(self._launch, shape)
 
     def _launch(self, shape, *arguments):
+        key = shape, _current_stream()
+        if key not in self._launches:
+            self._launches[key] = self._configured(*key)
+        self._launches[key](*map(as_device_array, arguments))
+
+    def _configured(self, shape, stream):
         from numba.cuda.core.caching import config
 
         blocks, threads, *shared = shape
         with _configuring:  # a small grid is no mistake here: the work is small
             warned, config.CUDA_LOW_OCCUPANCY_WARNINGS = config.CUDA_LOW_OCCUPANCY_WARNINGS, 0
             try:
-                launch = self.compiled[blocks, threads, _current_stream(), *shared]
+                return self.compiled[blocks, threads, _stream_of(stream), *shared]
             finally:
                 config.CUDA_LOW_OCCUPANCY_WARNINGS = warned
-        launch(*map(as_device_array, arguments))
 
 
-def _current_stream():
+def _current_stream() -> int:
+    """The address of the stream that CuPy works on."""
     import cupy
+
+    return cupy.cuda.get_current_stream().ptr
+
+
+def _stream_of(address: int):
+    """A stream as Numba knows it."""
     from numba import cuda
 
-    pointer = cupy.cuda.get_current_stream().ptr
-    return cuda.external_stream(pointer) if pointer else cuda.default_stream()
+    return cuda.external_stream(address) if address else cuda.default_stream()
 
 
 def as_device_array(array: Any) -> Any:

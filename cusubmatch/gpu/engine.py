@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cusubmatch.gpu.filters import find_candidates
 from cusubmatch.gpu.machine import Machine, machine
 from cusubmatch.gpu.run import Run
-from cusubmatch.gpu.trial import RIVALS, quickest
+from cusubmatch.gpu.trial import quickest
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
 from cusubmatch.plan.candidates import Candidates
 
-__all__ = ["METHODS", "RIVALS", "Run", "choose", "place", "prepare"]
+__all__ = ["METHODS", "Run", "choose", "place", "prepare"]
 
 METHODS = ("warps",)
 
@@ -38,6 +40,6 @@ def prepare(
     )
 
 
-def choose(graph: Graph, plans: list[Plan], candidates: Candidates) -> Plan:
-    """The best of rival plans."""
+def choose(graph: Graph, plans: Callable[..., list[Plan]], candidates: Candidates) -> Plan:
+    """The best of the plans; `plans(rivals=n)` gives the n cheapest by the estimates."""
     return quickest(machine(), graph, plans, candidates)

@@ -1,5 +1,7 @@
 """The last level: its candidates are counted, weighed, counted in pairs, or written as rows, a warp's width at a time.
 
+Where all the lists of a slot are bitmaps and only their common vertices are to be counted, a lane takes a word.
+
 Most windows of candidates lie in one slot, so the search for the slot is done when a window reaches past the slot
 that the last lane was in. The pairs of a set of size n are counted as the sum of how many passed before each that
 passes; what passed in the slot that is not yet finished stays in the stack, and such a slot is never divided. Rows go
@@ -29,10 +31,10 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, slots: int, mode: 
     cuda, WARP, FULL = target.cuda, target.WARP, target.FULL
     device, lane_of = target.device, target.lane
     field, conditions, slot_of = lists.field, stack.conditions, stack.slot_of
-    taken_off, test = stack.taken_off, stack.test
+    taken_off, test, together, word_hub = stack.taken_off, stack.test, stack.together, lists.word_hub
     SLOTS, PREFIX = slots, p.PREFIX
     COLUMNS, CAPACITY, ENOUGH, TWICE, ONCE = p.COLUMNS, p.CAPACITY, p.ENOUGH, p.TWICE, p.ONCE
-    NOWHERE = p.NOWHERE
+    NOWHERE, WORDWISE = p.NOWHERE, p.WORDWISE
     FILLED, VALID = ring.FILLED, ring.VALID
     LEAF_WINDOWS, HAS_WEIGHTS = WINDOWS, mode == WEIGHTS
 
@@ -48,6 +50,7 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, slots: int, mode: 
         lane, level = lane_of(), conditions(sh, w, t)
         position, end = U(sh[U(w + 3 * t)]), U(sh[U(w + 3 * t + 1)])
         total, windows, slot, last, reach = L(0), U(0), U(0), U(0), U(0)
+        by_words = not HAS_WEIGHTS and t == U(sh[WORDWISE])
         while windows < U(LEAF_WINDOWS) and position < end:
             task = U(position + lane)
             if U(position + WARP) > reach:
@@ -56,7 +59,12 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, slots: int, mode: 
                 reach = next_slot(sh, level[0], last, end)
             else:
                 slot = last
-            if task < end:
+            hub = U(NOWHERE)
+            if task < end and by_words:
+                hub = word_hub(sh, U(level[1] + slot))
+            if hub != U(NOWHERE):
+                total = L(total + L(cuda.popc(together(sh, t, level, slot, task, hub, bits))))
+            elif task < end:
                 passes, x = test(sh, level, slot, task, col, bits, masks)
                 if passes:
                     if HAS_WEIGHTS:

@@ -2,7 +2,8 @@
 
 A slot of level t has a list for each anchor and non-neighbour of the level: where a row begins and how long it is, or
 the number of a hub's bitmap. The shortest anchor stands first; its elements are the candidates, and the other lists are
-asked whether they hold one.
+asked whether they hold one. A set that is only counted, and all of whose lists are bitmaps, is drawn by words instead
+where its restrictions leave fewer words than candidates: hubs rank highest, so a restriction leaves few.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ __all__ = ["Lists", "list_functions"]
 
 U = np.uint32
 HUB_FLAG = 0x80000000  # in place of a length: the list is a bitmap, its base the number of the hub
+WORD_FLAG = 0xC0000000  # in place of the second list's, with the first one's hub: the first list is a range of words
 
 
 class Lists(NamedTuple):
@@ -33,10 +35,14 @@ class Lists(NamedTuple):
     member: Any
     row: Any
     store: Any
+    word_hub: Any
 
 
-def list_functions(target: Target, slots: int, wide: bool, weighed: bool) -> Lists:
-    """The functions for `slots` partial matches a level; `wide`: rows may begin past 2**32; `weighed`: with weights."""
+def list_functions(target: Target, slots: int, wide: bool, weighed: bool, counting: bool = False) -> Lists:
+    """The functions for `slots` partial matches a level.
+
+    `wide`: rows may begin past 2**32; `weighed`: with weights; `counting`: a set may be drawn by words.
+    """
     device, find, contains = target.device, *warp_functions(target, wide)[:2]
     SLOTS, LIST, HEADER, RECORD = slots, (3 if wide else 2) * slots, p.HEADER, p.RECORD
     LEVEL_MASK, LEVEL_BITS = (1 << p.LEVEL_BITS) - 1, p.LEVEL_BITS
@@ -44,6 +50,8 @@ def list_functions(target: Target, slots: int, wide: bool, weighed: bool) -> Lis
     NEED, REFERENCES, PREFIX, LISTS = p.NEED, p.REFERENCES, p.PREFIX, p.LISTS
     STRIDE, HUB, HUBS, HUB_WORDS, RISING = p.STRIDE, p.HUB, p.HUBS, p.HUB_WORDS, p.RISING
     WEIGH, WEIGHED, NOWHERE, FLAG, WIDE, HAS_WEIGHTS = p.WEIGH, p.WEIGHED, p.NOWHERE, HUB_FLAG, wide, weighed
+    WORDWISE, BY_WORDS, COUNTING, P = p.WORDWISE, WORD_FLAG, counting, np.int64 if wide else U
+    LENGTH = 2 * slots if wide else slots
 
     @device
     def field(sh, t, which):
@@ -114,11 +122,12 @@ def list_functions(target: Target, slots: int, wide: bool, weighed: bool) -> Lis
             if length < least:
                 least, shortest = length, i
             i = U(i + 1)
-        end, out, i = U(anchors + field(sh, t, FORBIDDEN)), U(place + LIST), U(0)
+        end, out, i, lowest = U(anchors + field(sh, t, FORBIDDEN)), U(place + LIST), U(0), U(NOWHERE)
         while i < end:
             if i != shortest:
                 reference = U(sh[U(references + i)])
                 vertex = U(sh[U(prefix + U(reference & LEVEL_MASK) * SLOTS)])
+                lowest = min(lowest, vertex)
                 if vertex >= U(sh[HUB]):
                     store(sh, out, hub_of(sh, reference, vertex), U(FLAG))
                 else:
@@ -127,8 +136,9 @@ def list_functions(target: Target, slots: int, wide: bool, weighed: bool) -> Lis
                 out = U(out + LIST)
             i = U(i + 1)
         reference = U(sh[U(references + shortest)])
-        base, length = row(sh, off, reference, U(sh[U(prefix + U(reference & LEVEL_MASK) * SLOTS)]))
-        bounds = field(sh, t, BOUNDS)
+        nearest = U(sh[U(prefix + U(reference & LEVEL_MASK) * SLOTS)])
+        base, length = row(sh, off, reference, nearest)
+        bounds, first_word, last_word = field(sh, t, BOUNDS), U(0), U(sh[HUB_WORDS])
         if bounds > U(0):
             first = U(references + end + field(sh, t, DIFFER))
             rising, i = U(sh[RISING]), U(1)
@@ -144,10 +154,16 @@ def list_functions(target: Target, slots: int, wide: bool, weighed: bool) -> Lis
                 below = find(col, base, length, U(bound + 1))
                 base = ahead(base, below)
                 length = U(length - below)
+                first_word = U(bound >> U(5))
             else:
                 length = find(col, base, length, bound)
+                last_word = U(U(bound >> U(5)) + U(1))
         if length < field(sh, t, NEED):
             length = U(0)
+        if COUNTING:
+            if t == U(sh[WORDWISE]) and min(lowest, nearest) >= U(sh[HUB]) and U(last_word - first_word) < length:
+                base, length = P(first_word), U(last_word - first_word)
+                sh[U(U(place + LIST) + LENGTH)] = U(U(BY_WORDS) | hub_of(sh, reference, nearest))
         if HAS_WEIGHTS:
             if t >= U(sh[WEIGH]) and t != U(sh[WEIGHED]) and U(sh[U(prefix + t * SLOTS)]) == U(0):
                 length = U(0)  # nothing to count behind it
@@ -170,4 +186,12 @@ def list_functions(target: Target, slots: int, wide: bool, weighed: bool) -> Lis
         base, length = row(sh, off, reference, vertex)
         return contains(col, base, length, x)
 
-    return Lists(adjacent, ahead, base_of, field, length_of, make, member, row, store)
+    @device
+    def word_hub(sh, place):
+        """The hub of the first list, at `place`, if it is a range of words, else NOWHERE; there is a second list."""
+        length = length_of(sh, U(place + LIST))
+        if length >= U(BY_WORDS):
+            return U(length - U(BY_WORDS))
+        return U(NOWHERE)
+
+    return Lists(adjacent, ahead, base_of, field, length_of, make, member, row, store, word_hub)

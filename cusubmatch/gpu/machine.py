@@ -10,7 +10,7 @@ from cusubmatch.gpu import cuda
 
 __all__ = ["Machine", "machine"]
 
-REGISTERS = 48  # a thread of the general walker, about
+REGISTERS, WIDE_REGISTERS = 64, 72  # a thread of the walker takes no more: all its blocks are to be resident at once
 WARPS = 64  # resident on a multiprocessor at most
 ALL_REGISTERS = 65_536  # of a multiprocessor
 RESERVED = 1024  # bytes of shared memory a block that the system takes
@@ -35,10 +35,10 @@ class Machine(NamedTuple):
     shared: int
     to_device: Callable[[Any], Any] = lambda array: array
 
-    def resident(self, words: int, warps: int) -> int:
-        """Blocks of `warps` warps that can be resident together, with `words` of shared memory each."""
-        lanes = warps * self.target.WARP
-        each = min(self.shared // (4 * words + RESERVED), WARPS // warps, ALL_REGISTERS // (lanes * REGISTERS))
+    def resident(self, words: int, warps: int, wide: bool) -> int:
+        """Blocks of `warps` warps of the walker that can be resident together, with `words` of shared memory each."""
+        registers = warps * self.target.WARP * (WIDE_REGISTERS if wide else REGISTERS)
+        each = min(self.shared // (4 * words + RESERVED), WARPS // warps, ALL_REGISTERS // registers)
         return self.processors * max(1, each)
 
 

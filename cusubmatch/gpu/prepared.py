@@ -20,7 +20,9 @@ __all__ = ["Prepared", "prepare_plan"]
 
 RING = 1 << 14  # entries
 CHUNK = 8  # first candidates a ticket
-KEPT_ROWS = 4  # sets of relations
+KEPT_ROWS = 4  # sets of relations, at least
+KEPT_POOLS = 4  # of workspaces that plans share if they need about the same
+ENTRY_STEP, PARKED_STEP = 8, 1 << 20  # words: what is about the same
 MANY = 1 << 30  # first candidates, beyond which a ticket has more than CHUNK of them
 
 
@@ -45,7 +47,10 @@ def prepare_plan(gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates,
     """
     xp, target = graph.xp, gpu.target
     rows = graph.cache.get(
-        "device rows", plan.relations, lambda: make_rows(target, graph, plan.relations, 4 * gpu.processors), KEPT_ROWS
+        "device rows",
+        plan.relations,
+        lambda: make_rows(target, graph, plan.relations, 4 * gpu.processors),
+        graph.keep(KEPT_ROWS),
     )
     layout = p.encode(plan, candidates.tested, warp=target.WARP, wide=rows.wide, longest=rows.longest)
     words = layout.words
@@ -56,17 +61,15 @@ def prepare_plan(gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates,
     last = int(words[p.LAST])
     words[p.WHOLE] = last == 1
     words[p.CHUNK] = layout.slots if last == 1 else min(layout.slots, max(CHUNK, CHUNK * roots.total // MANY))
-    words[p.ROOTS], words[p.RING], words[p.ENTRY] = len(roots.vertices), RING - 1, r.TASK + last + 1
+    words[p.ROOTS], words[p.RING], words[p.ENTRY] = len(roots.vertices), RING - 1, _up(r.TASK + last + 1, ENTRY_STEP)
     shared = int(words[p.SIZE]) + layout.warps * layout.stack
-    blocks, warps = grid or (gpu.resident(shared, layout.warps), layout.warps)
+    blocks, warps = grid or (gpu.resident(shared, layout.warps, rows.wide), layout.warps)
     masks = candidates.masks if any(mask is not None for mask in candidates.tested) else xp.zeros(1, np.uint32)
     program = xp.asarray(words)
     data = (rows.offsets, rows.targets, masks, rows.bits, roots.vertices, roots.bases, roots.ends)
 
-    def workspace():
-        parked = blocks * warps * (layout.stack + PARKED)
-        return Workspace(xp, gpu.to_device, RING, int(words[p.ENTRY]), parked)
-
+    shape = RING, int(words[p.ENTRY]), _up(blocks * warps * (layout.stack + PARKED), PARKED_STEP)
+    pool = graph.cache.get("workspaces", shape, lambda: Pool(lambda: Workspace(xp, gpu.to_device, *shape)), KEPT_POOLS)
     return Prepared(
         layout,
         gpu.to_device(program),
@@ -76,5 +79,9 @@ def prepare_plan(gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates,
         blocks,
         warps,
         shared,
-        Pool(workspace),
+        pool,
     )
+
+
+def _up(number: int, step: int) -> int:
+    return -(-number // step) * step

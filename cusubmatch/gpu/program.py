@@ -36,9 +36,10 @@ from cusubmatch.plan import Plan, implied_bounds
     WEIGH,  # the level whose slots are first weighed; NOWHERE for none
     WEIGHED,  # the record of the level that the weights count
     SIMPLE,  # whether its set is a row as it stands
+    WORDWISE,  # the record whose set may be counted by words of bitmaps; NOWHERE for none
     SIZE,  # words of the program
-) = range(21)
-HEADER = 21
+) = range(22)
+HEADER = 22
 
 # A record.
 # NEED: a first list that is shorter than this cannot serve the levels that draw from subsets of it.
@@ -142,6 +143,8 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
     words[TWICE], words[ONCE] = FINISHES.get(plan.finish, (0, 1))
     words[WEIGH], words[WEIGHED] = (NOWHERE, 0) if fixed is None else (fixed + 1, counted)
     words[SIMPLE] = int(fixed is not None and _is_simple(drawn[counted], tested, fixed))
+    by_words = plan.finish == "size" and len(rows[counted]) > 1 and tested[drawn[counted].vertex] is None
+    words[WORDWISE] = counted if by_words else NOWHERE
     return Layout(np.array(words, np.uint32), slots, warps, place, fixed is not None)
 
 

@@ -30,7 +30,7 @@ __all__ = ["Run"]
 
 SLICE_S = 0.05  # of a launch
 OUTPUT_BYTES = 256 << 20
-KEPT_PLANS = 16
+KEPT_PLANS = 16  # at least
 
 
 class Run:
@@ -130,7 +130,7 @@ class Run:
         if self.every > 1:
             return make()
         key = (plan.pattern, plan.semantics, plan.unique, plan.finish, plan.rising, plan.levels, self.grid)
-        return graph.cache.get("device plans", key, make, KEPT_PLANS)
+        return graph.cache.get("device plans", key, make, graph.keep(KEPT_PLANS))
 
     @property
     def kernel(self):
@@ -154,7 +154,7 @@ class Run:
             words[p.CAPACITY], words[p.ENOUGH] = capacity, self.block_rows
             program = gpu.to_device(xp.asarray(words))
         launch = self.kernel[made.blocks, made.warps * gpu.target.WARP, 4 * made.shared]
-        workspace, fresh = made.pool.take(), True
+        workspace, fresh = made.pool.take(made.layout.stack), True
         rows, output = None, workspace.no_rows
         while True:
             if writing and rows is None:

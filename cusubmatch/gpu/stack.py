@@ -30,6 +30,7 @@ class Stack(NamedTuple):
     slot_of: Any
     taken_off: Any
     test: Any
+    together: Any
     weigh: Any
 
 
@@ -38,11 +39,12 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
     cuda, WARP, FULL = target.cuda, target.WARP, target.FULL
     device, lane_of = target.device, target.lane
     adjacent, ahead, base_of, field = lists.adjacent, lists.ahead, lists.base_of, lists.field
-    make_lists, member, store = lists.make, lists.member, lists.store
+    make_lists, member, store, word_hub = lists.make, lists.member, lists.store, lists.word_hub
     SLOTS, LIST, LEVEL_MASK = slots, (3 if wide else 2) * slots, (1 << p.LEVEL_BITS) - 1
     ANCHORS, FORBIDDEN, DIFFER, MASK = p.ANCHORS, p.FORBIDDEN, p.DIFFER, p.MASK
     REFERENCES, PREFIX, LISTS, SUMS, RISING = p.REFERENCES, p.PREFIX, p.LISTS, p.SUMS, p.RISING
     WEIGH, WEIGHED, SIMPLE, NOWHERE, HAS_WEIGHTS = p.WEIGH, p.WEIGHED, p.SIMPLE, p.NOWHERE, weighed
+    HUB_WORDS, WORDWISE, BOUNDS = p.HUB_WORDS, p.WORDWISE, p.BOUNDS
     FIX, FIX_ANCHORS, FIX_FORBIDDEN = p.FIX, p.FIX_ANCHORS, p.FIX_FORBIDDEN
     FIX_BOUNDS, FIX_MASK = p.FIX_BOUNDS, p.FIX_MASK
 
@@ -128,6 +130,31 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
         return passes, x
 
     @device
+    def together(sh, t, level, slot, task, hub, bits):
+        """Word number `task`, which is in `slot`, of the set of level t; a bit a vertex. `hub` is the first list's."""
+        sums, lists_at, prefix, references, anchors, end, differ, _ = level
+        first, width = U(lists_at + slot), U(sh[HUB_WORDS])
+        place = U(U(base_of(sh, first)) + U(task - U(sh[U(sums + slot)])))
+        found, i = U(bits[U(U(hub * width) + place)]), U(1)
+        while i < end:
+            word = U(bits[U(U(U(base_of(sh, U(first + i * LIST))) * width) + place)])
+            found = U(found & (word if i < anchors else U(~word)))
+            i = U(i + 1)
+        i, stop = U(0), U(differ + field(sh, t, BOUNDS))
+        while i < stop:
+            vertex = U(sh[U(prefix + slot + U(sh[U(references + i)]) * SLOTS)])
+            if U(vertex >> U(5)) == place:
+                bit = U(U(1) << U(vertex & U(31)))
+                if i < differ:
+                    found = U(found & U(~bit))
+                elif sh[RISING]:
+                    found = U(found & U(~U(U(bit << U(1)) - U(1))))
+                else:
+                    found = U(found & U(bit - U(1)))
+            i = U(i + 1)
+        return found
+
+    @device
     def taken_off(sh, t, prefix, x, off, col, bits, masks):
         """1 if x, of level t, is in the set that the weight counts, else 0; `prefix` is where the slot's begins."""
         place = field(sh, t, FIX)
@@ -167,9 +194,17 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
             level, task = conditions(sh, w, counted), lane
             while task < total:
                 slot = slot_of(sh, level[0], task)
-                passes, _ = test(sh, level, slot, task, col, bits, masks)
-                if passes:
-                    cuda.atomic.add(sh, U(weights + slot), U(1))
+                hub, found = U(NOWHERE), U(0)
+                if counted == U(sh[WORDWISE]):
+                    hub = word_hub(sh, U(level[1] + slot))
+                if hub != U(NOWHERE):
+                    found = U(cuda.popc(together(sh, counted, level, slot, task, hub, bits)))
+                else:
+                    passes, _ = test(sh, level, slot, task, col, bits, masks)
+                    if passes:
+                        found = U(1)
+                if found > U(0):
+                    cuda.atomic.add(sh, U(weights + slot), found)
                 task = U(task + WARP)
         cuda.syncwarp()
 
@@ -211,4 +246,4 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
         cuda.syncwarp()
         return n
 
-    return Stack(conditions, draw, settle, slot_of, taken_off, test, weigh)
+    return Stack(conditions, draw, settle, slot_of, taken_off, test, together, weigh)

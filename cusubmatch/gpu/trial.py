@@ -8,6 +8,7 @@ graph and pattern.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.gpu.machine import Machine
@@ -16,7 +17,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
 from cusubmatch.plan.candidates import Candidates
 
-__all__ = ["RIVALS", "quickest"]
+__all__ = ["quickest"]
 
 RIVALS = 32
 WORTH = 5e7  # cost of the best plan, in candidates drawn, from which a trial is held
@@ -25,14 +26,15 @@ LONGEST_S = 0.02
 _compiled: set = set()  # kernels that have run in this process
 
 
-def quickest(gpu: Machine, graph: Graph, plans: list[Plan], candidates: Candidates) -> Plan:
-    """The plan that takes least time, by a trial if one is worth while."""
-    first = plans[0]
-    if len(plans) == 1 or first.cost < WORTH or first.finish == "rows" or first.walked == 0 or first.is_clique:
+def quickest(gpu: Machine, graph: Graph, plans: Callable[..., list[Plan]], candidates: Candidates) -> Plan:
+    """The plan that takes least time, by a trial if one is worth while; `plans(rivals=n)` gives the n cheapest."""
+    first = plans(rivals=1)[0]
+    if first.cost < WORTH or first.finish == "rows" or first.walked == 0 or first.is_clique:
         return first
+    tried = plans(rivals=RIVALS)
     for every, rivals in ROUNDS:
-        plans = _by_time(gpu, graph, plans[:rivals], candidates, every)
-    return plans[0]
+        tried = _by_time(gpu, graph, tried[:rivals], candidates, every)
+    return tried[0]
 
 
 def _by_time(gpu, graph, plans, candidates, every):

@@ -16,7 +16,7 @@ from numba import uint32
 from cusubmatch.gpu import program as p
 from cusubmatch.gpu import ring as r
 from cusubmatch.gpu.cuda import Target
-from cusubmatch.gpu.leaf import PAIRS, WEIGHTS, leaf_function
+from cusubmatch.gpu.leaf import COUNT, PAIRS, WEIGHTS, leaf_function
 from cusubmatch.gpu.lists import list_functions
 from cusubmatch.gpu.stack import stack_functions
 from cusubmatch.gpu.warp import warp_functions
@@ -42,7 +42,7 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
     device, lane_of, warp_of = target.device, target.lane, target.warp
     peek, clock = target.peek, target.clock
     add_to = warp_functions(target, wide).add_to
-    lists = list_functions(target, slots, wide, mode == WEIGHTS)
+    lists = list_functions(target, slots, wide, mode == WEIGHTS, mode in {COUNT, WEIGHTS})
     stack = stack_functions(target, lists, slots, wide, mode == WEIGHTS)
     ahead, field = lists.ahead, lists.field
     draw, settle, weigh = stack.draw, stack.settle, stack.weigh

@@ -1,7 +1,8 @@
 """What a run needs on the device beside the graph: control words, the ring, parked stacks. Used again by the next run.
 
-A run that came to its end leaves the ring empty and the stacks unparked, so the next one sets a few words and starts;
-what was broken off is thrown away. The size does not depend on the graph: a stack a resident warp, and the ring.
+A run that came to its end leaves the ring empty and the stacks unparked, so the next one sets a few words and starts,
+unless its stacks are of another size; what was broken off is thrown away. The size does not depend on the graph: a
+stack a resident warp, and the ring.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ class Workspace:
         self.state = np.zeros(r.CONTROL + SUMS, np.int32)  # as it was last read
         self.state[r.FREE] = entries
         turns, ring = xp.arange(entries, dtype=np.int32), xp.empty(entries * entry_words, np.uint32)
-        parked = xp.zeros(parked_words, np.uint32)
-        self.bytes = sum(array.nbytes for array in (self.control, turns, ring, parked))
-        self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, ring, parked)]
+        self.parked, self.stack = xp.zeros(parked_words, np.uint32), 0
+        self.bytes = sum(array.nbytes for array in (self.control, turns, ring, self.parked))
+        self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, ring, self.parked)]
         self.sums = to_device(self.control[r.CONTROL :].view(np.uint64))
         self.no_rows = to_device(xp.zeros(1, np.int32))
 
@@ -67,11 +68,15 @@ class Pool:
     def __init__(self, make):
         self._make, self._free, self._lock = make, [], threading.Lock()
 
-    def take(self) -> Workspace:
+    def take(self, stack: int) -> Workspace:
+        """A workspace for stacks of so many words."""
         with self._lock:
-            if self._free:
-                return self._free.pop()
-        return self._make()
+            workspace = self._free.pop() if self._free else None
+        workspace = workspace or self._make()
+        if workspace.stack not in {0, stack}:
+            workspace.parked[:] = 0
+        workspace.stack = stack
+        return workspace
 
     def give_back(self, workspace: Workspace) -> None:
         with self._lock:

@@ -250,14 +250,15 @@ def _interchangeable(pattern, constraints, masks):
     required = constraints.required
     for u in range(size):
         for w in range(u):
+            if (u, w) in required or constraints.labels[u] != constraints.labels[w] or masks[u] != masks[w]:
+                continue
             others = [x for x in range(size) if x not in (u, w)]
             same = all(required.get((x, u)) == required.get((x, w)) for x in others)
-            apart = (u, w) not in required and constraints.labels[u] == constraints.labels[w] and masks[u] == masks[w]
-            alike = all(
+            alike = same and all(
                 ((min(x, u), max(x, u)) in constraints.distinct) == ((min(x, w), max(x, w)) in constraints.distinct)
                 for x in others
             )
-            if same and apart and alike:
+            if alike:
                 found.add(frozenset((u, w)))
     return found
 

@@ -1,0 +1,133 @@
+"""Large graphs made on the device: seconds, edges a second and the most device memory, with closed forms for truth.
+
+    python tests/benchmarks/scale.py [--small]
+
+A Kronecker product of stars with 1.8 billion edges, whose triangles and 4-cliques are known in closed form, and R-MAT
+of scale 24. Edges never touch the host. `--small` takes scale 16 and a product of 1.4 million edges.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+import time
+from typing import Annotated
+
+import cupy
+import numpy as np
+import typer
+
+import cusubmatch as csm
+
+LEAVES, SMALL = (3, 4, 5, 9, 16, 25, 81), (3, 4, 5, 9, 16)
+CHUNK = 1 << 27  # entries made at a time
+
+
+def kronecker(leaves):
+    """The edges src < dst of the product of stars with a loop at each hub, less its own loop."""
+    entries = math.prod(2 * n + 1 for n in leaves)
+    src, dst = (cupy.empty(entries // 2, np.int32) for _ in range(2))
+    filled = 0
+    for begin in range(0, entries, CHUNK):
+        rest = cupy.arange(begin, min(begin + CHUNK, entries), dtype=np.int64)
+        row, column = cupy.zeros(len(rest), np.int32), cupy.zeros(len(rest), np.int32)
+        for n in leaves:
+            entry = (rest % (2 * n + 1)).astype(np.int32)
+            rest //= 2 * n + 1
+            row = row * (n + 1) + cupy.where(entry > n, entry - n, 0)
+            column = column * (n + 1) + cupy.where(entry > n, 0, entry)
+        kept = cupy.flatnonzero(row < column)
+        src[filled : filled + len(kept)], dst[filled : filled + len(kept)] = row[kept], column[kept]
+        filled += len(kept)
+    return src, dst
+
+
+def kronecker_cliques(leaves, k):
+    """k-cliques of that product: injective maps are homomorphisms less those that share vertex 0, the only loop.
+
+    A leaf has no loop and no neighbour but the hub, so of k mutually adjacent vertices at most one is at a leaf.
+    """
+
+    def homomorphisms(size):
+        return math.prod(1 + size * n for n in leaves)
+
+    def without_loop(size):  # injective, vertex 0 not used; it is adjacent to all
+        return sum((-1) ** j * math.comb(size, j) * homomorphisms(size - j) for j in range(size + 1))
+
+    return (without_loop(k) + k * without_loop(k - 1)) // math.factorial(k)
+
+
+def rmat(scale, edge_factor=16, seed=1):
+    """R-MAT as `generators.rmat` describes it, from the device's random numbers."""
+    n = edge_factor << scale
+    random = cupy.random.default_rng(seed)
+    keys = cupy.zeros(n, np.int64)
+    for _ in range(scale):
+        draw = random.random(n, dtype=np.float32)
+        lower = draw >= np.float32(0.76)
+        right = cupy.where(lower, draw >= np.float32(0.95), draw >= np.float32(0.57))
+        keys += keys + (lower.astype(np.int64) << 32) + right
+    del draw, lower, right
+    row, column = (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+    del keys
+    return row, column
+
+
+class Peak:
+    """The most device memory that is taken while it runs, in GB, looked at every few milliseconds."""
+
+    def __enter__(self):
+        cupy.get_default_memory_pool().free_all_blocks()
+        self._stop, self.most = threading.Event(), 0.0
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+        return self
+
+    def _watch(self):
+        while not self._stop.wait(0.002):
+            free, total = cupy.cuda.runtime.memGetInfo()
+            self.most = max(self.most, (total - free) / 1e9)
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join()
+
+
+def measured(name, edges, expected):
+    """Build a graph, count its triangles and 4-cliques, and print what that took; how many counts are wrong."""
+    rows = len(edges[0])
+    with Peak() as peak:
+        begin = time.perf_counter()
+        graph = csm.Graph.from_edgelist(edges)
+        cupy.cuda.Device().synchronize()
+        seconds = time.perf_counter() - begin
+    del edges
+    built = f"{rows:,} rows in {seconds:.2f} s, {rows / seconds / 1e6:,.0f} M/s, device memory up to {peak.most:.1f} GB"
+    print(f"{name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges; built from {built}", flush=True)
+    wrong = 0
+    for k in (3, 4):
+        seconds = []
+        with Peak() as peak:
+            for _ in range(2):
+                begin = time.perf_counter()
+                count = csm.count_matches(graph, csm.Pattern.clique(k), engine="gpu")
+                seconds.append(time.perf_counter() - begin)
+        wrong += expected[k] not in {None, count}
+        verdict = {None: "", count: ", as in closed form"}.get(expected[k], ", WRONG")
+        times = f"first {seconds[0]:.2f} s, again {seconds[1]:.3f} s, device memory up to {peak.most:.1f} GB"
+        print(f"  {k}-cliques {count:,}{verdict}: {times}", flush=True)
+    return wrong
+
+
+def main(small: Annotated[bool, typer.Option(help="Small graphs.")] = False):
+    leaves, scale = (SMALL, 16) if small else (LEAVES, 24)
+    csm.Graph.from_edgelist(rmat(10))  # compiles
+    wrong = measured(f"R-MAT {scale} x 16", rmat(scale), {3: None, 4: None})
+    expected = {k: kronecker_cliques(leaves, k) for k in (3, 4)}
+    wrong += measured(f"Kronecker {'-'.join(map(str, leaves))} B1k", kronecker(leaves), expected)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)
