@@ -54,6 +54,20 @@ class AutomorphismGroup:
             trivial = len(set(orbits)) == self.size
         return members
 
+    def images(self, fixed: Sequence[int], vertex: int) -> dict[int, list[int]]:
+        """For each vertex of an orbit under the automorphisms that fix `fixed`, the images of one that takes it there.
+
+        The orbit is that of `vertex`, which itself the identity leaves in place.
+        """
+        orbits, found = self.orbits(fixed), {vertex: list(range(self.size))}
+        colours = self._individualise(self._start, sorted(fixed))
+        left = self._individualise(colours, [vertex])
+        for w in range(self.size):
+            if w != vertex and orbits[w] == orbits[vertex]:
+                image = self._transposition(vertex, w) or self._search(left, self._individualise(colours, [w]))
+                found[w] = image
+        return found
+
     @property
     def order(self) -> int:
         """The number of automorphisms: the product of the orbit sizes along a stabiliser chain."""

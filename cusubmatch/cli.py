@@ -1,9 +1,9 @@
 """The command line: `cusubmatch count|match|explain|info`, files in, a number, a table or a file out.
 
 It says what the Python functions say, in the same words. Results go to stdout, messages to stderr; bad input ends with
-one line and exit code 2, work that could not be finished (time limit, memory, missing engine) with one line and exit
-code 1. An output file appears under its name only when it is complete. Heavy modules are imported inside the commands,
-so that `--help` is immediate.
+one line and exit code 2, work that could not be finished (time limit, memory, full disk, missing engine) with one line
+and exit code 1. An output appears under its name only when it is complete. Heavy modules are imported inside the
+commands, so that `--help` is immediate.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import typer
 import typer.core
 
 from cusubmatch import __version__
-from cusubmatch.files import check_output, read_graph, read_pattern, write_matches
+from cusubmatch.files import read_graph, read_pattern
+from cusubmatch.output import check_target
 from cusubmatch.terminal import Progress, one_line, one_line_errors, print_facts, print_matches
 
 __all__ = ["app", "main"]
@@ -110,8 +111,13 @@ WhichEngine = Annotated[Engine, typer.Option(help="What does the work.")]
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")]
 Limit = Annotated[int | None, typer.Option(metavar="ROWS", min=0, help="Stop after so many matches.")]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write .parquet or .csv instead of a table.")
+    Path | None,
+    typer.Option("--output", "-o", metavar="PATH", help="Write .parquet, .csv or, without suffix, a folder of parts."),
 ]
+RowsPerFile = Annotated[
+    int | None, typer.Option(metavar="ROWS", min=1, help="Most of a part of a folder.  [default: 2**26]")
+]
+Sort = Annotated[bool, typer.Option("--sort", help="Rows in the order of the ids, the same in every run.")]
 ShowProgress = Annotated[bool | None, typer.Option("--progress/--no-progress", help="[default: on a terminal]")]
 Version = Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")]
 
@@ -177,9 +183,11 @@ def match(
     engine: WhichEngine = Engine.AUTO,
     limit: Limit = None,
     time_limit: TimeLimit = None,
+    rows_per_file: RowsPerFile = None,
+    sort: Sort = False,
     progress: ShowProgress = None,
 ) -> None:
-    """Write the matches to a file, or print the first ones.
+    """Write the matches to a file or a folder of files, or print the first ones.
 
     One row a match, one column a named vertex. Without --output: a table of the first 20 rows, and the total.
     """
@@ -189,14 +197,23 @@ def match(
             raise ValueError(
                 "pattern: it names no vertex, so a match has no column; write (a) instead of (), or use count"
             )
-        check_output(output)
+        if output is not None:
+            check_target(output, rows_per_file)
+        elif rows_per_file is not None:
+            raise ValueError("rows_per_file: parts are of a folder of files; name it, too, by path=")
+        elif sort:
+            raise ValueError("sort: rows are sorted for a file; name it, too, by path=")
         how = {"semantics": semantics.value, "unique": unique, "engine": engine.value, "time_limit": time_limit}
         with Progress(progress) as shown:
             graph = read_graph(
                 edges, source, destination, _as(directed, query), edge_label, vertices, vertex, vertex_label, shown
             )
             if output is not None:
-                rows = write_matches(output, graph, query, limit, how, shown)
+                import cusubmatch as csm
+
+                show = shown.start("matching")
+                where = {"rows_per_file": rows_per_file, "sort": sort}
+                rows = csm.write_matches(graph, query, output, limit=limit, progress=show, **where, **how)
             else:
                 table, rows = _first_matches(graph, query, limit, how, shown)
         note = " (--limit reached: there may be more)" if limit is not None and rows == limit else ""

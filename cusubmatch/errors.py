@@ -29,9 +29,15 @@ class TimeLimitExceeded(TimeoutError):
     Attributes
     ----------
     partial : DataFrame, int or None
-        The rows found until then, or the count so far.
+        The rows found until then, or the count so far. A dataframe is made when it is first asked for.
     """
 
     def __init__(self, message: str, partial: Any = None):
         super().__init__(message)
-        self.partial = partial
+        self._partial = partial
+
+    @property
+    def partial(self) -> Any:
+        if callable(self._partial):
+            self._partial = self._partial()
+        return self._partial

@@ -1,14 +1,9 @@
-"""What the command line reads and writes: a pattern from its argument, a graph from files, matches into a file.
-
-Matches are written batch by batch, in bounded memory, to a hidden file beside the one that was asked for; the name
-appears when all of it is there, so that a failure leaves nothing behind that looks like a result.
-"""
+"""What the command line reads: a pattern from its argument, a graph from files."""
 
 from __future__ import annotations
 
-import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,10 +12,9 @@ if TYPE_CHECKING:
     from cusubmatch.pattern import Pattern
     from cusubmatch.terminal import Progress
 
-__all__ = ["check_output", "read_graph", "read_pattern", "write_matches"]
+__all__ = ["read_graph", "read_pattern"]
 
 GENERATORS = ("clique", "cycle", "path", "star")
-OUTPUT_SUFFIXES = (".parquet", ".csv")
 
 
 def read_pattern(text: str, distinct: list[str] | None) -> Pattern:
@@ -83,46 +77,3 @@ def _read(argument, path):
         return read_table(path)
     except (OSError, ValueError) as error:
         raise ValueError(f"{argument}: cannot read {str(path)!r}: {error}") from None
-
-
-def write_matches(
-    output: Path, graph: Graph, query: Pattern, limit: int | None, how: dict[str, Any], shown: Progress
-) -> int:
-    """Write the matches batch by batch, in bounded memory; the number of rows."""
-    import pyarrow as pa
-
-    import cusubmatch as csm
-
-    partial = output.with_name(f".{output.stem}.{os.getpid()}{output.suffix}")
-    rows = 0
-    try:
-        schema = csm.subgraph_match(graph, query, limit=0, **how).schema
-        if output.suffix.lower() == ".csv":
-            from pyarrow import csv
-
-            # CSV has no dictionary type: categories are written as their values.
-            plain = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in schema]
-            schema = pa.schema(list(zip(schema.names, plain, strict=True)))
-            writer = csv.CSVWriter(partial, schema)
-        else:
-            from pyarrow import parquet
-
-            writer = parquet.ParquetWriter(partial, schema)
-        with writer:
-            for batch in csm.iter_matches(graph, query, limit=limit, progress=shown.start("matching"), **how):
-                writer.write_table(batch.cast(schema))
-                rows += batch.num_rows
-        partial.replace(output)
-    finally:
-        partial.unlink(missing_ok=True)
-    return rows
-
-
-def check_output(output: Path | None) -> None:
-    """Find out before the work whether its result can be written."""
-    if output is None:
-        return
-    if output.suffix.lower() not in OUTPUT_SUFFIXES:
-        raise ValueError(f"output: cannot tell the format of {str(output)!r}; end it in {' or '.join(OUTPUT_SUFFIXES)}")
-    if output.is_dir() or not output.parent.is_dir() or not os.access(output.parent, os.W_OK):
-        raise ValueError(f"output: cannot write {str(output)!r}; name a file in an existing, writable folder")

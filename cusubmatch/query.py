@@ -20,10 +20,12 @@ from cusubmatch.frames import available_memory, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans
+from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
 
-__all__ = ["Query", "as_graph", "as_pattern", "check_options", "make_query"]
+__all__ = ["Query", "as_graph", "as_pattern", "check_options", "free_bytes", "make_query"]
 
 KEPT_PLANS = 16  # at least
+BLOCKS = 32  # of rows that exist at once, about
 
 
 class Query(NamedTuple):
@@ -52,12 +54,13 @@ class Query(NamedTuple):
                 )
         return names
 
-    def blocks(self, limit, progress, batch_rows=None):
-        """Blocks of rows, at most `limit` rows together."""
+    def blocks(self, limit, progress, batch_rows=None, memory_limit=None):
+        """Blocks of rows, at most `limit` rows together; with `batch_rows`, as many are found ahead of the caller."""
         if limit == 0:
             return
-        block_rows = min((rows for rows in (limit, batch_rows) if rows is not None), default=None)
-        blocks = self.run(progress=progress, block_rows=block_rows).blocks()
+        most = None if memory_limit is None else max(1, memory_limit // (BLOCKS * self.row_bytes))
+        ahead = {} if batch_rows is None else {"first_rows": batch_rows, "ahead_rows": batch_rows}
+        blocks = self.run(progress=progress, enough=limit, block_rows=most, **ahead).blocks()
         try:
             for block in blocks:
                 yield block[:, :limit]
@@ -68,39 +71,58 @@ class Query(NamedTuple):
         finally:
             blocks.close()
 
-    def free_bytes(self):
-        """Memory that is left where the rows are made."""
-        if self.placed.xp is np:
-            return available_memory()
-        cupy = self.placed.xp
-        return cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
+    @property
+    def row_bytes(self):
+        """Bytes of a row of internal vertices."""
+        return 4 * max(len(self.plan.pattern.columns), 1)
+
+    def budget(self, memory_limit, xp):
+        """Bytes that a result may take where arrays of `xp` lie: all but a quarter of what is free, by default."""
+        return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4
+
+    def in_order(self, blocks, memory_bytes):
+        """The rows of all blocks in the order of the ids, as blocks in host memory."""
+        pattern, ranks = self.plan.pattern, id_ranks(self.graph)
+        named = [vertex for vertex, name in enumerate(pattern.names) if name is not None]
+        chain = orbit_images(pattern.automorphisms, named) if self.plan.unique else []
+        on_host = (block if isinstance(block, np.ndarray) else block.get() for block in blocks)
+        return sorted_blocks(on_host, ranks, chain, len(named), memory_bytes)
 
     def frame(self, blocks):
         """A dataframe of the caller's family from blocks of internal vertices."""
-        xp, names = self.placed.xp, self.columns()
+        xp, names = self.graph.xp, self.columns()
         empty = xp.empty(0, np.int32)
-        columns = ([block[i] for block in blocks] for i in range(len(names)))
-        arrays = (xp.concatenate(parts) if parts else empty for parts in columns)
-        return self.graph.family.frame(
-            {name: self.graph.to_ids(self._returned(array)) for name, array in zip(names, arrays, strict=True)}
-        )
+        columns = ([self._returned(block[i]) for block in blocks] for i in range(len(names)))
+        ids = (self.graph.to_ids(xp.concatenate(parts) if parts else empty) for parts in columns)
+        return self.graph.family.frame(dict(zip(names, ids, strict=True)))
 
     def _returned(self, array):
-        """An array of the engine's where the caller's graph lies."""
-        if self.graph.xp is self.placed.xp:
-            return array
-        return self.graph.xp.asarray(array) if self.placed.xp is np else self.placed.xp.asnumpy(array)
+        """An array where the caller's graph lies."""
+        if self.graph.xp is np:
+            return array if isinstance(array, np.ndarray) else array.get()
+        return self.graph.xp.asarray(array)
 
 
-def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=None, progress=None):
+def free_bytes(xp):
+    """Memory that is left where arrays of `xp` lie."""
+    if xp is np:
+        return available_memory()
+    return xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
+
+
+def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=None, progress=None, memory_limit=None):
     pattern = as_pattern(P, "pattern")
     check_options(semantics, unique, engine, time_limit)
+    if memory_limit is not None and (isinstance(memory_limit, bool) or not isinstance(memory_limit, (int, np.integer))):
+        raise TypeError(f"memory_limit: expected bytes as an int or None, got {type(memory_limit).__name__}")
+    if memory_limit is not None and memory_limit < 1:
+        raise ValueError(f"memory_limit: expected at least 1 byte, got {memory_limit}")
     if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, np.integer))):
         raise TypeError(f"limit: expected an int or None, got {type(limit).__name__}")
     if limit is not None and limit < 0:
         raise ValueError(f"limit: expected 0 or more, got {limit}")
-    if progress is not None and not callable(progress):
-        raise TypeError(f"progress: expected a callable or None, got {progress!r}")
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise TypeError(f"progress: expected a callable, True, False or None, got {progress!r}")
     deadline = None if time_limit is None else time.monotonic() + float(time_limit)
     unique = semantics != "homomorphism" if unique is None else bool(unique)
     graph = as_graph(G, pattern.directed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -27,8 +28,9 @@ MOST_LABELS = 20
 
 # Arguments of the Python functions that the command line spells differently.
 OPTIONS = "source destination directed edge_label vertices vertex vertex_label semantics unique distinct engine"
-WORDS = {name: f"--{name.replace('_', '-')}" for name in [*OPTIONS.split(), "time_limit", "limit", "output"]}
-WORDS |= {"edges": "EDGES", "pattern": "PATTERN"}
+LIMITS = "time_limit limit rows_per_file"
+WORDS = {name: f"--{name.replace('_', '-')}" for name in f"{OPTIONS} {LIMITS}".split()}
+WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output"}
 
 
 @contextlib.contextmanager
@@ -44,11 +46,14 @@ def one_line_errors() -> Iterator[None]:
     except BrokenPipeError:
         raise
     except TimeLimitExceeded as error:
-        counted = f"; {error.partial:,} matches until then" if isinstance(error.partial, int) else ""
+        unit = "match" if error.partial == 1 else "matches"
+        counted = f"; {error.partial:,} {unit} until then" if isinstance(error.partial, int) else ""
         _exit(str(error).partition("; .partial")[0] + counted, 1)
     except (EngineUnavailable, ResultTooLarge, MemoryError) as error:
         _exit(str(error) or "out of memory", 1)
-    except (ValueError, TypeError, OSError) as error:
+    except OSError as error:
+        _exit(re.sub(r"^\[Errno \d+\] ", "", str(error)) or type(error).__name__, 1)
+    except (ValueError, TypeError) as error:
         _exit(str(error) or type(error).__name__, 2)
 
 
@@ -77,12 +82,13 @@ def _spoken(names):
 
 
 class Progress:
-    """A transient line on stderr: what is being done, how much of it, and the matches so far."""
+    """A transient line on stderr: what is being done, how much of it, the matches so far, their rate and the time."""
 
     def __init__(self, wanted: bool | None):
         self._wanted = sys.stderr.isatty() if wanted is None else wanted
         self._bar: Any = None  # rich.progress.Progress
         self._task: Any = None
+        self._begun = 0.0
 
     def __enter__(self):
         if self._wanted:
@@ -95,6 +101,8 @@ class Progress:
                 progress.TaskProgressColumn(),
                 progress.TextColumn("{task.fields[matches]}"),
                 progress.TimeElapsedColumn(),
+                progress.TextColumn("left"),
+                progress.TimeRemainingColumn(),
                 console=Console(stderr=True),
                 transient=True,
             )
@@ -111,11 +119,13 @@ class Progress:
             return None
         if self._task is not None:
             self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(what, total=None, matches="")
+        self._task, self._begun = self._bar.add_task(what, total=None, matches=""), time.monotonic()
         return self._update
 
     def _update(self, fraction_done: float, matches: int):
-        self._bar.update(self._task, total=1.0, completed=fraction_done, matches=f"{matches:,} matches")
+        rate = matches / max(time.monotonic() - self._begun, 1e-3)
+        text = f"{matches:,} matches, {rate:,.3g} a second"
+        self._bar.update(self._task, total=1.0, completed=fraction_done, matches=text)
 
 
 def print_matches(table: pa.Table, total: int, note: str = "") -> None:

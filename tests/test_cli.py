@@ -136,6 +136,14 @@ def test_a_limited_output_holds_so_many_rows_and_its_columns(files, suffix, limi
     assert len(written) == min(int(limit), 6)
 
 
+def test_an_output_without_suffix_is_a_folder_of_parts(files):
+    result = run("match", "edges.csv", "(a)--(b)", "-o", "out", "--rows-per-file", "4")
+    assert (result.exit_code, result.stdout, messages(result)) == (0, "", ["6 matches written to out"])
+    parts = [pd.read_parquet(path) for path in sorted(Path("out").iterdir())]
+    assert [len(part) for part in parts] == [4, 2]
+    assert len(pd.concat(parts).drop_duplicates()) == 6
+
+
 def test_no_match_is_an_empty_file_with_columns(files):
     assert run("match", "edges.csv", "clique:4", "-o", "out.csv").exit_code == 0
     assert Path("out.csv").read_text().replace('"', "") == "v0,v1,v2,v3\n"

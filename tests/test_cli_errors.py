@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -124,9 +125,13 @@ def test_pairs_for_a_generator_are_one_line(files):
     assert_one_line(run("count", "edges.csv", "clique:3", "--distinct", "v0,v1"), "--distinct")
 
 
-@pytest.mark.parametrize("output", ["out.json", "out", "nowhere/out.csv", "folder.csv", "edges.csv/out.csv"])
+@pytest.mark.parametrize(
+    "output", ["out.json", "nowhere/out.csv", "nowhere/out", "folder.csv", "edges.csv/out", "full", "."]
+)
 def test_an_output_that_cannot_be_written_is_one_line_and_no_file(files, output):
     Path("folder.csv").mkdir()
+    Path("full").mkdir()
+    Path("full/part-00000.parquet").write_text("old")
     before = sorted(files.rglob("*"))
     assert_one_line(run("match", "edges.csv", TRIANGLE, "-o", output), "--output", output)
     assert sorted(files.rglob("*")) == before
@@ -140,18 +145,46 @@ def test_a_pattern_without_names_has_no_rows_to_write(files):
     assert_one_line(run("match", "edges.csv", "()--()"), "(a)", "count")
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (csm.TimeLimitExceeded("late"), ["--time-limit", "5.0 s", "nothing was kept", "1 match until then"]),
+        (MemoryError(), ["out of memory"]),
+    ],
+    ids=["time", "memory"],
+)
 @pytest.mark.parametrize("output", ["out.csv", "out.parquet"])
-def test_a_failure_midway_leaves_no_file_and_keeps_the_old_one(files, monkeypatch, output):
-    def two_batches(*arguments, **options):
+def test_a_failure_midway_leaves_no_file_and_keeps_the_old_one(files, monkeypatch, output, error, words):
+    def one_batch(*arguments, **options):
         yield csm.subgraph_match(*arguments[:2], limit=1)
-        raise csm.TimeLimitExceeded("time_limit: 5 s are over")
+        raise error
 
     Path(output).write_text("old")
     before = sorted(files.rglob("*"))
-    monkeypatch.setattr(csm, "iter_matches", two_batches)
-    assert_one_line(run("match", "edges.csv", TRIANGLE, "-o", output), "--time-limit", "5 s", code=1)
+    monkeypatch.setattr("cusubmatch.api.iter_matches", one_batch)
+    done = run("match", "edges.csv", TRIANGLE, "-o", output, "--time-limit", "5")
+    assert_one_line(done, *words, code=1)
     assert sorted(files.rglob("*")) == before
     assert Path(output).read_text() == "old"
+
+
+def test_a_full_disk_is_one_line_and_code_1(files, monkeypatch):
+    def fsync(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(files.rglob("*"))
+    monkeypatch.setattr("os.fsync", fsync)
+    done = run("match", "edges.csv", TRIANGLE, "-o", "out.csv")
+    assert_one_line(done, "cusubmatch: --output: 'out.csv'", "No space left", "nothing was kept", "2 rows", code=1)
+    assert sorted(files.rglob("*")) == before
+
+
+def test_rows_per_file_are_of_a_folder(files):
+    assert_one_line(run("match", "edges.csv", TRIANGLE, "--rows-per-file", "5"), "--rows-per-file", "--output")
+    assert_one_line(
+        run("match", "edges.csv", TRIANGLE, "--rows-per-file", "5", "-o", "out.csv"), "--rows-per-file", "out.csv"
+    )
+    assert_one_line(run("match", "edges.csv", TRIANGLE, "--rows-per-file", "0", "-o", "out"), "--rows-per-file", "1")
 
 
 def test_a_time_limit_ends_with_one_line_and_code_1(files):

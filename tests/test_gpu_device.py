@@ -131,3 +131,25 @@ def test_an_edited_device_function_is_compiled_anew(tmp_path):
     leaf.write_text(leaf.read_text().replace("total = L(total + L(1))", "total = L(total + L(3))"))
     assert (right, count()) == (right, 3 * right)
     assert right > 0
+
+
+def test_rows_are_found_ahead_and_leaving_the_loop_leaves_the_gpu_usable():
+    graph = csm.Graph.from_edgelist(rmat(13, 16))
+    ring, expected = csm.Pattern.cycle(4), csm.count_matches(graph, csm.Pattern.cycle(4), engine="cpu")
+    assert sum(map(len, csm.iter_matches(graph, ring, engine="gpu", batch_rows=1 << 18))) == expected
+    long = csm.iter_matches(graph, csm.Pattern.cycle(6), engine="gpu", batch_rows=1000)
+    assert [len(next(long)) for _ in range(3)] == [1000] * 3
+    begin = time.perf_counter()
+    long.close()
+    assert time.perf_counter() - begin < 0.5
+    assert csm.count_matches(graph, ring, engine="gpu") == expected
+
+
+def test_rows_that_the_device_has_no_room_for_wait_in_host_memory():
+    graph = csm.Graph.from_edgelist(rmat(10, 8))
+    ring = csm.Pattern.cycle(4)
+    expected = csm.subgraph_match(graph, ring, engine="cpu", sort=True)
+    for share in (0.0, 1e-6, 0.5):
+        with patch("cusubmatch.held.DEVICE_SHARE", share):
+            found = csm.subgraph_match(graph, ring, engine="gpu", sort=True)
+        assert found.equals(expected)

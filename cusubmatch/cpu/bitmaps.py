@@ -17,7 +17,7 @@ from cusubmatch.cpu.neighbourhood import enter_root, on_bitmap_state
 from cusubmatch.cpu.pointers import advance, pointer
 from cusubmatch.cpu.sets import lower_bound
 
-__all__ = ["enter_bitmaps", "walk_bitmaps"]
+__all__ = ["deepen_bitmaps", "enter_bitmaps", "walk_bitmaps"]
 
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -283,6 +283,32 @@ def enter_bitmaps(program, view, state, prefix, depth, begin, end):
     state.begin[depth] = 0
     state.position[depth] = begin
     state.end[depth] = end
+
+
+@jit
+def deepen_bitmaps(program, view, state):
+    """Match the next vertex of the deepest open range, as `deepen` does; OVERSIZE if it is a root for lists."""
+    program, view, state = on_program(program), on_view(view), on_bitmap_state(state)
+    level = state.registers[p.LEVEL]
+    if state.position[level] >= state.end[level]:
+        return p.DONE
+    if level == 0:
+        size = enter_root(program, view, state, view.roots[state.position[0]])
+        if size < 0:
+            return p.OVERSIZE
+        if size == 0:
+            return p.DONE
+    else:
+        i = _next(_source(program, state, level), state.position[level], state.end[level])
+        if i == state.end[level] or not _differs(program, state, level, i):
+            return p.DONE
+        state.local[level] = i
+        state.matched[level] = state.universe[i]
+    if not (_make_bitmaps(program, state, level) and _open_bitmap(program, state, level + 1)):
+        return p.DONE
+    state.registers[p.LEVEL] = level + 1
+    state.registers[p.FLOOR] = level + 1
+    return p.PAUSED
 
 
 @jit

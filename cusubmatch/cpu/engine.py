@@ -23,6 +23,7 @@ from cusubmatch.cpu.compiled import announced, threads
 from cusubmatch.cpu.filters import Candidates, find_candidates
 from cusubmatch.cpu.neighbourhood import BitmapState, new_bitmap_state
 from cusubmatch.cpu.program import State, encode, new_list_state
+from cusubmatch.cpu.progress import passed, shares_of
 from cusubmatch.cpu.view import longest_rows, make_view
 from cusubmatch.cpu.walk import enter, walk
 from cusubmatch.errors import DeadlinePassed
@@ -82,6 +83,12 @@ class Run:
         Called as progress(fraction done, matches so far) a few times a second.
     block_rows : int or None
         Most rows a block of the output; at most, and by default, 65,536.
+    first_rows : int or None
+        Rows of the first blocks, if those are wanted soon; later ones are longer.
+    ahead_rows : int
+        Rows that are found ahead of the caller, about.
+    enough : int or None
+        The run stops when so many matches exist.
 
     Attributes
     ----------
@@ -98,9 +105,14 @@ class Run:
         deadline: float | None = None,
         progress: Callable[[float, int], None] | None = None,
         block_rows: int | None = None,
+        first_rows: int | None = None,
+        ahead_rows: int = 0,
+        enough: int | None = None,
     ):
-        self.plan, self.deadline, self.progress = plan, deadline, progress
-        self.block_rows = min(block_rows or BLOCK_ROWS, BLOCK_ROWS)
+        self.plan, self.deadline, self.progress, self.enough = plan, deadline, progress, enough
+        self.block_rows = min(block_rows or BLOCK_ROWS, enough or BLOCK_ROWS, BLOCK_ROWS)
+        self.first_rows = min(first_rows or self.block_rows, self.block_rows)
+        self.ahead_blocks = -(-ahead_rows // self.block_rows)
         self.columns = [v for v, name in enumerate(plan.pattern.names) if name is not None]
         adjacency = graph.adjacency(plan.relations)
         self.longest = longest_rows(adjacency)
@@ -114,9 +126,12 @@ class Run:
         self._waiting = 0
         self._stop = self._late = False
         self._done = self._reported = 0.0
+        self._open: dict[int, float] = {}  # what each thread has done of its task
         chunks = max(1, min(CHUNKS, len(roots)))
         edges = np.linspace(0, len(roots), chunks + 1).astype(int).tolist()
-        self._tasks = [Task((), a, b, 1 / chunks, plan.method) for a, b in pairwise(edges)][::-1]
+        shares = shares_of(plan, adjacency, roots, edges) if progress is not None else [1 / chunks] * chunks
+        tasks = zip(pairwise(edges), shares, strict=True)
+        self._tasks = [Task((), a, b, share, plan.method) for (a, b), share in tasks][::-1]
 
     def count(self) -> int:
         """The number of matches, by walking.
@@ -152,15 +167,16 @@ class Run:
             yield None
 
     def _row_blocks(self):
-        out = np.empty((len(self.columns), self.block_rows), np.int32)
-        written = 0
+        size, written = self.first_rows, 0
+        out = np.empty((len(self.columns), size), np.int32)
         for status, state in self._walks(lambda: out):  # noqa: B023 - the current buffer is meant
             filled = int(state.registers[p.FILLED])
             self._found(filled - written)
             written = filled
             if status == p.FULL or self._stop:
                 yield out[:, :filled]
-                out = np.empty_like(out)
+                size = min(2 * size, self.block_rows)
+                out = np.empty((len(self.columns), size), np.int32)
                 state.registers[p.FILLED] = written = 0
             else:
                 yield None
@@ -190,7 +206,11 @@ class Run:
                     return
                 if self._waiting and status != p.DONE:
                     weight = self._give(state, weight, task.method)
-            self._done += weight
+                if self.progress is not None:
+                    self._open[threading.get_ident()] = weight * passed(state)
+            with self._state:
+                self._open.pop(threading.get_ident(), None)
+                self._done += weight
 
     def _compile(self, method, state, out):
         """Have a walker compiled, or loaded, before it runs."""
@@ -237,12 +257,18 @@ class Run:
         with self._state:
             self.matches += matches
         now = time.monotonic()
-        if self.deadline is not None and now > self.deadline:
+        if self.enough is not None and self.matches >= self.enough:
+            self.stop()
+        elif self.deadline is not None and now > self.deadline:
             self._late = True
             self.stop()
         if self.progress is not None and now > self._reported + 0.1 and threading.current_thread() is self._home:
             self._reported = now
-            self.progress(min(self._done, 1.0), self.matches)
+            self._report()
+
+    def _report(self):
+        done = self._done + sum(self._open.copy().values())
+        self.progress(min(done, 1.0), self.matches)
 
     def stop(self) -> None:
         """Let every thread return soon; matches that are still unseen are dropped."""
@@ -258,7 +284,8 @@ class Run:
             for block in blocks:
                 if block is not None:
                     yield block
-                if self._most_threads > 1 and time.monotonic() - begin > ALONE_SECONDS:
+                alone = self._most_threads == 1 and not self.ahead_blocks
+                if not alone and time.monotonic() - begin > ALONE_SECONDS:
                     yield from self._in_threads(blocks, work)
                     break
         finally:
@@ -271,7 +298,7 @@ class Run:
     def _in_threads(self, begun, work):
         """The blocks of several threads, the first of which goes on with `begun`."""
         self._threads = self._most_threads
-        blocks: queue.Queue = queue.Queue(maxsize=2 * self._threads)
+        blocks: queue.Queue = queue.Queue(maxsize=max(2 * self._threads, self.ahead_blocks))
 
         def offer(item):
             while True:
@@ -304,7 +331,7 @@ class Run:
                     item = blocks.get(timeout=0.1)
                 except queue.Empty:
                     if self.progress is not None:
-                        self.progress(min(self._done, 1.0), self.matches)
+                        self._report()
                     continue
                 if item is FINISHED:
                     running -= 1

@@ -13,7 +13,7 @@ from cusubmatch.cpu.compiled import jit
 from cusubmatch.cpu.leaf import count_leaf
 from cusubmatch.cpu.pointers import pointer
 
-__all__ = ["enter", "walk"]
+__all__ = ["deepen", "enter", "walk"]
 
 LEAF_CHUNK = 1 << 14
 
@@ -91,6 +91,27 @@ def enter(program, view, state, prefix, depth, begin, end):
     if end >= 0:
         state.end[depth] = state.begin[depth] + end
     state.position[depth] = state.begin[depth] + begin
+
+
+@jit
+def deepen(program, view, state):
+    """Match the next vertex of the deepest open range and open the level after it, as the only one.
+
+    Returns PAUSED, or DONE if there is no such vertex or nothing below it.
+    """
+    program, view, state = on_program(program), on_view(view), _on_state(state)
+    level = state.registers[p.LEVEL]
+    if state.position[level] >= state.end[level]:
+        return p.DONE
+    x = _vertex(view, state, level)
+    if not _differs(program, state, level, x):
+        return p.DONE
+    state.matched[level] = x
+    if not (make_sets(program, view, state, level) and open_level(program, view, state, level + 1)):
+        return p.DONE
+    state.registers[p.LEVEL] = level + 1
+    state.registers[p.FLOOR] = level + 1
+    return p.PAUSED
 
 
 @jit

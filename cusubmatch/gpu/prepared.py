@@ -31,6 +31,7 @@ class Prepared(NamedTuple):
 
     layout: p.Layout
     program: Any
+    no_rows: Any
     wide: bool
     graph: list
     tickets: int
@@ -73,6 +74,7 @@ def prepare_plan(gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates,
     return Prepared(
         layout,
         gpu.to_device(program),
+        gpu.to_device(xp.zeros(1, np.int32)),
         rows.wide,
         [gpu.to_device(array) for array in data],
         -(-(len(roots.vertices) if words[p.WHOLE] else roots.total) // int(words[p.CHUNK])),

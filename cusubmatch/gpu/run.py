@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,22 @@ OUTPUT_BYTES = 256 << 20
 KEPT_PLANS = 16  # at least
 
 
+class Output(NamedTuple):
+    """Room for rows, int32 (columns, capacity) or None, as it is and as kernels take it, and the program to fill it."""
+
+    rows: Any
+    array: Any
+    program: Any
+    capacity: int
+
+    def of(self, state):
+        """The rows that a launch has written."""
+        if self.rows is None:
+            return None
+        valid = int(state[r.VALID]) if state[r.VALID] >= 0 else min(int(state[r.FILLED]), self.capacity)
+        return self.rows[:, :valid]
+
+
 class Run:
     """One execution of a plan on a device graph.
 
@@ -46,6 +62,12 @@ class Run:
         Called as progress(fraction done, matches so far) between launches.
     block_rows : int or None
         Rows a block of the output, more or less; default as many as 256 MB hold.
+    first_rows : int or None
+        Rows of the first block, if it is wanted soon; later ones are longer.
+    ahead_rows : int
+        Whether a launch runs while the caller works on the rows of the one before, if not 0.
+    enough : int or None
+        The run stops when so many matches exist.
     gpu : Machine, optional
         Where to run; default the current GPU.
     slice_s : float
@@ -70,6 +92,9 @@ class Run:
         deadline: float | None = None,
         progress: Callable[[float, int], None] | None = None,
         block_rows: int | None = None,
+        first_rows: int | None = None,
+        ahead_rows: int = 0,
+        enough: int | None = None,
         gpu: Machine | None = None,
         slice_s: float = SLICE_S,
         grid: tuple[int, int] | None = None,
@@ -80,7 +105,9 @@ class Run:
         self.every = every
         self.columns = sum(name is not None for name in plan.pattern.names)
         most = OUTPUT_BYTES // (4 * max(self.columns, 1))
-        self.block_rows = min(block_rows or most, most)
+        self.block_rows = min(block_rows or most, enough or most, most)
+        self.first_rows = min(first_rows or self.block_rows, self.block_rows)
+        self.ahead, self.enough = ahead_rows > 0, enough
         self.matches = 0
 
     def count(self) -> int:
@@ -143,38 +170,55 @@ class Run:
         return self.candidates.of(self.plan.levels[0].vertex)
 
     def _launches(self):
-        """(matches, rows) of each launch, until none is needed."""
-        xp, gpu, made = self.graph.xp, self.gpu, self.prepared
+        """(matches, rows) of each launch, until none is needed; where rows are wanted ahead, the next one runs then."""
+        made = self.prepared
         if not made.tickets:
             return
-        program, capacity = made.program, 1
-        if writing := self.plan.finish == "rows":
-            capacity = max(self.block_rows, gpu.target.WARP)  # the rows of a warp go in together
-            words = made.layout.words.copy()
-            words[p.CAPACITY], words[p.ENOUGH] = capacity, self.block_rows
-            program = gpu.to_device(xp.asarray(words))
-        launch = self.kernel[made.blocks, made.warps * gpu.target.WARP, 4 * made.shared]
-        workspace, fresh = made.pool.take(made.layout.stack), True
-        rows, output = None, workspace.no_rows
-        while True:
-            if writing and rows is None:
-                rows = xp.empty((max(self.columns, 1), capacity), np.int32)
-                output = gpu.to_device(rows.reshape(-1))
-            workspace.start(fresh)
-            given = [*made.graph, *workspace.arguments, output, workspace.sums]
-            launch(program, *given, np.int64(1e9 * self._slice()))
-            found, state, fresh = workspace.read(), workspace.state, False
-            self.given_away = int(state[r.GIVEN])
-            if rows is None:
-                yield found, None
-            else:
-                valid = int(state[r.VALID]) if state[r.VALID] >= 0 else min(int(state[r.FILLED]), capacity)
-                yield found, rows[:, :valid]
-                rows = None if valid else rows
-            if not state[r.STOP]:
-                break
-            self._look(min(1.0, int(state[r.TICKET]) / made.tickets), self.matches)
-        made.pool.give_back(workspace)
+        workspace, output, found = made.pool.take(made.layout.stack), self._output(self.first_rows), 0
+        workspace.start(fresh=True)
+        self._launch(workspace, output)
+        running = True
+        try:
+            while running:
+                new, running = workspace.read(), False
+                done, more = self._done(workspace.state), bool(workspace.state[r.STOP])
+                rows, found = output.of(workspace.state), found + new
+                self.given_away = int(workspace.state[r.GIVEN])
+                if more and not (self._late() or self._enough(found)):
+                    workspace.start(fresh=False)
+                    if new and rows is not None:
+                        output = self._output(2 * output.capacity)
+                    if running := self.ahead or rows is None:
+                        self._launch(workspace, output)
+                yield new, rows
+                if more and not self._enough(found):
+                    self._look(done, self.matches)
+                    if not running:
+                        self._launch(workspace, output)
+                        running = True
+            if not more:
+                made.pool.give_back(workspace)
+        finally:
+            if running:
+                workspace.stop()
+
+    def _launch(self, workspace, output):
+        made = self.prepared
+        launch = self.kernel[made.blocks, made.warps * self.gpu.target.WARP, 4 * made.shared]
+        given = [*made.graph, *workspace.arguments, output.array, workspace.sums]
+        launch(output.program, *given, np.int64(1e9 * self._slice()))
+
+    def _output(self, rows):
+        """Room for so many rows, or about, and the program that fills it."""
+        made, xp, warp = self.prepared, self.graph.xp, self.gpu.target.WARP
+        if self.plan.finish != "rows":
+            return Output(None, made.no_rows, made.program, 1)
+        rows = min(rows, self.block_rows)
+        capacity = max(rows, warp)  # the rows of a warp go in together
+        words = made.layout.words.copy()
+        words[p.CAPACITY], words[p.ENOUGH] = capacity, rows
+        array = xp.empty((max(self.columns, 1), capacity), np.int32)
+        return Output(array, self.gpu.to_device(array.reshape(-1)), self.gpu.to_device(xp.asarray(words)), capacity)
 
     def _slice(self):
         """Seconds that the next launch may take."""
@@ -182,11 +226,21 @@ class Run:
             return self.slice_s
         return min(self.slice_s, max(self.deadline - time.monotonic(), 0.0))
 
+    def _done(self, state):
+        """The fraction of the tickets that were drawn."""
+        return min(1.0, int(state[r.TICKET]) / self.prepared.tickets)
+
+    def _enough(self, matches):
+        return self.enough is not None and matches >= self.enough
+
+    def _late(self):
+        return self.deadline is not None and time.monotonic() > self.deadline
+
     def _look(self, done, matches):
         """Report, and look at the clock."""
         self.matches = matches
         self._report(done)
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        if self._late():
             raise DeadlinePassed
 
     def _report(self, done):

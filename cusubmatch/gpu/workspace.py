@@ -42,7 +42,6 @@ class Workspace:
         self.bytes = sum(array.nbytes for array in (self.control, turns, ring, self.parked))
         self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, ring, self.parked)]
         self.sums = to_device(self.control[r.CONTROL :].view(np.uint64))
-        self.no_rows = to_device(xp.zeros(1, np.int32))
 
     def start(self, fresh: bool) -> None:
         """Make ready for a launch: the first of a run, or one that goes on."""
@@ -60,6 +59,17 @@ class Workspace:
         """Wait for the launch and read `state`; the count of it."""
         self.state = self.control.copy() if isinstance(self.control, np.ndarray) else self.control.get()
         return whole(self.state[r.CONTROL :].view(np.uint64))
+
+    def stop(self) -> None:
+        """End the launch that is running, and wait for it."""
+        if isinstance(self.control, np.ndarray):
+            return
+        import cupy
+
+        with cupy.cuda.Stream(non_blocking=True) as aside:
+            self.control[r.STOP] = 1
+            aside.synchronize()
+        cupy.cuda.get_current_stream().synchronize()
 
 
 class Pool:
