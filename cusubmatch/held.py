@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.query import Query
+from cusubmatch.query import Query, on_host
 
 __all__ = ["Held"]
 
@@ -43,9 +43,9 @@ class Held:
         self.rows += block.shape[1]
         if not isinstance(block, np.ndarray):
             if self._on_device + block.nbytes > self._device_room:
-                self.blocks = [_pinned(held) for held in self.blocks]
+                self.blocks = [on_host(held) for held in self.blocks]
                 self._on_device = 0
-                block = _pinned(block)
+                block = on_host(block)
             else:
                 self._on_device += block.nbytes
         self.blocks.append(block)
@@ -60,12 +60,3 @@ class Held:
         if sort:
             return self.query.frame(list(self.query.in_order(iter(self.blocks), self._room)))
         return self.query.frame(self.blocks)
-
-
-def _pinned(block):
-    """A block in pinned host memory."""
-    if isinstance(block, np.ndarray):
-        return block
-    import cupyx
-
-    return block.get(out=cupyx.empty_pinned(block.shape, block.dtype))

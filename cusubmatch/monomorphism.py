@@ -6,11 +6,11 @@ a string, in sorted order. Besides cuGraph's graphs it takes networkx graphs, da
 
 from __future__ import annotations
 
-from cusubmatch.api import subgraph_match
 from cusubmatch.edgelist import check_ids, edge_columns
 from cusubmatch.frames import family_of
 from cusubmatch.pattern import MAX_VERTICES, Pattern
 from cusubmatch.query import as_graph
+from cusubmatch.rows import subgraph_match
 
 __all__ = ["subgraph_monomorphism"]
 

@@ -90,8 +90,8 @@ def write_matches(
     ...     rows, pd.read_parquet(f"{folder}/pairs.parquet").columns.to_list()
     (3, ['a', 'b'])
     """
-    from cusubmatch.api import iter_matches
     from cusubmatch.query import make_query
+    from cusubmatch.rows import iter_matches
 
     begin = time.monotonic()
     target = check_target(path, rows_per_file)

@@ -6,6 +6,7 @@ taken from the graph's cache or made, and blocks of internal vertices become dat
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import time
@@ -16,13 +17,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines import check_engine, choose_engine
+from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans
 from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
 
-__all__ = ["Query", "as_graph", "as_pattern", "check_options", "free_bytes", "make_query"]
+__all__ = [
+    "Query",
+    "as_graph",
+    "as_pattern",
+    "check_options",
+    "free_bytes",
+    "make_query",
+    "on_host",
+    "shown",
+    "time_limit_exceeded",
+]
 
 KEPT_PLANS = 16  # at least
 BLOCKS = 32  # of rows that exist at once, about
@@ -85,8 +97,7 @@ class Query(NamedTuple):
         pattern, ranks = self.plan.pattern, id_ranks(self.graph)
         named = [vertex for vertex, name in enumerate(pattern.names) if name is not None]
         chain = orbit_images(pattern.automorphisms, named) if self.plan.unique else []
-        on_host = (block if isinstance(block, np.ndarray) else block.get() for block in blocks)
-        return sorted_blocks(on_host, ranks, chain, len(named), memory_bytes)
+        return sorted_blocks(map(on_host, blocks), ranks, chain, len(named), memory_bytes)
 
     def frame(self, blocks):
         """A dataframe of the caller's family from blocks of internal vertices."""
@@ -98,9 +109,16 @@ class Query(NamedTuple):
 
     def _returned(self, array):
         """An array where the caller's graph lies."""
-        if self.graph.xp is np:
-            return array if isinstance(array, np.ndarray) else array.get()
-        return self.graph.xp.asarray(array)
+        return on_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
+
+
+def on_host(array):
+    """An array in host memory, in pinned pages if it comes from a device: those are copied several times as fast."""
+    if isinstance(array, np.ndarray):
+        return array
+    import cupyx
+
+    return array.get(out=cupyx.empty_pinned(array.shape, array.dtype))
 
 
 def free_bytes(xp):
@@ -196,3 +214,20 @@ def as_graph(G, directed):
         "G: expected a cusubmatch.Graph, a dataframe with columns source, destination or src, dst, "
         f"a cugraph.Graph or a networkx graph, got {type(G).__name__}"
     )
+
+
+@contextlib.contextmanager
+def shown(progress, what):
+    """What a run reports to: the caller's function, a line on stderr for True, or nothing."""
+    if progress is not True:
+        yield progress or None
+        return
+    from cusubmatch.terminal import Progress
+
+    with Progress(True) as line:
+        yield line.start(what)
+
+
+def time_limit_exceeded(seconds, partial):
+    """The error of a time limit."""
+    return TimeLimitExceeded(f"time_limit: not finished within {seconds} s; .partial holds what was found", partial)
