@@ -21,6 +21,7 @@ _HOME = {
     "explain": "api",
     "has_match": "api",
     "iter_matches": "rows",
+    "motif_census": "census",
     "sample_matches": "sample",
     "subgraph_match": "rows",
     "write_matches": "output",

@@ -13,7 +13,7 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.query import as_graph, as_pattern, check_options, make_query, shown, time_limit_exceeded
 
-__all__ = ["count_many", "count_matches", "explain", "has_match"]
+__all__ = ["count_many", "count_matches", "explain", "has_match", "table_of"]
 
 
 def count_matches(
@@ -157,15 +157,16 @@ def _named(name, function, *arguments, **options):
 
 
 def _count_table(family, names, counts, seconds):
-    wide = any(count >= 2**63 for count in counts)
-    columns = {
-        "pattern": [str(name) for name in names],
-        "count": list(map(str, counts)) if wide else counts,
-        "seconds": seconds,
-    }
-    dtypes = {"pattern": str, "count": str if wide else np.int64, "seconds": np.float64}
-    xp = family.xp()
-    arrays = {name: np.array(values, dtypes[name]) for name, values in columns.items()}
+    return table_of(family, {"pattern": [str(name) for name in names], "count": counts, "seconds": seconds})
+
+
+def table_of(family, columns):
+    """A dataframe of lists of text, counts and seconds; counts that pass 64 bits become text, all of them."""
+    xp, arrays = family.xp(), {}
+    for name, values in columns.items():
+        wide = name == "count" and any(count >= 2**63 for count in values)
+        kind = str if wide else {"count": np.int64, "seconds": np.float64}.get(name, str)
+        arrays[name] = np.array(list(map(str, values)) if wide else values, kind)
     return family.frame(
         {name: family.values(a if a.dtype.kind == "U" else xp.asarray(a)) for name, a in arrays.items()}
     )
