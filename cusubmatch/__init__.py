@@ -24,6 +24,7 @@ _HOME = {
     "motif_census": "census",
     "sample_matches": "sample",
     "subgraph_match": "rows",
+    "vertex_counts": "participation",
     "write_matches": "output",
     "attach_edges": "attach",
     "subgraph_monomorphism": "monomorphism",

@@ -103,11 +103,11 @@ class Query(NamedTuple):
         """A dataframe of the caller's family from blocks of internal vertices."""
         xp, names = self.graph.xp, self.columns()
         empty = xp.empty(0, np.int32)
-        columns = ([self._returned(block[i]) for block in blocks] for i in range(len(names)))
+        columns = ([self.returned(block[i]) for block in blocks] for i in range(len(names)))
         ids = (self.graph.to_ids(xp.concatenate(parts) if parts else empty) for parts in columns)
         return self.graph.family.frame(dict(zip(names, ids, strict=True)))
 
-    def _returned(self, array):
+    def returned(self, array):
         """An array where the caller's graph lies."""
         return on_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
 
