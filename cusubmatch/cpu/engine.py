@@ -38,6 +38,7 @@ BUDGET = 1 << 16  # units of work between two returns of a walker
 BLOCK_ROWS = 1 << 16
 CHUNKS = 64  # first tasks
 ALONE_SECONDS = 0.005  # after which the other threads are started
+REPORT_SECONDS = 0.1  # between two reports of progress
 
 
 FINISHED = object()
@@ -206,7 +207,7 @@ class Run:
                     return
                 if self._waiting and status != p.DONE:
                     weight = self._give(state, weight, task.method)
-                if self.progress is not None:
+                if self.progress is not None and time.monotonic() > self._reported + REPORT_SECONDS / 2:
                     self._open[threading.get_ident()] = weight * passed(state)
             with self._state:
                 self._open.pop(threading.get_ident(), None)
@@ -262,7 +263,8 @@ class Run:
         elif self.deadline is not None and now > self.deadline:
             self._late = True
             self.stop()
-        if self.progress is not None and now > self._reported + 0.1 and threading.current_thread() is self._home:
+        due = self.progress is not None and now > self._reported + REPORT_SECONDS
+        if due and threading.current_thread() is self._home:
             self._reported = now
             self._report()
 

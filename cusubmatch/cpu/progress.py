@@ -17,11 +17,12 @@ from cusubmatch.plan import Plan
 __all__ = ["passed", "shares_of"]
 
 DEEPEST = 3  # levels that are looked at
+ENTRY_NS, MOST_SHARE = 30, 0.05  # what the estimate takes an entry of the rows, and of the run; else shares are equal
 
 
 def shares_of(plan: Plan, adjacency: Adjacency, roots: np.ndarray, edges: list[int]) -> list[float]:
     """The estimated share of the work of each range of roots: by the rows of the vertices that may follow a root."""
-    if len(plan.levels) == 1:
+    if len(plan.levels) == 1 or ENTRY_NS * len(adjacency.targets) > MOST_SHARE * plan.cost:
         return [1 / max(len(edges) - 1, 1)] * (len(edges) - 1)
     lengths = np.diff(adjacency.offsets[0])
     work = lengths[roots].astype(np.float64)
