@@ -44,16 +44,10 @@ def id_ranks(graph: Any) -> IdRanks:
 
 
 def _id_ranks(graph):
-    import pyarrow as pa
-    from pyarrow import compute
-
     ids = graph.to_ids(graph.xp.arange(graph.n_vertices, dtype=np.int32))
     try:
-        column = graph.family.to_arrow(graph.family.frame({"id": ids})).column("id").combine_chunks()
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        vertex = compute.sort_indices(column).to_numpy().astype(np.int32)
-    except pa.ArrowException as error:
+        vertex = graph.family.order(ids).astype(np.int32)
+    except ValueError as error:
         raise GraphError(f"sort: the ids of the graph have no order: {error}") from None
     place = np.empty_like(vertex)
     place[vertex] = np.arange(len(vertex), dtype=np.int32)

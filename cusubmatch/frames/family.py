@@ -78,6 +78,19 @@ class Family(ABC):
     def to_arrow(self, frame: Any) -> Any:
         """The dataframe as a pyarrow Table."""
 
+    def order(self, column: Any) -> np.ndarray:
+        """The positions, in host memory, that put the values of a column in order; ValueError if they have none."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        try:
+            values = self.to_arrow(self.frame({"values": column})).column("values").combine_chunks()
+            if pa.types.is_dictionary(values.type):
+                values = values.cast(values.type.value_type)
+            return compute.sort_indices(values).to_numpy()
+        except pa.ArrowException as error:
+            raise ValueError(str(error)) from None
+
     def objects(self, values: list) -> Any:
         """A list of hashable Python objects as a column, where the library has columns of objects."""
         raise NotImplementedError
