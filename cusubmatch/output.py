@@ -10,7 +10,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,12 +89,12 @@ def write_matches(
     ...     rows, pd.read_parquet(f"{folder}/pairs.parquet").columns.to_list()
     (3, ['a', 'b'])
     """
-    from cusubmatch.query import make_query
+    from cusubmatch.query import check_rows, make_query
     from cusubmatch.rows import iter_matches
 
     begin = time.monotonic()
     target = check_target(path, rows_per_file)
-    _check_rows("batch_rows", batch_rows)
+    check_rows("batch_rows", batch_rows)
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, limit=limit, progress=progress)
     schema, to_arrow = _schema(query, target), query.graph.family.to_arrow
     matches: Any = iter_matches(
@@ -133,7 +132,9 @@ def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> T
     if suffix not in SUFFIXES:
         raise ValueError(f"path: cannot tell the format of {name!r}; end it in .parquet or .csv, or name a folder")
     if rows_per_file is not None:
-        _check_rows("rows_per_file", rows_per_file)
+        from cusubmatch.query import check_rows
+
+        check_rows("rows_per_file", rows_per_file)
         if suffix != FOLDER:
             raise ValueError(f"rows_per_file: {name!r} is one file; leave its suffix out for a folder of parts")
     if target.is_mount():
@@ -147,13 +148,6 @@ def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> T
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK | os.X_OK):
         raise ValueError(f"path: cannot write {name!r}; name a file or a folder in an existing, writable folder")
     return Target(name, target, suffix)
-
-
-def _check_rows(argument, rows):
-    if isinstance(rows, bool) or not isinstance(rows, Integral):
-        raise TypeError(f"{argument}: expected an int, got {type(rows).__name__}")
-    if rows < 1:
-        raise ValueError(f"{argument}: expected at least 1, got {rows}")
 
 
 def _schema(query, target):

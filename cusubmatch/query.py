@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import functools
 import time
-from numbers import Real
+from numbers import Integral, Real
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ __all__ = [
     "as_graph",
     "as_pattern",
     "check_options",
+    "check_rows",
     "free_bytes",
     "make_query",
     "on_host",
@@ -164,6 +165,14 @@ def check_options(semantics, unique, engine, time_limit):
     if time_limit is not None and not time_limit >= 0:
         raise ValueError(f"time_limit: expected seconds, 0 or more, got {time_limit!r}")
     check_engine(engine)
+
+
+def check_rows(argument, rows):
+    """Refuse a number of rows that is none."""
+    if isinstance(rows, bool) or not isinstance(rows, Integral):
+        raise TypeError(f"{argument}: expected an int, got {type(rows).__name__}")
+    if rows < 1:
+        raise ValueError(f"{argument}: expected at least 1, got {rows}")
 
 
 def _plan_of(graph, engine, pattern, semantics, unique, counting):

@@ -12,7 +12,7 @@ import numpy as np
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge
 from cusubmatch.held import Held
 from cusubmatch.pattern import Pattern
-from cusubmatch.query import make_query, shown, time_limit_exceeded
+from cusubmatch.query import check_rows, make_query, shown, time_limit_exceeded
 
 __all__ = ["iter_matches", "subgraph_match"]
 
@@ -121,10 +121,7 @@ def iter_matches(
     DataFrame
         As `subgraph_match` returns it. Leaving the loop stops the search and frees what it held.
     """
-    if isinstance(batch_rows, bool) or not isinstance(batch_rows, (int, np.integer)):
-        raise TypeError(f"batch_rows: expected an int, got {type(batch_rows).__name__}")
-    if batch_rows < 1:
-        raise ValueError(f"batch_rows: expected at least 1, got {batch_rows}")
+    check_rows("batch_rows", batch_rows)
     options = {"limit": limit, "progress": progress, "memory_limit": memory_limit}
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
     columns, room = len(query.columns()), query.budget(memory_limit, query.graph.xp)
