@@ -76,6 +76,14 @@ class AutomorphismGroup:
             product *= len(others) + 1
         return product
 
+    def elements(self) -> list[list[int]]:
+        """Every automorphism as a list of images; only for groups of moderate order (Schreier, Sims)."""
+        span, found = range(self.size), [list(range(self.size))]
+        for vertex in span:
+            turns = self.images(span[:vertex], vertex).values()
+            found = [[image[v] for v in turn] for image in found for turn in turns]
+        return found
+
     def _find_orbits(self, fixed):
         colours = self._individualise(self._start, sorted(fixed))
         parent = list(range(self.size))

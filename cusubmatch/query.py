@@ -39,6 +39,7 @@ __all__ = [
 
 KEPT_PLANS = 16  # at least
 BLOCKS = 32  # of rows that exist at once, about
+TURNED_BYTES = (256 << 20, 1 << 20)  # of a block of turned rows, on a device and in host memory
 
 
 class Query(NamedTuple):
@@ -71,11 +72,15 @@ class Query(NamedTuple):
         """Blocks of rows, at most `limit` rows together; with `batch_rows`, as many are found ahead of the caller."""
         if limit == 0:
             return
-        most = None if memory_limit is None else max(1, memory_limit // (BLOCKS * self.row_bytes))
-        ahead = {} if batch_rows is None else {"first_rows": batch_rows, "ahead_rows": batch_rows}
-        blocks = self.run(progress=progress, enough=limit, block_rows=most, **ahead).blocks()
+        factor, enough, first = self.plan.factor, limit, batch_rows
+        most = None if memory_limit is None else max(1, memory_limit // (BLOCKS * self.row_bytes * factor))
+        if factor > 1:
+            enough, first = (None if rows is None else -(-rows // factor) for rows in (limit, batch_rows))
+            progress = progress and _times(factor, progress)
+        ahead = {} if first is None else {"first_rows": first, "ahead_rows": first}
+        blocks = self.run(progress=progress, enough=enough, block_rows=most, **ahead).blocks()
         try:
-            for block in blocks:
+            for block in self.turned(blocks) if factor > 1 else blocks:
                 yield block[:, :limit]
                 if limit is not None:
                     limit = max(0, limit - block.shape[1])
@@ -83,6 +88,17 @@ class Query(NamedTuple):
                     return
         finally:
             blocks.close()
+
+    def turned(self, blocks):
+        """Blocks of every embedding, from blocks of one of each orbit."""
+        pattern, xp = self.plan.pattern, self.placed.xp
+        named = [vertex for vertex, name in enumerate(pattern.names) if name is not None]
+        column = {vertex: place for place, vertex in enumerate(named)}
+        images = np.array([[column[image[v]] for v in named] for image in pattern.automorphisms.elements()])
+        images, rows = xp.asarray(images.T), max(1, TURNED_BYTES[xp is np] // (self.row_bytes * self.plan.factor))
+        for block in blocks:
+            for begin in range(0, block.shape[1], rows):
+                yield block[:, begin : begin + rows][images].reshape(len(named), -1)
 
     @property
     def row_bytes(self):
@@ -111,6 +127,10 @@ class Query(NamedTuple):
     def returned(self, array):
         """An array where the caller's graph lies."""
         return on_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
+
+
+def _times(factor, progress):
+    return lambda done, matches: progress(done, factor * matches)
 
 
 def on_host(array):

@@ -163,7 +163,7 @@ def _too_large(query, rows):
     total = 0
     try:
         for block in run.blocks():
-            total += block.shape[1]
+            total += block.shape[1] * query.plan.factor
         counted = f"{total:,}"
     except DeadlinePassed:
         counted = f"more than {max(total, rows):,}"

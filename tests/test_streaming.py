@@ -63,7 +63,33 @@ def test_batches_hold_every_row_once(skewed, semantics, unique, batch_rows):
         assert len(streamed.merge(whole)) == len(streamed)
 
 
+def test_all_embeddings_come_from_one_of_each_orbit(skewed):
+    told: list = []
+    whole = csm.subgraph_match(skewed, SQUARE, unique=False, progress=lambda *seen: told.append(seen))
+    assert len(whole) == 8 * csm.count_matches(skewed, SQUARE) == told[-1][1]
+    assert len(whole.drop_duplicates()) == len(whole)
+    for limit in (1, 7, 8, 9, len(whole) - 1, len(whole) + 1):
+        part = csm.subgraph_match(skewed, SQUARE, unique=False, limit=limit)
+        assert len(part) == len(part.merge(whole)) == min(limit, len(whole))
+
+
+@pytest.mark.parametrize("text", ["(a)--()--(b)", "(a)--()--()--(b)--(a)", "(a)--()--()--()--(a)", "()--(a)--()"])
+def test_embeddings_of_patterns_with_anonymous_vertices_are_all_rows(skewed, text):
+    whole = csm.subgraph_match(skewed, text, unique=False)
+    named = csm.subgraph_match(skewed, named_throughout(text), unique=False)[list(whole.columns)]
+    order = list(whole.columns)
+    pd.testing.assert_frame_equal(
+        *(frame.sort_values(order).reset_index(drop=True) for frame in (whole, named)), check_dtype=False
+    )
+
+
+def named_throughout(text):
+    parts = text.split("()")
+    return "".join(part + (f"(x{i})" if i < len(parts) - 1 else "") for i, part in enumerate(parts))
+
+
 def test_the_first_batch_does_not_wait_for_many_rows(large):
+    csm.subgraph_match(large, LONG, limit=1)  # compiles and plans
     begin = time.perf_counter()
     batch = next(csm.iter_matches(large, LONG, batch_rows=1))
     assert len(batch) == 1
@@ -283,7 +309,7 @@ def test_two_threads_match_on_one_graph_at_once(skewed):
 
 @pytest.mark.parametrize("place", ["cusubmatch.cpu.engine.np.empty", "cusubmatch.query.np.concatenate"])
 def test_an_allocation_that_fails_is_a_clear_error_and_the_next_call_works(skewed, place):
-    rows = csm.count_matches(skewed, SQUARE)
+    rows = len(csm.subgraph_match(skewed, SQUARE, engine="cpu"))
     original, failed = (np.empty if place.endswith("empty") else np.concatenate), 0
     for which in range(4):
         calls = iter(range(1000))

@@ -38,7 +38,8 @@ class _Text:
         for index, level in enumerate(plan.levels):
             lines += self._level(index, level)
         if plan.factor > 1:
-            lines += ["", f"the count is multiplied by {plan.factor:,}, the automorphisms of the pattern"]
+            once = "every row is turned by" if plan.finish == "rows" else "the count is multiplied by the number of"
+            lines += ["", f"{once} the pattern's automorphisms, {plan.factor:,}"]
         lines += ["", f"estimated work: {plan.cost / 1e9:,.3g} s on one core"]
         return "\n".join(line for i, line in enumerate(lines) if line or i > 2)
 

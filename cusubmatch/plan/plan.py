@@ -25,6 +25,7 @@ __all__ = ["Level", "Plan", "make_plan", "make_plans"]
 
 
 CLOSED_CLIQUES = (3, 4, 5)  # their sizes
+MOST_IMAGES = 1024  # automorphisms that rows are turned by
 
 
 class Level(NamedTuple):
@@ -63,7 +64,8 @@ class Plan:
         What happens at the end: rows come out; or the last level is counted by size n; or the last two by n(n-1)/2,
         n(n-1), n*n.
     factor : int
-        What a count by this plan is multiplied by (the automorphisms, where every embedding is wanted).
+        What a count by this plan is multiplied by, and how many embeddings each of its rows stands for: the
+        automorphisms, where every embedding is wanted and one of each orbit is walked.
     """
 
     pattern: Pattern
@@ -149,8 +151,9 @@ def make_plans(
     """
     size, group = len(pattern), pattern.automorphisms
     injective = semantics != "homomorphism"
-    restricted = injective and (unique or counting)
-    factor = group.order if injective and counting and not unique else 1
+    turned = injective and not unique and (counting or _turns_rows(pattern))
+    restricted = injective and (unique or turned)
+    factor = group.order if turned else 1
     symmetric = restricted and len(set(group.orbits())) < size
     neighbours = [{w for w in range(size) if (v, w) in constraints.required} for v in range(size)]
     twins = _interchangeable(pattern, constraints, masks) if counting and semantics != "induced" else set()
@@ -242,6 +245,13 @@ def _build(
         factor=factor,
         cost=choice.cost,
     )
+
+
+def _turns_rows(pattern):
+    """Whether the rows of all embeddings follow from one of each orbit: no orbit mixes columns and other vertices."""
+    orbits, named = pattern.automorphisms.orbits(), [name is not None for name in pattern.names]
+    mixed = any(named[v] != named[orbit] for v, orbit in enumerate(orbits))
+    return not mixed and pattern.automorphisms.order <= MOST_IMAGES
 
 
 def _interchangeable(pattern, constraints, masks):
