@@ -22,7 +22,7 @@ from numba import uint32
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.warp import warp_functions
 
-__all__ = ["WINDOW", "WORD", "fill_row", "make_count_in_rows", "make_count_in_words", "seconds_of"]
+__all__ = ["WINDOW", "WORD", "fill_row", "make_count_in_rows", "make_count_in_words", "make_reach", "seconds_of"]
 
 U, L, F = np.uint32, np.uint64, np.float32
 
@@ -32,12 +32,38 @@ LONGER = 8  # a list is scanned, and not searched, up to so many times the lengt
 SECONDS_A_PAIR, SECONDS_A_WORD = 1e-11, 1e-12  # to look for an edge in a list, and to AND a word of two rows
 
 
-def seconds_of(degrees: Any, k: int) -> tuple[Any, Any]:
-    """Estimates for each vertex, as if its out-neighbours were a clique: to fill its rows, and to count in them."""
+def seconds_of(degrees: Any, k: int, density: Any = 1.0) -> tuple[Any, Any]:
+    """Estimates for each vertex: to fill its rows, and to count in them.
+
+    `density` is the share of the pairs of its out-neighbours that have an edge; 1 is the most that it can be.
+    """
     size = degrees.astype(np.float64)
     pairs = size * size / 2
-    words = pairs * size / 96 if k == 4 else pairs * size * size / 384
+    words = pairs * density * size / 96 if k == 4 else pairs * density**3 * size * size / 384
     return pairs * SECONDS_A_PAIR, words * SECONDS_A_WORD
+
+
+@functools.cache
+def make_reach(target: Target, wide: bool) -> Any:
+    """How many edges the out-neighbours of each vertex can have among themselves at most, by their out-degrees."""
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    P = L if wide else U
+
+    @kernel
+    def reach(offsets, targets, vertices, edges):
+        i = U(U(U(cuda.blockIdx.x) * U(cuda.blockDim.x)) + U(U(warp_of() * U(WARP)) + lane_of()))
+        while i < U(len(vertices)):
+            base, end = P(offsets[vertices[i]]), P(offsets[U(vertices[i] + U(1))])
+            size, found = U(end - base), U(0)
+            while base < end:
+                v = U(targets[base])
+                rest = U(U(end - base) - U(1))
+                found = U(found + min(rest, U(P(offsets[U(v + U(1))]) - P(offsets[v]))))
+                base = P(base + P(1))
+            edges[i] = min(found, U(U(size * U(size - U(1))) >> U(1)))
+            i = U(i + U(U(cuda.gridDim.x) * U(cuda.blockDim.x)))
+
+    return reach
 
 
 @functools.cache
@@ -107,7 +133,8 @@ def make_count_in_rows(
 ) -> Any:
     """Cliques of k = 4 or 5 for vertices with at most `most` out-neighbours; `warps` of a block share a vertex.
 
-    `window`: ranks of the team's bitmap; 0 for none.
+    `window`: ranks of the team's bitmap; 0 for none. A vertex may be listed several times: the low half of its word in
+    `shares` says which part of its rows is meant, the high half how many parts there are.
     """
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     fill, P = fill_row(target, wide, listing_wide=False), L if wide else U
@@ -122,7 +149,7 @@ def make_count_in_rows(
     QUEUES = threads // WARP * QUEUE
 
     @kernel
-    def count_in_rows(offsets, targets, vertices, start, stop, state):
+    def count_in_rows(offsets, targets, vertices, shares, start, stop, state):
         memory = cuda.shared.array(MEMORY_WORDS, uint32)
         queues = cuda.shared.array(QUEUES, uint32)
         drawn = cuda.shared.array(TEAMS, uint32)
@@ -200,7 +227,10 @@ def make_count_in_rows(
             else:
                 cuda.syncthreads()
             # The warp's rows, word by word: pairs (i, j) enter its queue until every lane can have one.
-            queued, i, w, more = U(0), warp_in_team, U(0), True
+            share = U(shares[item])
+            step = U(U(share >> U(16)) * U(WARPS))
+            queued, i, more = U(0), U(warp_in_team + U(U(share & U(0xFFFF)) * U(WARPS))), True
+            w = U(U(i + U(1)) >> U(5))
             while more or queued > U(0):
                 while more and queued < U(WARP):
                     if U(i + U(1)) >= size:
@@ -217,7 +247,7 @@ def make_count_in_rows(
                         queued = U(queued + U(cuda.popc(word)))
                         w = U(w + U(1))
                         if w == width:
-                            i = U(i + U(WARPS))
+                            i = U(i + step)
                             w = U(U(i + U(1)) >> U(5))
                 cuda.syncwarp()
                 taken = min(queued, U(WARP))

@@ -2,7 +2,8 @@
 
 Vertices fall into size classes by out-degree: rows of one word, a warp a vertex, a block a vertex (`clique_rows`), and
 rows in global memory that the whole grid shares (`clique_matrices`). Within a class they are taken in the order of
-falling out-degree, and the class of blocks comes last: a block ends with small vertices, so all end together.
+falling work, and the class of blocks comes last: there the work of a vertex is estimated from the out-degrees of its
+neighbours, and large ones are divided among several blocks, so that all end together.
 """
 
 from __future__ import annotations
@@ -25,7 +26,14 @@ from cusubmatch.gpu.clique_matrices import (
     matrix_words,
     row_words,
 )
-from cusubmatch.gpu.clique_rows import WINDOW, WORD, make_count_in_rows, make_count_in_words, seconds_of
+from cusubmatch.gpu.clique_rows import (
+    WINDOW,
+    WORD,
+    make_count_in_rows,
+    make_count_in_words,
+    make_reach,
+    seconds_of,
+)
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.oriented import Oriented
 from cusubmatch.gpu.pieces import FIRST_TICKET, PIECE_S, Check, Step, as_it_is, longest, ranges, run
@@ -38,6 +46,7 @@ U = np.uint32
 WARP_TICKET, BLOCK_TICKET, MATRIX_TICKET = range(FIRST_TICKET, FIRST_TICKET + 3)
 BLOCK_ROWS = (128, 256, 384, 448, 512)  # sizes of a block's rows in shared memory, of which it has 48 KB at most
 WORD_BLOCKS, WARP_BLOCKS, BLOCK_BLOCKS = 8, 8, 6  # blocks of a multiprocessor
+PARTS = 8  # of a block's even share of the work: more than one part is divided
 
 
 class Limits(NamedTuple):
@@ -47,6 +56,14 @@ class Limits(NamedTuple):
     warp: int = 64
     block: int = 512
     scratch_words: int = SCRATCH_WORDS
+
+
+class _Items(NamedTuple):
+    """Vertices, or parts of them, by falling work; `shares` as `make_count_in_rows` takes it."""
+
+    vertices: Any
+    shares: Any
+    work_s: Any
 
 
 class _Class(NamedTuple):
@@ -136,12 +153,19 @@ class Cliques:
         if by_warp.start < by_warp.stop:
             shape = grid(target, WARP_BLOCKS * processors, threads)
             kernel = make_count_in_rows(target, k, limits.warp, shape[1], 1, WARP_TICKET, wide)
-            self._add(vertices[by_warp], work_s[by_warp], kernel[shape], WARP_TICKET)
+            whole = xp.full(by_warp.stop - by_warp.start, 1 << 16, np.uint32)
+            launch = functools.partial(_with_shares, kernel[shape], to_device(whole))
+            self._add(vertices[by_warp], work_s[by_warp], launch, WARP_TICKET)
         if by_block.start < by_block.stop:
             shape, largest = grid(target, BLOCK_BLOCKS * processors, threads), int(degrees[by_block.start])
             most = min(rows for rows in BLOCK_ROWS if rows >= largest)
             kernel = make_count_in_rows(target, k, most, shape[1], shape[1] // warp, BLOCK_TICKET, wide, WINDOW)
-            self._add(vertices[by_block], work_s[by_block], kernel[shape], BLOCK_TICKET)
+            edges = xp.empty(by_block.stop - by_block.start, np.uint32)
+            reach = make_reach(target, wide)[shape]
+            reach(*self._graph, to_device(vertices[by_block]), to_device(edges))
+            items = _divided(xp, vertices[by_block], degrees[by_block], edges, k, PARTS * shape[0], shape[1] // warp)
+            launch = functools.partial(_with_shares, kernel[shape], to_device(items.shares))
+            self._add(items.vertices, items.work_s, launch, BLOCK_TICKET)
 
     def _add(self, vertices, work_s, launch, ticket):
         cumulative_s = self._xp.cumsum(work_s)
@@ -160,15 +184,37 @@ class Cliques:
                 yield Step(part_s, launch, size.ticket)
 
 
+def _divided(xp, vertices, degrees, edges, k, parts, warps) -> _Items:
+    """Vertices divided so that none has more than about one of `parts` of the work, and a part at least a row a warp."""
+    pairs = xp.maximum(degrees.astype(np.float64) * (degrees - 1.0) / 2, 1.0)
+    fill_s, count_s = seconds_of(degrees, k, edges / pairs)
+    most = max(float((fill_s + count_s).sum()) / parts, 1e-12)
+    divided = xp.clip(xp.ceil(count_s / most), 1, degrees // warps).astype(np.int64)
+    ends = xp.cumsum(divided)
+    number = xp.arange(int(ends[-1]))
+    of = xp.searchsorted(ends, number, side="right")
+    number -= (ends - divided)[of]
+    work_s = (fill_s + count_s / divided)[of]
+    order = xp.argsort(-work_s, kind="stable")
+    shares = ((divided[of] << 16) | number).astype(np.uint32)
+    return _Items(vertices[of][order], shares[order], work_s[order])
+
+
+def _with_shares(launch, shares, offsets, targets, vertices, *rest):
+    launch(offsets, targets, vertices, shares, *rest)
+
+
 def signatures(target: Target) -> list[tuple[str, Callable, Any]]:
     """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
     target = target._replace(kernel=lambda function: function)
     ids, number, state = uint32[::1], uint32, uint64[::1]
     found = []
     for name, position, wide in (("32-bit offsets", uint32[::1], False), ("64-bit offsets", int64[::1], True)):
-        in_rows = void(position, ids, ids, number, number, state)
+        in_words = void(position, ids, ids, number, number, state)
+        in_rows = void(position, ids, ids, ids, number, number, state)
+        found.append((f"reach, {name}", make_reach(target, wide), void(position, ids, ids, ids)))
         for k in (4, 5):
-            found.append((f"count_in_words k={k}, {name}", make_count_in_words(target, k, 256, wide), in_rows))
+            found.append((f"count_in_words k={k}, {name}", make_count_in_words(target, k, 256, wide), in_words))
             kernel = make_count_in_rows(target, k, Limits().warp, 256, 1, WARP_TICKET, wide)
             found.append((f"count_in_rows by warp k={k}, {name}", kernel, in_rows))
             for most in BLOCK_ROWS:

@@ -2,8 +2,8 @@
 
 A warp gets first candidates by ticket, works on its stack depth first, and when it has none left looks in the ring
 for work that others gave away. Every few steps it looks up: if a warp is idle it gives away half of its shallowest
-level; if the run is to pause, because the output is full or the time is over, it leaves its stack in global memory,
-and the next launch goes on from there.
+level, and looks up again soon; if the run is to pause, because the output is full or the time is over, it leaves its
+stack in global memory, and the next launch goes on from there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from cusubmatch.gpu.warp import warp_functions
 __all__ = ["PARKED", "make_walk"]
 
 U, L = np.uint32, np.uint64
-STEPS = 64  # between two looks at the others
+STEPS = 64  # between two looks at the others, but
+SOON = 4  # after one that found an idle warp
 PARKED = 2  # words of a parked stack before the stack: level + 1 or 0, and the lowest level
 LONG = 512  # candidates of the last level that are worth giving away
 
@@ -49,7 +50,7 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
     ring = r.ring_functions(target, lists, slots, wide, mode == PAIRS)
     give, look, take = ring.give, ring.look, ring.take
     leaf = leaf_function(target, lists, stack, slots, mode)
-    BUDGET, HAS_WEIGHTS, WEIGH = STEPS, mode == WEIGHTS, p.WEIGH
+    BUDGET, AGAIN, HAS_WEIGHTS, WEIGH = STEPS, STEPS - SOON, mode == WEIGHTS, p.WEIGH
     BEFORE, MANY = PARKED, LONG
     LAST, CHUNK, WHOLE, ROOTS, WORDS, SIZE, PREFIX = p.LAST, p.CHUNK, p.WHOLE, p.ROOTS, p.WORDS, p.SIZE, p.PREFIX
     TICKET, PENDING, IDLE, STOP = r.TICKET, r.PENDING, r.IDLE, r.STOP
@@ -118,7 +119,7 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
         own = warp * np.int64(U(sh[WORDS]) + U(BEFORE))
         last = U(sh[LAST])
         t, floor = U(parked[own]), U(parked[own + 1])
-        steps, idle, tickets, stopped = U(0), False, True, False
+        steps, idle, tickets, stopped = U(AGAIN), False, True, False
         total = L(0)
         if t > U(0):
             i = lane
@@ -193,7 +194,7 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
                 if pause != np.int32(0):
                     stopped = True
                 elif others > np.int32(0):
-                    level, looking = floor, True
+                    steps, level, looking = U(AGAIN), floor, True
                     while looking and level <= t:
                         left = U(U(sh[U(w + 3 * level + 1)]) - U(sh[U(w + 3 * level)]))
                         done = U(sh[U(w + 3 * level)]) >= U(sh[U(w + 3 * level + 1)])

@@ -78,12 +78,21 @@ def clique(graph, k):
     def kernel(function):
         body, lane_of, clock, cuda = target.device(function), target.lane, target.clock, target.cuda
 
-        def watched(offsets, targets, vertices, start, stop, state):
-            body(offsets, targets, vertices, start, stop, state)
+        @target.device
+        def note(state):
             if lane_of() == np.uint32(0):
                 cuda.atomic.add(state, np.int64(STATE) + np.int64((clock() >> SHIFT) & (SLOTS - 1)), np.uint64(1))
 
-        return target.kernel(watched)
+        def in_words(offsets, targets, vertices, start, stop, state):
+            body(offsets, targets, vertices, start, stop, state)
+            note(state)
+
+        def in_rows(offsets, targets, vertices, shares, start, stop, state):
+            body(offsets, targets, vertices, shares, start, stop, state)
+            note(state)
+
+        watched = {"count_in_words": in_words, "count_in_rows": in_rows}
+        return target.kernel(watched.get(function.__name__, function))
 
     def running(xp, steps, *_):
         state = xp.zeros(STATE + SLOTS, np.uint64)
