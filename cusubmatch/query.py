@@ -20,6 +20,7 @@ from cusubmatch.engines import check_engine, choose_engine
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
 from cusubmatch.graph import Graph
+from cusubmatch.images import turned
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans
 from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
@@ -39,7 +40,6 @@ __all__ = [
 
 KEPT_PLANS = 16  # at least
 BLOCKS = 32  # of rows that exist at once, about
-TURNED_BYTES = (256 << 20, 1 << 20)  # of a block of turned rows, on a device and in host memory
 
 
 class Query(NamedTuple):
@@ -80,7 +80,7 @@ class Query(NamedTuple):
         ahead = {} if first is None else {"first_rows": first, "ahead_rows": first}
         blocks = self.run(progress=progress, enough=enough, block_rows=most, **ahead).blocks()
         try:
-            for block in self.turned(blocks) if factor > 1 else blocks:
+            for block in turned(blocks, self.plan, self.placed.xp):
                 yield block[:, :limit]
                 if limit is not None:
                     limit = max(0, limit - block.shape[1])
@@ -88,17 +88,6 @@ class Query(NamedTuple):
                     return
         finally:
             blocks.close()
-
-    def turned(self, blocks):
-        """Blocks of every embedding, from blocks of one of each orbit."""
-        pattern, xp = self.plan.pattern, self.placed.xp
-        named = [vertex for vertex, name in enumerate(pattern.names) if name is not None]
-        column = {vertex: place for place, vertex in enumerate(named)}
-        images = np.array([[column[image[v]] for v in named] for image in pattern.automorphisms.elements()])
-        images, rows = xp.asarray(images.T), max(1, TURNED_BYTES[xp is np] // (self.row_bytes * self.plan.factor))
-        for block in blocks:
-            for begin in range(0, block.shape[1], rows):
-                yield block[:, begin : begin + rows][images].reshape(len(named), -1)
 
     @property
     def row_bytes(self):

@@ -26,6 +26,7 @@ from cusubmatch.cache import Cache
 from cusubmatch.gpu import leaf, prepared, program, walk
 from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.run import Run
+from cusubmatch.images import turned
 
 SHARED = 228 << 10
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
@@ -98,7 +99,8 @@ def result_of(graph, pattern, settings, *ways, counting, target=None):
         run = run_of(graph, pattern, settings, *ways, counting=counting, target=target)
         if counting:
             return run.count(), run
-        return Counter(tuple(row) for block in run.blocks() for row in block.T.tolist()), run
+        blocks = turned(run.blocks(), run.plan, np)
+        return Counter(tuple(row) for block in blocks for row in block.T.tolist()), run
 
 
 def in_ids(graph, rows):

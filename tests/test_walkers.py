@@ -30,6 +30,7 @@ from strategies import cases, connected_order, examples, skewed_rows
 from cusubmatch import Graph, Pattern, count_matches, generators
 from cusubmatch.cache import Cache
 from cusubmatch.cpu import Run, engine, leaf, neighbourhood, program, view
+from cusubmatch.images import turned
 
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
 
@@ -105,9 +106,8 @@ def rows_with(settings, graph, pattern, semantics="monomorphism", unique=True):
         run = run_of(graph, pattern, settings, semantics, unique)
         blocks = list(run.blocks())
     assert all(block.dtype == np.int32 and block.shape[1] <= settings.block_rows for block in blocks)
-    rows = Counter(tuple(row) for block in blocks for row in block.T.tolist())
-    assert run.matches == rows.total()
-    return rows
+    assert run.matches == sum(block.shape[1] for block in blocks)
+    return Counter(tuple(row) for block in turned(blocks, run.plan, np) for row in block.T.tolist())
 
 
 def graph_of(pairs, directed=False):

@@ -185,7 +185,7 @@ class Cliques:
 
 
 def _divided(xp, vertices, degrees, edges, k, parts, warps) -> _Items:
-    """Vertices divided so that none has more than about one of `parts` of the work, and a part at least a row a warp."""
+    """Vertices divided until none has more than about one of `parts` of the work; a part has a row a warp or more."""
     pairs = xp.maximum(degrees.astype(np.float64) * (degrees - 1.0) / 2, 1.0)
     fill_s, count_s = seconds_of(degrees, k, edges / pairs)
     most = max(float((fill_s + count_s).sum()) / parts, 1e-12)

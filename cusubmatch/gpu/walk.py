@@ -50,7 +50,7 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
     ring = r.ring_functions(target, lists, slots, wide, mode == PAIRS)
     give, look, take = ring.give, ring.look, ring.take
     leaf = leaf_function(target, lists, stack, slots, mode)
-    BUDGET, AGAIN, HAS_WEIGHTS, WEIGH = STEPS, STEPS - SOON, mode == WEIGHTS, p.WEIGH
+    BUDGET, AGAIN, HAS_WEIGHTS, WEIGH = STEPS, max(STEPS - SOON, 0), mode == WEIGHTS, p.WEIGH
     BEFORE, MANY = PARKED, LONG
     LAST, CHUNK, WHOLE, ROOTS, WORDS, SIZE, PREFIX = p.LAST, p.CHUNK, p.WHOLE, p.ROOTS, p.WORDS, p.SIZE, p.PREFIX
     TICKET, PENDING, IDLE, STOP = r.TICKET, r.PENDING, r.IDLE, r.STOP

@@ -1,0 +1,34 @@
+"""Every embedding from one of each orbit: rows are walked under restrictions and then turned by the automorphisms.
+
+What symmetry breaking leaves out is not walked but copied: for the 4-cycle an eighth of the search finds all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from cusubmatch.plan import Plan
+
+__all__ = ["turned"]
+
+HOST_BYTES, DEVICE_BYTES = 1 << 20, 256 << 20  # of a block that comes out, about
+
+
+def turned(blocks: Iterable[Any], plan: Plan, xp: Any) -> Iterator[Any]:
+    """Blocks of all rows, int32 (named pattern vertices, rows), from blocks whose rows stand for `plan.factor` each."""
+    if plan.factor == 1:
+        yield from blocks
+        return
+    named = [vertex for vertex, name in enumerate(plan.pattern.names) if name is not None]
+    column = {vertex: place for place, vertex in enumerate(named)}
+    images = [[column[image[vertex]] for vertex in named] for image in plan.pattern.automorphisms.elements()]
+    places = xp.asarray(np.array(images, np.int64).T)
+    rows = max(1, (HOST_BYTES if xp is np else DEVICE_BYTES) // (4 * max(places.size, 1)))
+    for block in blocks:
+        for begin in range(0, block.shape[1], rows):
+            part = block[:, begin : begin + rows]
+            yield part[places].reshape(len(named), plan.factor * part.shape[1])
