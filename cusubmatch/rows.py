@@ -159,7 +159,8 @@ def _batches(query, limit, batch_rows, time_limit, memory_limit, sort, progress)
 def _too_large(query, rows):
     """The message for a result that does not fit, with its size if that can be counted soon."""
     counted = f"more than {rows:,}"
-    run = query._replace(deadline=time.monotonic() + COUNTING_ON_SECONDS).run()
+    deadlines = [time.monotonic() + COUNTING_ON_SECONDS, query.deadline]
+    run = query._replace(deadline=min(some for some in deadlines if some is not None)).run()
     total = 0
     try:
         for block in run.blocks():

@@ -189,7 +189,8 @@ def _divided(xp, vertices, degrees, edges, k, parts, warps) -> _Items:
     pairs = xp.maximum(degrees.astype(np.float64) * (degrees - 1.0) / 2, 1.0)
     fill_s, count_s = seconds_of(degrees, k, edges / pairs)
     most = max(float((fill_s + count_s).sum()) / parts, 1e-12)
-    divided = xp.clip(xp.ceil(count_s / most), 1, degrees // warps).astype(np.int64)
+    most_parts = xp.minimum(degrees // warps, count_s / fill_s)  # each part fills all rows
+    divided = xp.maximum(xp.minimum(xp.ceil(count_s / most), most_parts), 1).astype(np.int64)
     ends = xp.cumsum(divided)
     number = xp.arange(int(ends[-1]))
     of = xp.searchsorted(ends, number, side="right")

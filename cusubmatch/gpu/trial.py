@@ -49,12 +49,17 @@ def _by_time(gpu, graph, plans, candidates, every):
 def _seconds(gpu, graph, plan, candidates, every, limit):
     run = Run(graph, plan, candidates, gpu=gpu, every=every)
     if run.kernel not in _compiled:
-        run.count()
+        _ends_within(run, 0.0)
         _compiled.add(run.kernel)
     begin = time.perf_counter()
-    run.slice_s, run.deadline = limit, time.monotonic() + limit
+    ended = _ends_within(run, limit)
+    return time.perf_counter() - begin if ended else float("inf")
+
+
+def _ends_within(run, seconds):
+    run.slice_s, run.deadline = seconds, time.monotonic() + seconds
     try:
         run.count()
     except DeadlinePassed:
-        return float("inf")
-    return time.perf_counter() - begin
+        return False
+    return True

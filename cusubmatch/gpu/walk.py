@@ -1,9 +1,9 @@
 """The general walker: any plan, on warps that draw, extend and count partial matches (gMatch; T-DFS for the balance).
 
 A warp gets first candidates by ticket, works on its stack depth first, and when it has none left looks in the ring
-for work that others gave away. Every few steps it looks up: if a warp is idle it gives away half of its shallowest
-level, and looks up again soon; if the run is to pause, because the output is full or the time is over, it leaves its
-stack in global memory, and the next launch goes on from there.
+for work that others gave away. Every few steps it looks up: if more warps are idle than the ring has tasks, it gives
+away half of its shallowest level and looks up again soon; if the run is to pause, because the output is full or the
+time is over, it leaves its stack in global memory, and the next launch goes on from there.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
     BUDGET, AGAIN, HAS_WEIGHTS, WEIGH = STEPS, max(STEPS - SOON, 0), mode == WEIGHTS, p.WEIGH
     BEFORE, MANY = PARKED, LONG
     LAST, CHUNK, WHOLE, ROOTS, WORDS, SIZE, PREFIX = p.LAST, p.CHUNK, p.WHOLE, p.ROOTS, p.WORDS, p.SIZE, p.PREFIX
-    TICKET, PENDING, IDLE, STOP = r.TICKET, r.PENDING, r.IDLE, r.STOP
+    TICKET, PENDING, IDLE, ITEMS, STOP = r.TICKET, r.PENDING, r.IDLE, r.ITEMS, r.STOP
     OVER, TAKEN = r.OVER, r.TAKEN
 
     @device
@@ -185,7 +185,8 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
                 steps = U(0)
                 others, pause = np.int32(0), np.int32(0)
                 if lane == U(0):
-                    others, pause = np.int32(peek(ctl, IDLE)), np.int32(peek(ctl, STOP))
+                    others = np.int32(np.int32(peek(ctl, IDLE)) - np.int32(peek(ctl, ITEMS)))
+                    pause = np.int32(peek(ctl, STOP))
                     if pause == np.int32(0) and clock() - started > nanoseconds:
                         pause = np.int32(1)
                         cuda.atomic.exch(ctl, STOP, np.int32(1))
