@@ -37,9 +37,11 @@ from cusubmatch.plan import Plan, implied_bounds
     WEIGHED,  # the record of the level that the weights count
     SIMPLE,  # whether its set is a row as it stands
     WORDWISE,  # the record whose set may be counted by words of bitmaps; NOWHERE for none
+    START,  # where counts are kept by tasks: the level whose slots the tickets fill, and
+    SHIFT,  # the logarithm of the first candidates, or whole roots, a task
     SIZE,  # words of the program
-) = range(22)
-HEADER = 22
+) = range(24)
+HEADER = 24
 
 # A record.
 # NEED: a first list that is shorter than this cannot serve the levels that draw from subsets of it.
