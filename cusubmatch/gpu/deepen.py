@@ -61,6 +61,11 @@ def make_deepen(target: Target, slots: int, wide: bool, mode: str):
                 if HAS_WEIGHTS:
                     if before >= U(sh[WEIGH]):
                         sh[U(prefix + before * SLOTS)] = words[at + np.int64(t)]
+            cuda.syncwarp()
+            if HAS_WEIGHTS:
+                if before == U(1) and before == U(sh[WEIGH]):  # roots come without their weight
+                    weigh(sh, w, before, n, off, col, bits, masks)
+            if lane < n:
                 extend(sh, w, before, lane, lane, U(words[at + np.int64(before)]), off, col, bits, masks)
             cuda.syncwarp()
             if HAS_WEIGHTS:
