@@ -16,11 +16,12 @@ from cusubmatch.gpu.walk import make_walk
 MOST = {
     "walk": REGISTERS,
     "wide walk": WIDE_REGISTERS,
+    "walk by task": WIDE_REGISTERS,
     "cliques": 64,
     "triangles": 40,
     "filters": 48,
     "rows": 40,
-    "deepen": 48,
+    "deepen": 56,
 }
 STATIC_SHARED = 48 << 10
 U32, I32, I64, U64 = (types.Array(dtype, 1, "C") for dtype in (types.uint32, types.int32, types.int64, types.uint64))
@@ -33,7 +34,7 @@ def walkers():
         for mode in (COUNT, PAIRS, WEIGHTS, ROWS):
             yield f"{'wide ' * wide}walk", mode, make_walk(gpu(), 32, wide, mode).py_func, walk
         for mode in (COUNT, PAIRS, WEIGHTS):
-            yield f"{'wide ' * wide}walk", f"{mode} by task", make_walk(gpu(), 32, wide, mode, tasks=True).py_func, walk
+            yield "walk by task", f"{mode}{' wide' * wide}", make_walk(gpu(), 32, wide, mode, tasks=True).py_func, walk
             deepen = make_deepen(gpu(), 32, wide, mode).py_func
             yield "deepen", f"{mode}{' wide' * wide}", deepen, deepen_signature(wide)
         width = types.int64

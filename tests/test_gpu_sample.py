@@ -239,3 +239,32 @@ def test_a_time_limit_leaves_nothing():
     with sampled_by(Machine(emulator(0), 1, SHARED)), pytest.raises(csm.TimeLimitExceeded) as caught:
         sample_matches(skewed(), HOUSE, 5, time_limit=0)
     assert caught.value.partial is None
+
+
+# On a GPU ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tasks", TASKS)
+@pytest.mark.parametrize("text", [HOUSE, *SHAPES.values()])
+def test_a_gpu_draws_matches_each_once_and_the_same_ones_again(text, tasks):
+    edges = csm.generators.rmat(10, 8)
+    graph, pattern = csm.Graph.from_edgelist(edges), Pattern.parse(text)
+    n = 500 if tasks != "two tasks" else 3
+    with forced(TASKS[tasks]):
+        samples = [sample_matches(graph, pattern, n, seed=seed, engine="gpu") for seed in (1, 1, 2)]
+    assert {count for _, count in samples} == {count_matches(graph, pattern, engine="cpu")}
+    assert samples[0][0].equals(samples[1][0])
+    assert not samples[0][0].equals(samples[2][0])
+    rows = rows_of(samples[0][0])
+    pairs = set(map(frozenset, np.asarray(edges)[:, :2].tolist()))
+    assert all(frozenset((row[edge[0]], row[edge[1]])) in pairs for row in rows for edge in pattern.edges)
+    images = {canonical(row, automorphisms(pattern)) for row in rows}
+    assert len(images) == len(rows) == n
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("text", "unique", "n"), CHANCES)
+def test_on_a_gpu_every_match_is_as_likely_as_every_other(text, unique, n):
+    counted = counts_of_samples(SMALL, text, n, unique=unique, engine="gpu")
+    assert abs(excess(counted, n, count_matches(SMALL, text, unique=unique, engine="cpu"), DRAWS)) < 4

@@ -7,6 +7,7 @@ device functions fill it, so a list here is the list that the walker makes.
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import numpy as np
 from numba import types as nb
@@ -16,11 +17,14 @@ from cusubmatch.gpu import program as p
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.leaf import COUNT, WEIGHTS
 from cusubmatch.gpu.lists import list_functions
+from cusubmatch.gpu.machine import Machine
+from cusubmatch.gpu.prepared import Prepared
 from cusubmatch.gpu.stack import stack_functions
 
-__all__ = ["deepen_signature", "make_deepen"]
+__all__ = ["deepen_signature", "deepened", "make_deepen"]
 
 U = np.uint32
+BLOCKS = 4  # a multiprocessor
 
 
 @functools.cache
@@ -81,6 +85,18 @@ def make_deepen(target: Target, slots: int, wide: bool, mode: str):
             first += np.int64(cuda.gridDim.x) * np.int64(SLOTS)
 
     return target.kernel(deepen)
+
+
+def deepened(gpu: Machine, made: Prepared, xp: Any, mode: str, level: int, words: Any) -> tuple[Any, Any]:
+    """Where the first lists of partial matches begin, and their lengths; `words`, flat, as the kernel takes them."""
+    count, layout = len(words) // (level + 1), made.layout
+    bases, lengths = xp.empty(count, made.roots.bases.dtype), xp.empty(count, np.int64)
+    kernel = make_deepen(gpu.target, layout.slots, made.wide, mode)
+    shared = 4 * (int(layout.words[p.SIZE]) + layout.stack)
+    kernel[BLOCKS * gpu.processors, gpu.target.WARP, shared](
+        made.program, *made.graph[:4], level, words, bases, lengths
+    )
+    return bases, lengths
 
 
 def deepen_signature(wide: bool):

@@ -52,7 +52,7 @@ def prepare_plan(
     """Encode a plan of at least two levels for a device graph.
 
     `grid`: blocks and warps, None for as many as fit; `every`: one root of so many is taken; `extra`: words that a task
-    of the ring has beside its own.
+    of the ring has beside its own, if the walker keeps counts by task.
     """
     xp, target = graph.xp, gpu.target
     rows = graph.cache.get(
@@ -73,7 +73,7 @@ def prepare_plan(
     words[p.ROOTS], words[p.RING] = len(roots.vertices), RING - 1
     words[p.ENTRY] = _up(r.TASK + last + 1 + extra, ENTRY_STEP)
     shared = int(words[p.SIZE]) + layout.warps * layout.stack
-    blocks, warps = grid or (gpu.resident(shared, layout.warps, rows.wide), layout.warps)
+    blocks, warps = grid or (gpu.resident(shared, layout.warps, rows.wide or extra > 0), layout.warps)
     masks = candidates.masks if any(mask is not None for mask in candidates.tested) else xp.zeros(1, np.uint32)
     program = xp.asarray(words)
     data = (rows.offsets, rows.targets, masks, rows.bits, roots.vertices, roots.bases, roots.ends)

@@ -21,7 +21,7 @@ import numpy as np
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.gpu import program as p
 from cusubmatch.gpu import ring as r
-from cusubmatch.gpu.deepen import make_deepen
+from cusubmatch.gpu.deepen import deepened
 from cusubmatch.gpu.frontier import Frontier, Sums, carry, on_host
 from cusubmatch.gpu.leaf import COUNT, PAIRS, WEIGHTS
 from cusubmatch.gpu.machine import Machine, machine
@@ -35,7 +35,6 @@ from cusubmatch.plan.candidates import Candidates
 __all__ = ["Sampler"]
 
 FIRST_TASKS, MOST_TASKS = 1 << 20, 1 << 22  # of the first launch, and of one after it
-BLOCKS = 4  # a multiprocessor, of the kernel that deepens
 TASK_WORDS = 1  # what a task of the ring has beside its own words
 
 
@@ -200,14 +199,8 @@ class Sampler:
     def _deepen(self, level: int, words) -> Frontier:
         """The frontier of partial matches of `level` vertices, each a group."""
         stage = self._stage(Frontier(level, False, words, None, None, np.zeros(1, np.int64)))
-        made, layout, xp = stage.made, stage.made.layout, self.graph.xp
-        bases, lengths = xp.empty(len(words), made.roots.bases.dtype), xp.empty(len(words), np.int64)
-        kernel = make_deepen(self.gpu.target, layout.slots, made.wide, stage.mode)
-        shared = 4 * (int(layout.words[p.SIZE]) + layout.stack)
-        kernel[BLOCKS * self.gpu.processors, self.gpu.target.WARP, shared](
-            made.program, *made.graph[:4], level, words.reshape(-1), bases, lengths
-        )
-        ends = xp.cumsum(lengths)
+        bases, lengths = deepened(self.gpu, stage.made, self.graph.xp, stage.mode, level, words.reshape(-1))
+        ends = self.graph.xp.cumsum(lengths)
         return Frontier(level, False, words, bases, ends, np.concatenate([[0], on_host(ends)]))
 
     def _count(self, frontier: Frontier, most: int) -> tuple[Sums, int]:

@@ -84,9 +84,9 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
         if TASKS:
             t, i = U(sh[START]), U(0)
             words = U(t + 1) if t >= U(sh[WEIGH]) else t
-            at, prefix = root * np.int64(U(t + 1)), U(U(w + field(sh, t, PREFIX)) + lane)
+            at, prefix = U(U(root) * U(t + 1)), U(U(w + field(sh, t, PREFIX)) + lane)
             while i < words:
-                sh[U(prefix + i * SLOTS)] = roots[at + np.int64(i)]
+                sh[U(prefix + i * SLOTS)] = roots[U(at + i)]
                 i = U(i + 1)
         else:
             sh[U(w + field(sh, U(1), PREFIX) + lane)] = roots[root]
