@@ -138,7 +138,21 @@ def free_bytes(xp):
     return xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
 
 
-def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=None, progress=None, memory_limit=None):
+def make_query(
+    G,
+    P,
+    semantics,
+    unique,
+    engine,
+    time_limit,
+    *,
+    counting,
+    limit=None,
+    progress=None,
+    memory_limit=None,
+    by_trial=True,
+):
+    """Check a call and plan it; without `by_trial` the same plan at each call, by estimates alone."""
     pattern = as_pattern(P, "pattern")
     check_options(semantics, unique, engine, time_limit)
     if memory_limit is not None and (isinstance(memory_limit, bool) or not isinstance(memory_limit, (int, np.integer))):
@@ -156,7 +170,7 @@ def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=N
     graph = as_graph(G, pattern.directed)
     name, engine_of, why = choose_engine(engine, graph)
     placed = engine_of.place(graph)
-    plan, candidates = _plan_of(placed, engine_of, pattern, semantics, unique, counting)
+    plan, candidates = _plan_of(placed, engine_of, pattern, semantics, unique, counting, by_trial)
     plan = dataclasses.replace(plan, engine=name, why=why)
     return Query(graph, placed, engine_of, plan, candidates, deadline)
 
@@ -184,7 +198,7 @@ def check_rows(argument, rows):
         raise ValueError(f"{argument}: expected at least 1, got {rows}")
 
 
-def _plan_of(graph, engine, pattern, semantics, unique, counting):
+def _plan_of(graph, engine, pattern, semantics, unique, counting, by_trial):
     """The plan and the candidates, kept with the graph for the next call."""
 
     def make():
@@ -202,9 +216,9 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting):
             counting=counting,
             methods=engine.METHODS,
         )
-        return engine.choose(graph, plans, candidates), candidates
+        return engine.choose(graph, plans, candidates) if by_trial else plans(rivals=1)[0], candidates
 
-    return graph.cache.get("plans", (pattern, semantics, unique, counting), make, graph.keep(KEPT_PLANS))
+    return graph.cache.get("plans", (pattern, semantics, unique, counting, by_trial), make, graph.keep(KEPT_PLANS))
 
 
 def as_pattern(P, argument):

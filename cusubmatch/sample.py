@@ -16,7 +16,7 @@ from itertools import accumulate
 import numpy as np
 
 from cusubmatch.automorphism import AutomorphismGroup
-from cusubmatch.errors import DeadlinePassed, EngineUnavailable, ResultTooLarge, TimeLimitExceeded
+from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
 from cusubmatch.frames import available_memory
 from cusubmatch.pattern import Pattern
 from cusubmatch.query import check_options, make_query
@@ -49,11 +49,10 @@ def sample_matches(
     n : int
         Matches to draw, 0 or more; all of them, in random order, where there are not more.
     seed : int, optional
-        0 or more. The same seed draws the same sample from the same graph; None draws another one at each call.
-    semantics, unique, time_limit
+        0 or more. The same seed draws the same sample from the same graph on the same engine; None draws
+        another one at each call.
+    semantics, unique, engine, time_limit
         As for `count_matches`.
-    engine : {"auto", "cpu"}
-        Both are the CPU engine, on a host copy of a graph that lies on a GPU; ``"gpu"`` cannot sample yet.
 
     Returns
     -------
@@ -81,9 +80,8 @@ def sample_matches(
     n = _whole("n", n, "an int")
     seed = None if seed is None else _whole("seed", seed, "an int or None")
     check_options(semantics, unique, engine, time_limit)
-    if engine == "gpu":
-        raise EngineUnavailable("engine='gpu': it cannot sample yet; use engine='cpu' or 'auto'")
-    query = make_query(G, P, semantics, unique, "cpu", time_limit, counting=True)
+    by_trial = seed is None  # a plan that was chosen by its time may be another one next time, and so may the ranks
+    query = make_query(G, P, semantics, unique, engine, time_limit, counting=True, by_trial=by_trial)
     columns, plan = query.columns(), query.plan
     sampler = query.engine.Sampler(query.placed, plan, query.candidates, deadline=query.deadline)
     chance = random.Random(seed)  # noqa: S311 - a sample is no secret

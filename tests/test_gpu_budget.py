@@ -6,13 +6,23 @@ from numba import types, void
 
 from cusubmatch.gpu import cliques, filters, triangles
 from cusubmatch.gpu.cuda import gpu
+from cusubmatch.gpu.deepen import deepen_signature, make_deepen
 from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, WEIGHTS
 from cusubmatch.gpu.machine import REGISTERS, WIDE_REGISTERS
 from cusubmatch.gpu.rows import make_first, make_mark
 from cusubmatch.gpu.walk import make_walk
 
 # Registers of a thread: with 64 a multiprocessor holds 32 warps, with 48 it holds 40.
-MOST = {"walk": REGISTERS, "wide walk": WIDE_REGISTERS, "cliques": 64, "triangles": 40, "filters": 48, "rows": 40}
+MOST = {
+    "walk": REGISTERS,
+    "wide walk": WIDE_REGISTERS,
+    "walk by task": WIDE_REGISTERS,
+    "cliques": 64,
+    "triangles": 40,
+    "filters": 48,
+    "rows": 40,
+    "deepen": 56,
+}
 STATIC_SHARED = 48 << 10
 U32, I32, I64, U64 = (types.Array(dtype, 1, "C") for dtype in (types.uint32, types.int32, types.int64, types.uint64))
 
@@ -23,6 +33,10 @@ def walkers():
         walk = void(U32, offsets, U32, U32, U32, U32, offsets, I64, I32, I32, U32, U32, I32, U64, types.int64)
         for mode in (COUNT, PAIRS, WEIGHTS, ROWS):
             yield f"{'wide ' * wide}walk", mode, make_walk(gpu(), 32, wide, mode).py_func, walk
+        for mode in (COUNT, PAIRS, WEIGHTS):
+            yield "walk by task", f"{mode}{' wide' * wide}", make_walk(gpu(), 32, wide, mode, tasks=True).py_func, walk
+            deepen = make_deepen(gpu(), 32, wide, mode).py_func
+            yield "deepen", f"{mode}{' wide' * wide}", deepen, deepen_signature(wide)
         width = types.int64
         mark = void(offsets, U32, U32, width, width, width, width, width)
         yield "rows", f"mark hubs{' wide' * wide}", make_mark(gpu(), wide).py_func, mark

@@ -274,6 +274,14 @@ def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, rising):
     assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
 
 
+def test_first_candidates_in_two_rows_of_a_hub_are_counted_one_by_one(lane):
+    graph = csm.Graph.from_edgelist(np.nonzero(np.random.default_rng(1).random((200, 200)) < 0.5), directed=True)
+    with patch("cusubmatch.gpu.rows.LEAST_HUB_DEGREE", 1):
+        for text in ("(a)-->(b)-->(a)", "(a)--(b)-->(a)"):
+            count, _ = result_of(graph, Pattern.parse(text), Settings(grid=(1, 1)), counting=True, target=lane)
+            assert count == csm.count_matches(graph, text, engine="cpu")
+
+
 # One lane, native ----------------------------------------------------------------------------------------------------
 
 

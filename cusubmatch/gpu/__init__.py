@@ -1,5 +1,6 @@
-"""The GPU engine: kernels in Numba CUDA, arrays in CuPy; `prepare` finds candidates, `Run` executes a plan."""
+"""The GPU engine: Numba kernels, CuPy arrays; `prepare` finds candidates, `Run` executes a plan, `Sampler` draws."""
 
 from cusubmatch.gpu.engine import METHODS, Run, choose, place, prepare
+from cusubmatch.gpu.sample import Sampler
 
-__all__ = ["METHODS", "Run", "choose", "place", "prepare"]
+__all__ = ["METHODS", "Run", "Sampler", "choose", "place", "prepare"]

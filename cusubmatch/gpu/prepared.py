@@ -9,7 +9,7 @@ import numpy as np
 from cusubmatch.gpu import program as p
 from cusubmatch.gpu import ring as r
 from cusubmatch.gpu.machine import Machine
-from cusubmatch.gpu.rows import make_roots, make_rows
+from cusubmatch.gpu.rows import Roots, make_roots, make_rows
 from cusubmatch.gpu.walk import PARKED
 from cusubmatch.gpu.workspace import Pool, Workspace
 from cusubmatch.graph import Graph
@@ -27,12 +27,17 @@ MANY = 1 << 30  # first candidates, beyond which a ticket has more than CHUNK of
 
 
 class Prepared(NamedTuple):
-    """`tickets` is how many there are; `graph` is what a kernel takes of the program's data, after the program."""
+    """`tickets` is how many there are; `graph` is what a kernel takes of the program's data, after the program.
+
+    `roots` and `targets`, the entries of the rows, are the graph's own arrays.
+    """
 
     layout: p.Layout
     program: Any
     no_rows: Any
     wide: bool
+    roots: Roots
+    targets: Any
     graph: list
     tickets: int
     blocks: int
@@ -41,10 +46,13 @@ class Prepared(NamedTuple):
     pool: Pool
 
 
-def prepare_plan(gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates, grid, every: int) -> Prepared:
+def prepare_plan(
+    gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates, grid, every: int, extra: int = 0
+) -> Prepared:
     """Encode a plan of at least two levels for a device graph.
 
-    `grid`: blocks and warps, None for as many as fit; `every`: one root of so many is taken.
+    `grid`: blocks and warps, None for as many as fit; `every`: one root of so many is taken; `extra`: words that a task
+    of the ring has beside its own, if the walker keeps counts by task.
     """
     xp, target = graph.xp, gpu.target
     rows = graph.cache.get(
@@ -62,9 +70,10 @@ def prepare_plan(gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates,
     last = int(words[p.LAST])
     words[p.WHOLE] = last == 1
     words[p.CHUNK] = layout.slots if last == 1 else min(layout.slots, max(CHUNK, CHUNK * roots.total // MANY))
-    words[p.ROOTS], words[p.RING], words[p.ENTRY] = len(roots.vertices), RING - 1, _up(r.TASK + last + 1, ENTRY_STEP)
+    words[p.ROOTS], words[p.RING] = len(roots.vertices), RING - 1
+    words[p.ENTRY] = _up(r.TASK + last + 1 + extra, ENTRY_STEP)
     shared = int(words[p.SIZE]) + layout.warps * layout.stack
-    blocks, warps = grid or (gpu.resident(shared, layout.warps, rows.wide), layout.warps)
+    blocks, warps = grid or (gpu.resident(shared, layout.warps, rows.wide or extra > 0), layout.warps)
     masks = candidates.masks if any(mask is not None for mask in candidates.tested) else xp.zeros(1, np.uint32)
     program = xp.asarray(words)
     data = (rows.offsets, rows.targets, masks, rows.bits, roots.vertices, roots.bases, roots.ends)
@@ -76,6 +85,8 @@ def prepare_plan(gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates,
         gpu.to_device(program),
         gpu.to_device(xp.zeros(1, np.int32)),
         rows.wide,
+        roots,
+        rows.targets,
         [gpu.to_device(array) for array in data],
         -(-(len(roots.vertices) if words[p.WHOLE] else roots.total) // int(words[p.CHUNK])),
         blocks,

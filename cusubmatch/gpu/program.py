@@ -37,9 +37,11 @@ from cusubmatch.plan import Plan, implied_bounds
     WEIGHED,  # the record of the level that the weights count
     SIMPLE,  # whether its set is a row as it stands
     WORDWISE,  # the record whose set may be counted by words of bitmaps; NOWHERE for none
+    START,  # where counts are kept by tasks: the level whose slots the tickets fill, and
+    SHIFT,  # the logarithm of the first candidates, or whole roots, a task
     SIZE,  # words of the program
-) = range(22)
-HEADER = 22
+) = range(24)
+HEADER = 24
 
 # A record.
 # NEED: a first list that is shorter than this cannot serve the levels that draw from subsets of it.
@@ -143,7 +145,8 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
     words[TWICE], words[ONCE] = FINISHES.get(plan.finish, (0, 1))
     words[WEIGH], words[WEIGHED] = (NOWHERE, 0) if fixed is None else (fixed + 1, counted)
     words[SIMPLE] = int(fixed is not None and _is_simple(drawn[counted], tested, fixed))
-    by_words = plan.finish == "size" and len(rows[counted]) > 1 and tested[drawn[counted].vertex] is None
+    drawable = plan.finish == "size" and counted > 1  # first candidates lie in a row
+    by_words = drawable and len(rows[counted]) > 1 and tested[drawn[counted].vertex] is None
     words[WORDWISE] = counted if by_words else NOWHERE
     return Layout(np.array(words, np.uint32), slots, warps, place, fixed is not None)
 

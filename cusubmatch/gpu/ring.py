@@ -38,12 +38,12 @@ class Ring(NamedTuple):
     take: Any
 
 
-def ring_functions(target: Target, lists: Lists, slots: int, wide: bool, pairs: bool) -> Ring:
-    """The functions; with `pairs` the slots of the last level are given away whole."""
+def ring_functions(target: Target, lists: Lists, slots: int, wide: bool, pairs: bool, tasks: bool = False) -> Ring:
+    """The functions; with `pairs` the last level's slots are given away whole, with `tasks` a task has a number too."""
     cuda, WARP, FULL, device = target.cuda, target.WARP, target.FULL, target.device
     lane_of, peek = target.lane, target.peek
     field, ahead, base_of, length_of = lists.field, lists.ahead, lists.base_of, lists.length_of
-    SLOTS, WIDE, PAIRS = slots, wide, pairs
+    SLOTS, WIDE, PAIRS, TASKS = slots, wide, pairs, tasks
     PREFIX, LISTS, SUMS, RING, ENTRY, LAST, WEIGH = p.PREFIX, p.LISTS, p.SUMS, p.RING, p.ENTRY, p.LAST, p.WEIGH
 
     @device
@@ -81,6 +81,9 @@ def ring_functions(target: Target, lists: Lists, slots: int, wide: bool, pairs: 
         while i < carried(sh, t):
             sh[U(prefix + i * SLOTS)] = U(peek(ring, at + TASK + np.int64(i)))
             i = U(i + WARP)
+        if TASKS:
+            if lane == U(0):
+                sh[w] = U(peek(ring, at + np.int64(sh[ENTRY]) - 1))
         cuda.syncwarp()
         if lane == U(0):
             cuda.threadfence()
@@ -134,6 +137,8 @@ def ring_functions(target: Target, lists: Lists, slots: int, wide: bool, pairs: 
                 while i < carried(sh, t):
                     ring[at + TASK + np.int64(i)] = sh[U(prefix + i * SLOTS)]
                     i = U(i + 1)
+                if TASKS:
+                    ring[at + np.int64(sh[ENTRY]) - 1] = sh[w]
                 cuda.threadfence()
                 cuda.atomic.exch(turns, entry, np.int32(U(own + 1)))
             giver = U(U(cuda.ffs(mask)) - U(1))

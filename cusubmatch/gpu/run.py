@@ -21,6 +21,7 @@ from cusubmatch.gpu.closed import closed_counter
 from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, WEIGHTS
 from cusubmatch.gpu.machine import Machine, machine
 from cusubmatch.gpu.prepared import Prepared, prepare_plan
+from cusubmatch.gpu.progress import Progress
 from cusubmatch.gpu.walk import make_walk
 from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
@@ -160,11 +161,15 @@ class Run:
         return graph.cache.get("device plans", key, make, graph.keep(KEPT_PLANS))
 
     @property
+    def mode(self) -> str:
+        """What happens at the last level."""
+        mode = {"rows": ROWS, "size": COUNT}.get(self.plan.finish, PAIRS)
+        return WEIGHTS if self.prepared.layout.weighed else mode
+
+    @property
     def kernel(self):
         """The kernel that walks the plan."""
-        made = self.prepared
-        mode = {"rows": ROWS, "size": COUNT}.get(self.plan.finish, PAIRS)
-        return make_walk(self.gpu.target, made.layout.slots, made.wide, WEIGHTS if made.layout.weighed else mode)
+        return make_walk(self.gpu.target, self.prepared.layout.slots, self.prepared.wide, self.mode)
 
     def _roots(self):
         return self.candidates.of(self.plan.levels[0].vertex)
@@ -181,7 +186,7 @@ class Run:
         try:
             while running:
                 new, running = workspace.read(), False
-                done, more = self._done(workspace.state), bool(workspace.state[r.STOP])
+                done, more = self._done(workspace), bool(workspace.state[r.STOP])
                 rows, found = output.of(workspace.state), found + new
                 self.given_away = int(workspace.state[r.GIVEN])
                 if more and not (self._late() or self._enough(found)):
@@ -226,9 +231,15 @@ class Run:
             return self.slice_s
         return min(self.slice_s, max(self.deadline - time.monotonic(), 0.0))
 
-    def _done(self, state):
-        """The fraction of the tickets that were drawn."""
-        return min(1.0, int(state[r.TICKET]) / self.prepared.tickets)
+    def _done(self, workspace):
+        """The fraction of the work that is done, if someone wants to know and it is not all."""
+        if self.progress is None or not workspace.state[r.STOP]:
+            return 1.0
+        return self._work.done(workspace)
+
+    @functools.cached_property
+    def _work(self) -> Progress:
+        return Progress(self.gpu, self.prepared, self.graph.xp, self.mode)
 
     def _enough(self, matches):
         return self.enough is not None and matches >= self.enough

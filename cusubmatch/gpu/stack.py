@@ -26,6 +26,7 @@ class Stack(NamedTuple):
 
     conditions: Any
     draw: Any
+    extend: Any
     settle: Any
     slot_of: Any
     taken_off: Any
@@ -246,4 +247,4 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
         cuda.syncwarp()
         return n
 
-    return Stack(conditions, draw, settle, slot_of, taken_off, test, together, weigh)
+    return Stack(conditions, draw, extend, settle, slot_of, taken_off, test, together, weigh)

@@ -31,26 +31,31 @@ LONG = 512  # candidates of the last level that are worth giving away
 
 
 @functools.cache
-def make_walk(target: Target, slots: int, wide: bool, mode: str):
+def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = False):
     """The kernel for `slots` partial matches a level, lists that may begin past 2**32, and a way to end (`leaf`).
 
     Its arguments: the program; offsets of all relations in one array, targets as uint32, filters of the vertices and
     bitmaps of hubs; per root (vertices with first candidates) the vertex, where its candidates begin and, summed up,
     how many they are; the control words, turns and entries of the ring; the parked stacks; the rows; two words for the
     count; nanoseconds until the launch pauses.
+
+    With `tasks`, which only counts, a root is a partial match of START vertices with the word of its weight behind
+    them, a ticket lies in one task, and the count has two words a task: what a warp works on, it or another warp drew
+    by a ticket of the task whose number stands in word 0 of its stack.
     """
     cuda, WARP, FULL = target.cuda, target.WARP, target.FULL
     device, lane_of, warp_of = target.device, target.lane, target.warp
     peek, clock = target.peek, target.clock
-    add_to = warp_functions(target, wide).add_to
+    _, _, warp_sum, add_to = warp_functions(target, wide)
     lists = list_functions(target, slots, wide, mode == WEIGHTS, mode in {COUNT, WEIGHTS})
     stack = stack_functions(target, lists, slots, wide, mode == WEIGHTS)
     ahead, field = lists.ahead, lists.field
     draw, settle, weigh = stack.draw, stack.settle, stack.weigh
-    ring = r.ring_functions(target, lists, slots, wide, mode == PAIRS)
+    ring = r.ring_functions(target, lists, slots, wide, mode == PAIRS, tasks)
     give, look, take = ring.give, ring.look, ring.take
     leaf = leaf_function(target, lists, stack, slots, mode)
     BUDGET, AGAIN, HAS_WEIGHTS, WEIGH = STEPS, max(STEPS - SOON, 0), mode == WEIGHTS, p.WEIGH
+    TASKS, SLOTS, START, SHIFT = tasks, slots, p.START, p.SHIFT
     BEFORE, MANY = PARKED, LONG
     LAST, CHUNK, WHOLE, ROOTS, WORDS, SIZE, PREFIX = p.LAST, p.CHUNK, p.WHOLE, p.ROOTS, p.WORDS, p.SIZE, p.PREFIX
     TICKET, PENDING, IDLE, ITEMS, STOP = r.TICKET, r.PENDING, r.IDLE, r.ITEMS, r.STOP
@@ -73,8 +78,22 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
         return low
 
     @device
+    def place_root(sh, w, roots, root):
+        """Fill the lane's slot of the level that tickets fill."""
+        lane = lane_of()
+        if TASKS:
+            t, i = U(sh[START]), U(0)
+            words = U(t + 1) if t >= U(sh[WEIGH]) else t
+            at, prefix = U(U(root) * U(t + 1)), U(U(w + field(sh, t, PREFIX)) + lane)
+            while i < words:
+                sh[U(prefix + i * SLOTS)] = roots[U(at + i)]
+                i = U(i + 1)
+        else:
+            sh[U(w + field(sh, U(1), PREFIX) + lane)] = roots[root]
+
+    @device
     def begin(sh, w, ctl, roots, bases, ends):
-        """Take a ticket and fill slots of level 1 with its roots: (whether there was one, slots, base, length)."""
+        """Take a ticket and fill slots with its roots: (whether there was one, slots, base, length)."""
         lane, chunk, n = lane_of(), np.int64(sh[CHUNK]), np.int64(sh[ROOTS])
         last = n if sh[WHOLE] else np.int64(ends[n - 1])
         ticket = np.int32(-1)
@@ -102,8 +121,22 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
             if high > low:
                 length = U(high - low)
                 base = ahead(bases[root], U(low - start))
-                sh[U(w + field(sh, U(1), PREFIX) + lane)] = roots[root]
+                place_root(sh, w, roots, root)
+        if TASKS:
+            if lane == U(0):
+                sh[w] = U(ticket * chunk >> np.int64(sh[SHIFT]))
         return True, U(cuda.popc(U(cuda.ballot_sync(FULL, length > U(0))))), base, length
+
+    @device
+    def tally(sh, w, out, value):
+        """Add what the lanes have counted to the task that the warp works on."""
+        total = warp_sum(value)
+        if lane_of() == U(0) and total != L(0):
+            at = np.int64(U(sh[w])) * np.int64(2)
+            cuda.atomic.add(out, at, L(total & L(0xFFFFFFFF)))
+            high = L(total >> L(32))
+            if high != L(0):
+                cuda.atomic.add(out, at + np.int64(1), high)
 
     def walk(program, off, col, masks, bits, roots, bases, ends, ctl, turns, ring, parked, rows, out, nanoseconds):
         sh = cuda.shared.array(0, uint32)
@@ -135,11 +168,18 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
             new, given, fresh, base, length = U(0), False, True, bases[0], U(0)
             if t < floor:
                 steps = U(steps + 1)
+                if TASKS:
+                    if not idle:
+                        tally(sh, w, out, total)
+                        total = L(0)
                 if tickets:
                     tickets, new, base, length = begin(sh, w, ctl, roots, bases, ends)
                     given = True
                     if new > U(0):
-                        t, floor = U(1), U(1)
+                        t = U(sh[START]) if TASKS else U(1)
+                        floor = t
+                        if TASKS:
+                            fresh = t == U(1)  # deeper ones bring their weight
                 else:
                     found, number = U(0), np.int32(0)
                     if lane == U(0):
@@ -214,6 +254,9 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str):
             while i < U(sh[WORDS]):
                 parked[own + BEFORE + np.int64(i)] = sh[U(w + i)]
                 i = U(i + WARP)
-        add_to(out, lane, total)
+        if TASKS:
+            tally(sh, w, out, total)
+        else:
+            add_to(out, lane, total)
 
     return target.kernel(walk)

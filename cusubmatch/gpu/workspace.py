@@ -37,10 +37,10 @@ class Workspace:
         self.control = xp.zeros(r.CONTROL + SUMS, np.int32)
         self.state = np.zeros(r.CONTROL + SUMS, np.int32)  # as it was last read
         self.state[r.FREE] = entries
-        turns, ring = xp.arange(entries, dtype=np.int32), xp.empty(entries * entry_words, np.uint32)
+        turns, self.ring = xp.arange(entries, dtype=np.int32), xp.empty(entries * entry_words, np.uint32)
         self.parked, self.stack = xp.zeros(parked_words, np.uint32), 0
-        self.bytes = sum(array.nbytes for array in (self.control, turns, ring, self.parked))
-        self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, ring, self.parked)]
+        self.bytes = sum(array.nbytes for array in (self.control, turns, self.ring, self.parked))
+        self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, self.ring, self.parked)]
         self.sums = to_device(self.control[r.CONTROL :].view(np.uint64))
 
     def start(self, fresh: bool) -> None:

@@ -1,0 +1,270 @@
+"""The GPU engine's samples, in the lane emulator and as native code of one lane: every rank is a match, once.
+
+The engine's part is held against all rows that the CPU engine writes by the same plan, with so few tasks a launch that
+every level is cut and descended; the whole against the oracle and the chi-square law.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from contextlib import contextmanager
+from types import SimpleNamespace
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import automorphisms, canonical, matches
+from plans import plan_for
+from strategies import cases, connected_order, examples
+from targets import emulator, one_lane
+from test_gpu_walk import SHAPES, SHARED, WAYS, WEIGHED, WORDWISE, Settings, skewed, stressful
+from test_sample import CHANCES, DRAWS, HOUSE, SMALL, counts_of_samples, excess, rows_of
+from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, labelled_graph, rows_with
+from test_walkers import Settings as Rows
+
+import cusubmatch as csm
+from cusubmatch import Pattern, count_matches, cpu
+from cusubmatch.cache import Cache
+from cusubmatch.gpu import frontier, leaf, prepared, walk
+from cusubmatch.gpu import sample as engine
+from cusubmatch.gpu.frontier import Sums
+from cusubmatch.gpu.machine import Machine
+from cusubmatch.gpu.sample import Sampler
+from cusubmatch.sample import sample_matches
+
+TASKS = {"many tasks": (1 << 20, 1 << 22), "few tasks": (8, 64), "two tasks": (1, 2)}
+
+
+@pytest.fixture(scope="module")
+def lane():
+    return Machine(one_lane(), 1, SHARED)
+
+
+@contextmanager
+def forced(tasks=TASKS["many tasks"], settings=None):
+    """At most so many tasks in the first launch and in later ones, and a walker that works as the settings say."""
+    settings = settings or Settings()
+    with (
+        patch.multiple(engine, FIRST_TASKS=tasks[0], MOST_TASKS=tasks[1]),
+        patch.multiple(walk, STEPS=settings.steps, LONG=settings.long),
+        patch.object(leaf, "WINDOWS", settings.windows),
+        patch.multiple(prepared, RING=settings.ring, CHUNK=settings.chunk),
+    ):
+        yield
+
+
+def sampler_of(graph, pattern, gpu, settings=None, semantics="monomorphism", unique=True):
+    settings = settings or Settings(grid=(1, 1))
+    only = {"methods": ("warps",), "rising": settings.rising, "order": connected_order(pattern, settings.order)}
+    plan, candidates = plan_for(graph, pattern, semantics, unique, True, **only)
+    graph.cache = Cache()
+    slice_s = settings.slice_ticks / 1e9
+    return plan, Sampler(graph, plan, candidates, gpu=gpu, slice_s=slice_s, grid=settings.grid)
+
+
+def all_rows(sampler):
+    """The matches at all ranks, in order."""
+    [count] = sampler.counts()
+    rows = sampler.rows({0: list(range(count))})
+    assert rows.shape == (sampler.size, count)
+    return [tuple(row) for row in rows.T.tolist()]
+
+
+# Every rank is a row -------------------------------------------------------------------------------------------------
+
+ORDERED = [
+    *((name, order, semantics, distinct) for _, _, name, order, semantics, distinct in COUNTED_LEAVES),
+    *((text, order, "monomorphism", []) for text, order in WEIGHED.values()),
+    (WEIGHED["house"][0], "becda", "homomorphism", ["ac"]),
+    (WEIGHED["house"][0], "becda", "induced", []),
+    ("(a)--(b)", "ab", "monomorphism", []),
+]
+
+
+@pytest.mark.parametrize("rising", [False, True])
+@pytest.mark.parametrize(("name", "order", "semantics", "distinct"), ORDERED)
+def test_ranks_are_the_rows_of_the_plan_however_the_tasks_are_cut(lane, name, order, semantics, distinct, rising):
+    pattern = Pattern.parse((UNDIRECTED | DIRECTED).get(name, name), distinct=map(tuple, distinct))
+    graph, unique = labelled_graph(name in DIRECTED), semantics != "homomorphism"
+    ranks = tuple(order.index(vertex) for vertex in pattern.names)
+    expected = rows_with(Rows(method="lists", rising=rising, order=ranks), graph, pattern, semantics, unique)
+    settings = Settings(grid=(1, 1), order=ranks, rising=rising)
+    rows = all_rows(sampler_of(graph, pattern, lane, settings, semantics, unique)[1])
+    assert Counter(rows) == expected
+    for name, n in (("few tasks", 100), ("two tasks", 3)):
+        some = np.random.default_rng(1).permutation(len(rows))[:n].tolist()
+        with forced(TASKS[name]):
+            _, sampler = sampler_of(graph, pattern, lane, settings, semantics, unique)
+            assert sampler.counts() == [len(rows)]
+            assert [tuple(row) for row in sampler.rows({0: some}).T.tolist()] == [rows[rank] for rank in some]
+
+
+@pytest.mark.parametrize("name", WORDWISE)
+def test_ranks_in_sets_that_are_counted_by_words(lane, name):
+    text, order = WORDWISE[name]
+    pattern, chance = Pattern.parse(text), np.random.default_rng(4)
+    adjacent = np.triu(chance.random((90, 90)) < 0.5, 1)
+    graph = csm.Graph.from_edgelist(np.nonzero(adjacent))
+    settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), grid=(1, 1))
+    with patch("cusubmatch.gpu.rows.LEAST_HUB_DEGREE", 1):
+        plan, sampler = sampler_of(graph, pattern, lane, settings)
+        [count] = sampler.counts()
+        assert count * plan.factor == count_matches(graph, pattern, engine="cpu")
+        ranks = sorted(set(chance.integers(0, count, 300).tolist()))
+        rows = np.asarray(graph.to_ids(sampler.rows({0: ranks}).ravel())).reshape(len(pattern), -1)
+    assert len(set(map(tuple, rows.T.tolist()))) == len(ranks)
+    assert all((adjacent | adjacent.T)[rows[edge[0]], rows[edge[1]]].all() for edge in pattern.edges)
+
+
+@pytest.mark.parametrize(("semantics", "unique"), WAYS)
+@examples(6)
+@given(case=cases(anonymous=False), settings=stressful, tasks=st.sampled_from(list(TASKS)))
+def test_under_any_schedule_the_ranks_are_the_oracles_matches(semantics, unique, case, settings, tasks):
+    raw, pattern = case
+    graph, expected = raw.graph(), matches(raw.naive(), pattern, semantics, unique)
+    gpu = Machine(emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
+    with forced(TASKS[tasks], settings):
+        plan, sampler = sampler_of(graph, pattern, gpu, settings, semantics, unique)
+        [count] = sampler.counts()
+        assert count * plan.factor == len(expected)
+        ranks = list(range(0, count, count // 12 + 1))
+        rows = sampler.rows({0: ranks})
+    ids = np.asarray(graph.to_ids(rows.ravel()), object).reshape(rows.shape).T.tolist()
+    symmetries = automorphisms(pattern) if semantics != "homomorphism" else [tuple(range(len(pattern)))]
+    found = {canonical(row, symmetries) for row in ids}
+    assert len(found) == len(ranks)
+    assert found <= {canonical(image, symmetries) for image in expected}
+
+
+@pytest.mark.parametrize("name", ["house", "square", "claw", "path"])
+def test_work_given_away_is_counted_for_its_own_task(name):
+    graph, pattern = skewed(), Pattern.parse(SHAPES[name])
+    counts = []
+    for seed, grid in ((0, (1, 1)), (1, (2, 2)), (2, (2, 3))):
+        settings = Settings(seed=seed, steps=1, windows=1, long=0, ring=32, slice_ticks=2000, grid=grid)
+        with forced(settings=settings):
+            _, sampler = sampler_of(graph, pattern, Machine(emulator(seed, max_steps=2_000_000), 1, SHARED), settings)
+            sampler.counts()
+        counts.append(sampler._counted[0].sums.tolist())
+    assert counts[0] == counts[1] == counts[2]
+    assert counts[0][-1] == count_matches(graph, pattern, engine="cpu")
+
+
+# Sums ----------------------------------------------------------------------------------------------------------------
+
+
+def test_ranks_past_64_bits_are_found():
+    counts = [3, 0, 2**64, 5 * 2**70 + 1, 0, 2**33]
+    words = [[count & 0xFFFFFFFF, count >> 32] for count in counts]
+    words[2] = [3 << 32, (1 << 32) - 3]  # not carried yet
+    sums = Sums(np.array(words, np.uint64))
+    assert sums.total == sum(counts)
+    ranks = [(task, rank) for task, count in enumerate(counts) if count for rank in (0, count // 2, count - 1)]
+    first, wanted = np.zeros(len(ranks), np.int64), [sum(counts[:task]) + rank for task, rank in ranks]
+    tasks, rest = sums.find(first, np.array(wanted, object))
+    assert list(zip(tasks.tolist(), rest.tolist(), strict=True)) == ranks
+
+
+def test_sums_in_host_memory_find_the_same(lane):
+    graph, found = skewed(), []
+    for exact in (frontier.EXACT, 1):
+        with patch.object(frontier, "EXACT", exact):
+            found.append(all_rows(sampler_of(graph, Pattern.parse(HOUSE), lane)[1]))
+    assert found[0] == found[1]
+
+
+# The whole -----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def sampled_by(gpu, grid=(1, 1)):
+    """Let every sample be drawn by the GPU engine's sampler on that machine."""
+    methods = SimpleNamespace(
+        place=lambda graph: graph,
+        prepare=cpu.prepare,
+        choose=cpu.choose,
+        METHODS=("warps",),
+        Sampler=functools.partial(Sampler, gpu=gpu, grid=grid),
+    )
+    with patch("cusubmatch.query.choose_engine", lambda *_: ("gpu", methods, "for a test")):
+        yield
+
+
+def fresh(graph):
+    """The graph without plans of another engine."""
+    graph.cache = Cache()
+    return graph
+
+
+@pytest.mark.parametrize(("text", "unique", "n"), CHANCES)
+def test_every_match_is_as_likely_as_every_other(lane, text, unique, n):
+    graph = fresh(SMALL)
+    cells = count_matches(graph, text, unique=unique, engine="cpu")
+    with sampled_by(lane), forced(TASKS["few tasks"]):
+        counted = counts_of_samples(fresh(graph), text, n, unique=unique)
+    assert abs(excess(counted, n, cells, DRAWS)) < 4
+    fresh(graph)
+
+
+@pytest.mark.parametrize(("semantics", "unique"), WAYS)
+@examples(8)
+@given(data=st.data(), tasks=st.sampled_from(list(TASKS)))
+def test_samples_are_matches_of_the_oracle_each_once(lane, semantics, unique, data, tasks):
+    raw, pattern = data.draw(cases(anonymous=False))
+    asked = {"semantics": semantics, "unique": unique if semantics != "homomorphism" else None}
+    symmetries = automorphisms(pattern) if unique else [tuple(range(len(pattern)))]
+    truth = {canonical(image, symmetries) for image in matches(raw.naive(), pattern, semantics, unique)}
+    n = data.draw(st.one_of(st.integers(0, 4), st.just(len(truth) + 3)))
+    with sampled_by(lane), forced(TASKS[tasks]):
+        sample, count = sample_matches(raw.graph(), pattern, n, seed=n, **asked)
+    assert count == len(truth)
+    rows = [canonical(row, symmetries) for row in rows_of(sample)]
+    assert len(rows) == len(set(rows)) == min(n, count)
+    assert set(rows) <= truth
+
+
+def test_the_same_seed_draws_the_same_sample_whatever_the_schedule(lane):
+    with sampled_by(lane):
+        expected, count = sample_matches(skewed(), HOUSE, 10, seed=5, unique=False)
+    with sampled_by(Machine(emulator(1), 1, SHARED), (1, 2)):
+        sample, again = sample_matches(skewed(), HOUSE, 10, seed=5, unique=False)
+    assert again == count
+    assert sample.equals(expected)
+
+
+def test_a_time_limit_leaves_nothing():
+    with sampled_by(Machine(emulator(0), 1, SHARED)), pytest.raises(csm.TimeLimitExceeded) as caught:
+        sample_matches(skewed(), HOUSE, 5, time_limit=0)
+    assert caught.value.partial is None
+
+
+# On a GPU ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("tasks", TASKS)
+@pytest.mark.parametrize("text", [HOUSE, *SHAPES.values()])
+def test_a_gpu_draws_matches_each_once_and_the_same_ones_again(text, tasks):
+    edges = csm.generators.rmat(10, 8)
+    graph, pattern = csm.Graph.from_edgelist(edges), Pattern.parse(text)
+    n = 500 if tasks != "two tasks" else 3
+    with forced(TASKS[tasks]):
+        samples = [sample_matches(graph, pattern, n, seed=seed, engine="gpu") for seed in (1, 1, 2)]
+    assert {count for _, count in samples} == {count_matches(graph, pattern, engine="cpu")}
+    assert samples[0][0].equals(samples[1][0])
+    assert not samples[0][0].equals(samples[2][0])
+    rows = rows_of(samples[0][0])
+    pairs = set(map(frozenset, np.asarray(edges)[:, :2].tolist()))
+    assert all(frozenset((row[edge[0]], row[edge[1]])) in pairs for row in rows for edge in pattern.edges)
+    images = {canonical(row, automorphisms(pattern)) for row in rows}
+    assert len(images) == len(rows) == n
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("text", "unique", "n"), CHANCES)
+def test_on_a_gpu_every_match_is_as_likely_as_every_other(text, unique, n):
+    counted = counts_of_samples(SMALL, text, n, unique=unique, engine="gpu")
+    assert abs(excess(counted, n, count_matches(SMALL, text, unique=unique, engine="cpu"), DRAWS)) < 4
