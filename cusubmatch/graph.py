@@ -221,6 +221,11 @@ class Graph:
         """The caller's ids, as a column of the caller's family, of an integer array of internal vertices."""
         return self.family.take(self._ids, vertices)
 
+    @property
+    def plain_ids(self):
+        """The ids by internal vertex as an array in host memory, where they are plain integers, else None."""
+        return self.family.plain(self._ids)
+
     @functools.cached_property
     def host(self) -> Graph:
         """The same graph in host memory (itself where it lies there already); the copy is made once."""

@@ -40,6 +40,7 @@ __all__ = [
 
 KEPT_PLANS = 16  # at least
 BLOCKS = 32  # of rows that exist at once, about
+PINNED_BYTES = 1 << 30  # of one array
 
 
 class Query(NamedTuple):
@@ -107,11 +108,20 @@ class Query(NamedTuple):
 
     def frame(self, blocks):
         """A dataframe of the caller's family from blocks of internal vertices."""
-        xp, names = self.graph.xp, self.columns()
-        empty = xp.empty(0, np.int32)
-        columns = ([self.returned(block[i]) for block in blocks] for i in range(len(names)))
-        ids = (self.graph.to_ids(xp.concatenate(parts) if parts else empty) for parts in columns)
-        return self.graph.family.frame(dict(zip(names, ids, strict=True)))
+        names = self.columns()
+        return self.graph.family.frame(
+            {name: self._ids([block[i] for block in blocks]) for i, name in enumerate(names)}
+        )
+
+    def _ids(self, parts):
+        """A column of ids from arrays of internal vertices; plain ids are looked up on the device, then copied."""
+        graph, xp, there = self.graph, self.graph.xp, self.placed.xp
+        plain = graph.plain_ids if xp is np and there is not np and parts else None
+        if plain is not None and not any(isinstance(part, np.ndarray) for part in parts):
+            table = self.placed.cache.get("ids", None, lambda: there.asarray(plain), 1)
+            return graph.family.values(on_host(table[there.concatenate(parts)]))
+        parts = [self.returned(part) for part in parts]
+        return graph.to_ids(xp.concatenate(parts) if parts else xp.empty(0, np.int32))
 
     def returned(self, array):
         """An array where the caller's graph lies."""
@@ -123,9 +133,11 @@ def _times(factor, progress):
 
 
 def on_host(array):
-    """An array in host memory, in pinned pages if it comes from a device: those are copied several times as fast."""
+    """An array in host memory; from a device, unless it is large, in pinned pages, which are copied to much faster."""
     if isinstance(array, np.ndarray):
         return array
+    if array.nbytes > PINNED_BYTES:
+        return array.get()
     import cupyx
 
     return array.get(out=cupyx.empty_pinned(array.shape, array.dtype))

@@ -16,6 +16,7 @@ from cusubmatch.generators import rmat
 
 pytestmark = pytest.mark.gpu
 
+ENGINES = ("gpu", "cpu")
 STATE_BYTES = 64 << 20
 TEXTS = {
     "edge": "(a)--(b)",
@@ -153,3 +154,14 @@ def test_rows_that_the_device_has_no_room_for_wait_in_host_memory():
         with patch("cusubmatch.held.DEVICE_SHARE", share):
             found = csm.subgraph_match(graph, ring, engine="gpu", sort=True)
         assert found.equals(expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint64, "string", "category"])
+def test_ids_of_host_graphs_come_back_as_they_were(dtype):
+    edges = rmat(8, 4).astype(np.int64).add(1000).astype(dtype)
+    ring = csm.Pattern.cycle(4)
+    found, expected = (csm.subgraph_match(edges, ring, engine=engine, sort=dtype != "category") for engine in ENGINES)
+    assert found.dtypes.equals(expected.dtypes)
+    if dtype != "category":
+        assert found.equals(expected)
+    assert len(found) == len(expected) == len(found.drop_duplicates())

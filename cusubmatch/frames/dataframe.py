@@ -71,6 +71,9 @@ class PandasFamily(Family):
     def take(self, column, positions):
         return self._library().Series(column.array.take(positions), dtype=column.dtype, copy=False)
 
+    def plain(self, column):
+        return column.to_numpy() if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" else None
+
     def labels(self, column):
         codes, labels = self._library().factorize(_plain_values(column))
         return codes.astype(np.int32), labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
@@ -166,6 +169,9 @@ class CudfFamily(PandasFamily):
         if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" and not column.null_count:
             return self.values(column.values[positions])  # gathers no index
         return column.take(positions).reset_index(drop=True)
+
+    def plain(self, column):
+        return None
 
     def labels(self, column):
         codes, labels = self._decoded(column).factorize()

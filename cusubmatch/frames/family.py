@@ -58,6 +58,10 @@ class Family(ABC):
     def take(self, column: Any, positions: Any) -> Any:
         """The values at `positions`, an array of integers, as a column of the same dtype."""
 
+    def plain(self, column: Any) -> np.ndarray | None:
+        """The column as an array in host memory of which `values` makes the same column; None for most kinds."""
+        return None
+
     @abstractmethod
     def labels(self, column: Any) -> tuple[Any, list]:
         """An int32 array of codes with -1 for null, and the distinct labels as Python values."""
