@@ -129,7 +129,20 @@ def free_bytes(xp):
     return xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
 
 
-def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=None, progress=None, memory_limit=None):
+def make_query(
+    G,
+    P,
+    semantics,
+    unique,
+    engine,
+    time_limit,
+    *,
+    counting,
+    limit=None,
+    progress=None,
+    memory_limit=None,
+    suffix=None,
+):
     pattern = as_pattern(P, "pattern")
     check_options(semantics, unique, engine, time_limit)
     if memory_limit is not None and (isinstance(memory_limit, bool) or not isinstance(memory_limit, (int, np.integer))):
@@ -147,7 +160,7 @@ def make_query(G, P, semantics, unique, engine, time_limit, *, counting, limit=N
     graph = as_graph(G, pattern.directed)
     name, engine_of, why = choose_engine(engine, graph)
     placed = engine_of.place(graph)
-    plan, candidates = _plan_of(placed, engine_of, pattern, semantics, unique, counting)
+    plan, candidates = _plan_of(placed, engine_of, pattern, semantics, unique, counting, suffix)
     plan = dataclasses.replace(plan, engine=name, why=why)
     return Query(graph, placed, engine_of, plan, candidates, deadline)
 
@@ -175,7 +188,7 @@ def check_rows(argument, rows):
         raise ValueError(f"{argument}: expected at least 1, got {rows}")
 
 
-def _plan_of(graph, engine, pattern, semantics, unique, counting):
+def _plan_of(graph, engine, pattern, semantics, unique, counting, suffix):
     """The plan and the candidates, kept with the graph for the next call."""
 
     def make():
@@ -192,10 +205,11 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting):
             unique=unique,
             counting=counting,
             methods=engine.METHODS,
+            suffix=suffix,
         )
         return engine.choose(graph, plans, candidates), candidates
 
-    return graph.cache.get("plans", (pattern, semantics, unique, counting), make, graph.keep(KEPT_PLANS))
+    return graph.cache.get("plans", (pattern, semantics, unique, counting, suffix), make, graph.keep(KEPT_PLANS))
 
 
 def as_pattern(P, argument):

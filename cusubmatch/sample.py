@@ -83,7 +83,7 @@ def sample_matches(
     check_options(semantics, unique, engine, time_limit)
     if engine == "gpu":
         raise EngineUnavailable("engine='gpu': it cannot sample yet; use engine='cpu' or 'auto'")
-    query = make_query(G, P, semantics, unique, "cpu", time_limit, counting=True)
+    query = make_query(G, P, semantics, unique, "cpu", time_limit, counting=True, suffix=0)
     columns, plan = query.columns(), query.plan
     sampler = query.engine.Sampler(query.placed, plan, query.candidates, deadline=query.deadline)
     chance = random.Random(seed)  # noqa: S311 - a sample is no secret

@@ -24,6 +24,7 @@ from cusubmatch.cpu.filters import Candidates, find_candidates
 from cusubmatch.cpu.neighbourhood import BitmapState, new_bitmap_state
 from cusubmatch.cpu.program import State, encode, new_list_state
 from cusubmatch.cpu.progress import passed, shares_of
+from cusubmatch.cpu.suffix_program import taken_residues
 from cusubmatch.cpu.view import longest_rows, make_view
 from cusubmatch.cpu.walk import enter, walk
 from cusubmatch.errors import DeadlinePassed
@@ -93,8 +94,9 @@ class Run:
 
     Attributes
     ----------
-    matches : int
-        Matches found so far: the count, once `count` has returned.
+    matches : int or None
+        Matches found so far: the count, once `count` has returned; None if a deadline left a suffix's sum that counts
+        only parts of matches.
     """
 
     def __init__(
@@ -120,7 +122,7 @@ class Run:
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(self.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
         self.view = make_view(graph, plan.relations, candidates.masks, roots)
-        self.matches = 0
+        self.matches = self._sum = 0
         self._most_threads = max(1, min(threads(), len(roots)))
         self._threads = 1
         self._state = threading.Condition()
@@ -146,8 +148,13 @@ class Run:
             if self.progress is not None:
                 self.progress(1.0, self.matches)
         else:
-            for _ in self._spread(self._count_blocks):
-                pass
+            try:
+                for _ in self._spread(self._count_blocks):
+                    pass
+            except DeadlinePassed:
+                if self.plan.suffix is not None and not self.plan.suffix.whole:
+                    self.matches = None
+                raise
         return self.matches
 
     def blocks(self) -> Iterator[np.ndarray]:
@@ -160,11 +167,12 @@ class Run:
         return self._spread(self._row_blocks)
 
     def _count_blocks(self):
-        out = np.empty((0, 0), np.int32)
+        out, by_suffix = np.empty((0, 0), np.int32), self.plan.suffix is not None
         for _, state in self._walks(lambda: out):
             low, middle, high = state.registers[p.COUNT_0 : p.COUNT_2 + 1].tolist()
             state.registers[p.COUNT_0 : p.COUNT_2 + 1] = 0
-            self._found((low + (middle << 31) + (high << 62)) * self.plan.factor)
+            found = low + (middle << 31) + (high << 62)
+            self._found(found + taken_residues(*p.residues(self.program, state)) if by_suffix else found)
             yield None
 
     def _row_blocks(self):
@@ -253,10 +261,11 @@ class Run:
             self._state.notify_all()
             return None
 
-    def _found(self, matches):
-        """Account for new matches, and look at the clock."""
+    def _found(self, found):
+        """Account for what was found, and look at the clock."""
         with self._state:
-            self.matches += matches
+            self._sum += found
+            self.matches = self._sum * self.plan.factor // self.plan.divisor
         now = time.monotonic()
         if self.enough is not None and self.matches >= self.enough:
             self.stop()

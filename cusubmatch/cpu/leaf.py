@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from cusubmatch.cpu import program as p
 from cusubmatch.cpu.candidates import adjacent, cut, hub_row, level_row, make_sets, row_of, step_row
-from cusubmatch.cpu.compiled import jit
+from cusubmatch.cpu.compiled import inlined, jit
 from cusubmatch.cpu.sets import count_common, count_marked, has, lower_bound, upper_bound
 
-__all__ = ["add_to_count", "count_leaf", "value_of"]
+__all__ = ["FULL_SUM", "add_to_count", "common_size", "count_leaf", "is_barred", "unmark", "value_of"]
 
 LIMB = 31
 FULL_SUM = 1 << 62
@@ -77,7 +77,7 @@ def _matched_within(program, state, fields, upto, array, begin, end):
 
 
 @jit
-def _barred(program, state, fields, x):
+def is_barred(program, state, fields, x):
     """Whether x is the vertex of a level that this level must differ from."""
     for d in range(fields[p.DIFFER], fields[p.DIFFER_END]):
         if state.matched[program.refs[d]] == x:
@@ -126,7 +126,7 @@ def _count_fixed(program, view, state, leaf, array, begin, end, last, l0, l1, me
     )
     for i in range(losses):
         x = state.excluded[i]
-        lost_already += member and has(array, begin, end, x) and not _barred(program, state, fields, x)
+        lost_already += member and has(array, begin, end, x) and not is_barred(program, state, fields, x)
     if member:
         if tests:
             members = _count_members(program, view, state, array, begin, end)
@@ -158,7 +158,7 @@ def _count_bounded(program, state, leaf, array, begin, end, last, l0, l1):
         else:
             while place < l1 and last[place] < x:
                 place += 1
-        if _barred(program, state, fields, x):
+        if is_barred(program, state, fields, x):
             continue
         if rising:
             n = l1 - place - (place < l1 and last[place] == x)
@@ -174,16 +174,38 @@ def _count_bounded(program, state, leaf, array, begin, end, last, l0, l1):
 
 
 @jit
-def _mark(state, array, begin, end):
+def mark(state, array, begin, end):
     for i in range(begin, end):
         x = array[i]
         state.marks[x >> 5] = state.marks[x >> 5] | (1 << (x & 31))
 
 
 @jit
-def _unmark(state, array, begin, end):
+def unmark(state, array, begin, end):
     for i in range(begin, end):
         state.marks[array[i] >> 5] = 0
+
+
+@inlined
+def common_size(view, state, source, s0, s1, a0, a1, low, high, relation, x, marked):
+    """How many of source[a0:a1), from low to high, lie in a row of x; whether source[s0:s1) is marked now."""
+    bitmap = hub_row(view, relation, x)
+    r0, r1 = row_of(view, relation, x)
+    if bitmap >= 0 and a1 - a0 <= r1 - r0:
+        n = count_marked(source, a0, a1, view.bits, bitmap)
+    else:
+        r0 = lower_bound(view.targets, r0, r1, low)
+        r1 = upper_bound(view.targets, r0, r1, high)
+        if bitmap >= 0 and a1 - a0 <= r1 - r0:
+            n = count_marked(source, a0, a1, view.bits, bitmap)
+        elif (r1 - r0) > 16 * (a1 - a0):
+            n = count_common(source, a0, a1, view.targets, r0, r1)
+        else:
+            if not marked:
+                mark(state, source, s0, s1)
+                marked = True
+            n = count_marked(view.targets, r0, r1, state.marks, 0)
+    return n, marked
 
 
 @jit
@@ -203,7 +225,7 @@ def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0
     low, high, marked, total = source[s0], source[s1 - 1], False, 0
     for i in range(begin, end):
         x = array[i]
-        if _barred(program, state, fields, x):
+        if is_barred(program, state, fields, x):
             continue
         a0, a1 = s0, s1
         if bounded:
@@ -214,22 +236,7 @@ def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0
             if a0 == a1:
                 continue
             low, high = source[a0], source[a1 - 1]
-        bitmap = hub_row(view, relation, x)
-        r0, r1 = row_of(view, relation, x)
-        if bitmap >= 0 and a1 - a0 <= r1 - r0:
-            n = count_marked(source, a0, a1, view.bits, bitmap)
-        else:
-            r0 = lower_bound(view.targets, r0, r1, low)
-            r1 = upper_bound(view.targets, r0, r1, high)
-            if bitmap >= 0 and a1 - a0 <= r1 - r0:
-                n = count_marked(source, a0, a1, view.bits, bitmap)
-            elif (r1 - r0) > 16 * (a1 - a0):
-                n = count_common(source, a0, a1, view.targets, r0, r1)
-            else:
-                if not marked:
-                    _mark(state, source, s0, s1)
-                    marked = True
-                n = count_marked(view.targets, r0, r1, state.marks, 0)
+        n, marked = common_size(view, state, source, s0, s1, a0, a1, low, high, relation, x, marked)
         for j in range(losses):
             y = state.excluded[j]
             if (not bounded or (y > x if rising else y < x)) and adjacent(view, relation, x, y):
@@ -239,7 +246,7 @@ def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0
             add_to_count(state, 1, total)
             total = 0
     if marked:
-        _unmark(state, source, s0, s1)
+        unmark(state, source, s0, s1)
     add_to_count(state, 1, total)
 
 
@@ -250,7 +257,7 @@ def _count_general(program, view, state, leaf, array, begin, end):
     last = level_row(program, program.header[p.LAST])
     for i in range(begin, end):
         x = array[i]
-        if _barred(program, state, fields, x):
+        if is_barred(program, state, fields, x):
             continue
         state.matched[leaf] = x
         if not make_sets(program, view, state, leaf):

@@ -2,7 +2,7 @@
 
 All that it knows lies in a `State`, so it can stop anywhere (a full output buffer, a spent budget), go on later, and
 have its shallowest open range cut in two for an idle thread. The leaf, the last level that is visited, is a loop of its
-own: `emit` writes rows, `count_leaf` counts.
+own: `emit` writes rows, `count_leaf` and `count_suffix` count.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from cusubmatch.cpu.candidates import level_row, make_sets, on_program, on_view,
 from cusubmatch.cpu.compiled import jit
 from cusubmatch.cpu.leaf import count_leaf
 from cusubmatch.cpu.pointers import pointer
+from cusubmatch.cpu.suffix import count_suffix
 
 __all__ = ["deepen", "enter", "walk"]
 
@@ -124,7 +125,7 @@ def walk(program, view, state, out, budget):
     capacity = out.shape[1]
     program, view, state, out = on_program(program), on_view(view), _on_state(state), pointer(out)
     registers, header = state.registers, program.header
-    leaf, emitting = header[p.LEAF], header[p.FINISH] == p.EMIT
+    leaf, emitting, by_suffix = header[p.LEAF], header[p.FINISH] == p.EMIT, header[p.FINISH] == p.SUFFIX
     level, floor = registers[p.LEVEL], registers[p.FLOOR]
     while budget > 0:
         if level == leaf:
@@ -134,7 +135,10 @@ def walk(program, view, state, out, budget):
                     registers[p.LEVEL] = level
                     return p.FULL
             else:
-                budget -= count_leaf(program, view, state, leaf, LEAF_CHUNK) + 2
+                if by_suffix:
+                    budget -= count_suffix(program, view, state, leaf) + 2
+                else:
+                    budget -= count_leaf(program, view, state, leaf, LEAF_CHUNK) + 2
                 if state.position[leaf] < state.end[leaf]:
                     continue
         if state.position[level] == state.end[level]:
