@@ -55,12 +55,31 @@ def cores(constraints: Constraints, group: AutomorphismGroup, injective: bool, s
     else:
         least, most = (2, many - 1) if size is None else (size, min(size, many - 1))
         found = (frozenset(some) for k in range(most, least - 1, -1) for some in combinations(range(many), k))
+    twin = _twins(constraints, injective)
     for suffix in found:
+        if size is None and any(twin[v] not in suffix for v in suffix if twin[v] is not None):
+            continue  # as good as the suffix with that twin instead
+        if size is None and len(suffix) == 2 and twin[max(suffix)] == min(suffix):
+            continue  # a pair that walking counts by itself
         if any(neighbours[v] & suffix for v in suffix) or not _connected(neighbours, suffix):
             continue
         parts = _parts(constraints, suffix, injective)
         if parts is not None:
             yield Core(suffix, *parts, group if rigid else group.stabiliser(suffix))
+
+
+def _twins(constraints, injective):
+    """For each vertex the last one before it that asks for the same, None if there is none."""
+    many = range(len(constraints.labels))
+    last: dict[tuple, int] = {}
+    found = []
+    for v in many:
+        rows = frozenset((u, constraints.required[u, v]) for u in many if (u, v) in constraints.required)
+        apart = None if injective else frozenset(pair for pair in constraints.distinct if v in pair)
+        asked = rows, constraints.labels[v], apart
+        found.append(last.get(asked))
+        last[asked] = v
+    return found
 
 
 def _grown(neighbours):

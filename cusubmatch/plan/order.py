@@ -18,10 +18,12 @@ from cusubmatch.plan.estimate import (
     BITMAP_SET,
     BITMAP_VISIT,
     COMMON,
+    COUNT,
     DRAW,
     ELEMENT,
     LEAF,
     MARKED,
+    OPEN,
     PROBE,
     ROW,
     SET,
@@ -213,32 +215,35 @@ class _Search:
         counted = not rest or (len(rest) == 1 and frozenset((vertex, rest[0])) in self.pairs)
         counted = counted and self.core is None
         last = max(i for i, u in enumerate(order) if u in self.neighbours[vertex])
-        work = 0.0
+        at_leaf = counted and last == level - 1
+        work, visit = 0.0, LEAF if counted else BITMAP_VISIT if self.bitmaps else VISIT
         if self.bitmaps:
             statistics = self.estimator.statistics
             reach = statistics.oriented_degree if self.one_sided else statistics.neighbour_degree
+            if level == 1 and counted:
+                return float("inf")  # there is no neighbourhood at the root yet
             if level == 1:
                 work += found * (reach * ROW / (2 if self.one_sided else 1) + BITMAP_ROW)
             else:
-                work += matches[last] * ((reach / 64 + 1) * WORD + (BITMAP_LEAF if counted else BITMAP_SET))
+                words = (reach / 64 + 1) * WORD
+                work += matches[level - 1] * (words + BITMAP_LEAF) if counted else matches[last] * (words + BITMAP_SET)
         elif read := self.estimator.intersection(order, vertex):
-            at_leaf = counted and last == level - 1
             work += matches[last] * (read * (MARKED if at_leaf else ELEMENT) + (COMMON if at_leaf else SET))
-        return work + matches[level - 1] * (LEAF if counted else BITMAP_VISIT if self.bitmaps else VISIT)
+        elif at_leaf:
+            visit = OPEN
+        return work + matches[level - 1] * visit
 
     def _sizes(self, order, matches):
         """Cost of visiting the last core level, and of the sizes and the polynomial at each of its vertices."""
-        leaf = len(order) - 1
+        leaf, work = len(order) - 1, matches[-1] * (COUNT + TERM * len(self.core.suffix))
         places = {u: level for level, u in enumerate(order)}
-        work = matches[leaf] * (LEAF + TERM * (len(self.core.blocks) + len(self.core.suffix)))
-        for block in self.core.blocks:
-            last = max(places[u] for u in block.anchors)
-            open_pairs = sum(1 for u in order if not block.anchors <= self.neighbours[u] and u not in block.anchors)
-            work += matches[leaf] * open_pairs * TEST
-            if len(block.anchors) > 1:
+        for anchors, block in {block.anchors: block for block in self.core.blocks}.items():
+            last = max(places[u] for u in anchors)
+            unsure = sum(u not in anchors and not anchors <= self.neighbours[u] for u in order)
+            work += matches[leaf] * (TERM + unsure * TEST)
+            if len(anchors) > 1:
                 read = self.estimator.common(order, block)
-                each = COMMON + read * MARKED if last == leaf else SET + read * ELEMENT
-                work += matches[last] * each
+                work += matches[last] * (COMMON + read * MARKED if last == leaf else SET + read * ELEMENT)
         return work
 
     def _with_suffix(self, order, candidates, matches):

@@ -29,6 +29,7 @@ __all__ = ["Level", "Plan", "make_plan", "make_plans"]
 
 
 CLOSED_CLIQUES = (3, 4, 5)  # their sizes
+SHALLOW = 0.7  # how much of its estimate counts for a plan with a suffix: estimates fall short of the deeper walks
 
 
 class Level(NamedTuple):
@@ -167,14 +168,16 @@ def make_plans(
     restricted = injective and (unique or counting)
     neighbours = [{w for w in range(size) if (v, w) in constraints.required} for v in range(size)]
     twins = interchangeable(pattern, constraints, masks) if counting and semantics != "induced" else set()
-    found: list[tuple[Choice, bool, str, Core | None]] = []
+    found: list[tuple[float, Choice, bool, str, Core | None]] = []
 
     def search(group, way, twins=frozenset(), core=None):
         nonlocal found
-        symmetric = restricted and len(set(group.orbits())) < size
+        walked = {orbit for v, orbit in enumerate(group.orbits()) if core is None or v not in core.suffix}
+        symmetric = restricted and len(walked) < size - (len(core.suffix) if core else 0)
         for direction in (False, True) if symmetric else (False,):
             if symmetric and (direction if rising is None else rising) != direction:
                 continue
+            weight = SHALLOW if core else 1.0
             choices = best_orders(
                 group,
                 neighbours,
@@ -183,13 +186,13 @@ def make_plans(
                 method=way,
                 pairs=twins,
                 weighed=counting and semantics == "monomorphism",
-                limit=found[rivals - 1][0].cost if len(found) >= rivals else float("inf"),
+                limit=found[rivals - 1][0] / weight if len(found) >= rivals else float("inf"),
                 keep=rivals,
                 given=order,
                 core=core,
             )
-            found += [(choice, direction, way, core) for choice in choices]
-            found = sorted(found, key=lambda each: each[:3])[:rivals]
+            found += [(choice.cost * weight, choice, direction, way, core) for choice in choices]
+            found = sorted(found, key=lambda each: each[:4])[:rivals]
 
     for way in methods if not suffix else ():
         if way != "bitmaps" or any(len(some) == size - 1 >= 2 for some in neighbours):
@@ -201,7 +204,7 @@ def make_plans(
     if not found:
         raise ValueError(f"methods: no plan by {' or '.join(methods)} exists for this pattern")
     asked = semantics, unique, counting, restricted, twins
-    return [_build(pattern, constraints, masks, shape, *each, *asked) for each in found]
+    return [_build(pattern, constraints, masks, shape, *each[1:], *asked) for each in found]
 
 
 def _build(
