@@ -7,6 +7,7 @@ vertex of the graph: the size of the intersection of their candidates enters the
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from itertools import combinations
@@ -18,8 +19,8 @@ from cusubmatch.plan.constraints import Constraints
 __all__ = ["Block", "Core", "cores"]
 
 EXHAUSTIVE_SIZE = 7  # larger patterns are offered a few suffixes only
-MOST_KINDS = 6
-MOST_STATES = 40  # of the recursion that gives the polynomial, where there are several kinds
+MOST_KINDS = 6  # that may meet
+MOST_STATES = 100  # of the recursion that gives the polynomial of kinds that may meet; of two kinds, twice that
 
 
 class Block(NamedTuple):
@@ -34,14 +35,16 @@ class Core(NamedTuple):
     """A choice of the suffix.
 
     `kinds` are its vertices by kind, `groups` the kinds (by number) that have choices in common to avoid, directly or
-    through others: counts of different groups are multiplied. `blocks` are within groups. `symmetry` are the
-    automorphisms that map the core to itself.
+    through others: counts of different groups are multiplied. `blocks` are within groups. `states` are those of the
+    recursion that gives the polynomial, whose length goes with them. `symmetry` are the automorphisms that map the core
+    to itself.
     """
 
     suffix: frozenset[int]
     kinds: tuple[tuple[int, ...], ...]
     groups: tuple[tuple[int, ...], ...]
     blocks: tuple[Block, ...]
+    states: int
     symmetry: AutomorphismGroup
 
 
@@ -50,8 +53,9 @@ def cores(constraints: Constraints, group: AutomorphismGroup, injective: bool, s
     many = len(constraints.labels)
     neighbours = [{w for w in range(many) if (v, w) in constraints.required} for v in range(many)]
     rigid = not injective or len(set(group.orbits())) == many
+    parts_of = functools.cache(lambda suffix: _parts(constraints, suffix, injective))
     if size is None and many > EXHAUSTIVE_SIZE:
-        found = _grown(neighbours)
+        found = _grown(neighbours, lambda suffix: parts_of(suffix) is not None)
     else:
         least, most = (2, many - 1) if size is None else (size, min(size, many - 1))
         found = (frozenset(some) for k in range(most, least - 1, -1) for some in combinations(range(many), k))
@@ -63,7 +67,7 @@ def cores(constraints: Constraints, group: AutomorphismGroup, injective: bool, s
             continue  # a pair that walking counts by itself
         if any(neighbours[v] & suffix for v in suffix) or not _connected(neighbours, suffix):
             continue
-        parts = _parts(constraints, suffix, injective)
+        parts = parts_of(suffix)
         if parts is not None:
             yield Core(suffix, *parts, group if rigid else group.stabiliser(suffix))
 
@@ -82,13 +86,14 @@ def _twins(constraints, injective):
     return found
 
 
-def _grown(neighbours):
+def _grown(neighbours, fits):
     """Suffixes grown vertex by vertex, from those of low degree: all that fit, and the leaves of the pattern only."""
     for most in (len(neighbours), 1):
         suffix: frozenset[int] = frozenset()
         for v in sorted(range(len(neighbours)), key=lambda v: len(neighbours[v])):
             more = suffix | {v}
-            if len(neighbours[v]) <= most and not neighbours[v] & suffix and _connected(neighbours, more):
+            free = len(neighbours[v]) <= most and not neighbours[v] & suffix
+            if free and _connected(neighbours, more) and fits(more):
                 suffix = more
         if len(suffix) > 1:
             yield suffix
@@ -107,7 +112,7 @@ def _connected(neighbours, without):
 
 
 def _parts(constraints, suffix, injective):
-    """Kinds, groups and blocks; None if there are too many, or if they need more than sizes of intersections."""
+    """Kinds, groups, blocks and states; None if there are too many, or if sizes of intersections are not enough."""
     required, labels = constraints.required, constraints.labels
     core = [u for u in range(len(labels)) if u not in suffix]
 
@@ -126,6 +131,7 @@ def _parts(constraints, suffix, injective):
     kinds: list[tuple[int, ...]] = []
     numbers: list[tuple[int, ...]] = []
     blocks: list[Block] = []
+    all_states = 0
     for some in groups:
         alike: dict[tuple, list[int]] = {}
         for v in sorted(some):
@@ -135,8 +141,9 @@ def _parts(constraints, suffix, injective):
         kinds += map(tuple, alike.values())
         numbers.append(tuple(own))
         states = math.prod(len(kinds[kind]) + 1 for kind in own)
-        if len(own) > MOST_KINDS or (len(own) > 1 and states > max(MOST_STATES, 1 << len(own))):
+        if len(own) > MOST_KINDS or (len(own) > 1 and states > MOST_STATES * (2 if len(own) == 2 else 1)):
             return None
+        all_states += states
         for k in range(1, len(own) + 1):
             for chosen in combinations(own, k):
                 vertices = tuple(kinds[kind][0] for kind in chosen)
@@ -149,7 +156,7 @@ def _parts(constraints, suffix, injective):
         sum(any(apart(u, v) for v in block.vertices) for u in core) > 1 for block in blocks
     ):  # images of the core may coincide there, and are not to be taken off twice
         return None
-    return tuple(kinds), tuple(numbers), tuple(blocks)
+    return tuple(kinds), tuple(numbers), tuple(blocks), all_states
 
 
 def _possible(labels, vertices):

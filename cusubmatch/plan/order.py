@@ -27,7 +27,8 @@ from cusubmatch.plan.estimate import (
     PROBE,
     ROW,
     SET,
-    TERM,
+    SIZE,
+    STATE,
     TEST,
     VISIT,
     WORD,
@@ -235,12 +236,12 @@ class _Search:
 
     def _sizes(self, order, matches):
         """Cost of visiting the last core level, and of the sizes and the polynomial at each of its vertices."""
-        leaf, work = len(order) - 1, matches[-1] * (COUNT + TERM * len(self.core.suffix))
+        leaf, work = len(order) - 1, matches[-1] * (COUNT + STATE * self.core.states)
         places = {u: level for level, u in enumerate(order)}
         for anchors, block in {block.anchors: block for block in self.core.blocks}.items():
             last = max(places[u] for u in anchors)
             unsure = sum(u not in anchors and not anchors <= self.neighbours[u] for u in order)
-            work += matches[leaf] * (TERM + unsure * TEST)
+            work += matches[leaf] * (SIZE + unsure * TEST)
             if len(anchors) > 1:
                 read = self.estimator.common(order, block)
                 work += matches[last] * (COMMON + read * MARKED if last == leaf else SET + read * ELEMENT)
