@@ -24,6 +24,7 @@ from cusubmatch.cpu.filters import Candidates, find_candidates
 from cusubmatch.cpu.neighbourhood import BitmapState, new_bitmap_state
 from cusubmatch.cpu.program import State, encode, new_list_state
 from cusubmatch.cpu.progress import passed, shares_of
+from cusubmatch.cpu.suffix import walk_suffix
 from cusubmatch.cpu.suffix_program import taken_residues
 from cusubmatch.cpu.view import longest_rows, make_view
 from cusubmatch.cpu.walk import enter, walk
@@ -43,11 +44,11 @@ REPORT_SECONDS = 0.1  # between two reports of progress
 
 
 FINISHED = object()
-WALKERS = {"lists": (enter, walk), "bitmaps": (enter_bitmaps, walk_bitmaps)}
+WALKERS = {"lists": (enter, walk), "suffix": (enter, walk_suffix), "bitmaps": (enter_bitmaps, walk_bitmaps)}
 
 
 class Task(NamedTuple):
-    """A matched prefix and a range of the next level's candidates (end -1: all), for one of the two walkers."""
+    """A matched prefix and a range of the next level's candidates (end -1: all), for one of the walkers."""
 
     prefix: tuple[int, ...]
     begin: int
@@ -134,7 +135,8 @@ class Run:
         edges = np.linspace(0, len(roots), chunks + 1).astype(int).tolist()
         shares = shares_of(plan, adjacency, roots, edges) if progress is not None else [1 / chunks] * chunks
         tasks = zip(pairwise(edges), shares, strict=True)
-        self._tasks = [Task((), a, b, share, plan.method) for (a, b), share in tasks][::-1]
+        method = plan.method if plan.suffix is None else "suffix"
+        self._tasks = [Task((), a, b, share, method) for (a, b), share in tasks][::-1]
 
     def count(self) -> int:
         """The number of matches, by walking.

@@ -13,7 +13,7 @@ from cusubmatch.cpu.candidates import adjacent, cut, hub_row, level_row, make_se
 from cusubmatch.cpu.compiled import inlined, jit
 from cusubmatch.cpu.sets import count_common, count_marked, has, lower_bound, upper_bound
 
-__all__ = ["FULL_SUM", "add_to_count", "common_size", "count_leaf", "is_barred", "unmark", "value_of"]
+__all__ = ["FULL_SUM", "add_to_count", "common_size", "count_leaf", "unmark", "value_of"]
 
 LIMB = 31
 FULL_SUM = 1 << 62
@@ -77,7 +77,7 @@ def _matched_within(program, state, fields, upto, array, begin, end):
 
 
 @jit
-def is_barred(program, state, fields, x):
+def _barred(program, state, fields, x):
     """Whether x is the vertex of a level that this level must differ from."""
     for d in range(fields[p.DIFFER], fields[p.DIFFER_END]):
         if state.matched[program.refs[d]] == x:
@@ -126,7 +126,7 @@ def _count_fixed(program, view, state, leaf, array, begin, end, last, l0, l1, me
     )
     for i in range(losses):
         x = state.excluded[i]
-        lost_already += member and has(array, begin, end, x) and not is_barred(program, state, fields, x)
+        lost_already += member and has(array, begin, end, x) and not _barred(program, state, fields, x)
     if member:
         if tests:
             members = _count_members(program, view, state, array, begin, end)
@@ -158,7 +158,7 @@ def _count_bounded(program, state, leaf, array, begin, end, last, l0, l1):
         else:
             while place < l1 and last[place] < x:
                 place += 1
-        if is_barred(program, state, fields, x):
+        if _barred(program, state, fields, x):
             continue
         if rising:
             n = l1 - place - (place < l1 and last[place] == x)
@@ -174,7 +174,7 @@ def _count_bounded(program, state, leaf, array, begin, end, last, l0, l1):
 
 
 @jit
-def mark(state, array, begin, end):
+def _mark(state, array, begin, end):
     for i in range(begin, end):
         x = array[i]
         state.marks[x >> 5] = state.marks[x >> 5] | (1 << (x & 31))
@@ -202,7 +202,7 @@ def common_size(view, state, source, s0, s1, a0, a1, low, high, relation, x, mar
             n = count_common(source, a0, a1, view.targets, r0, r1)
         else:
             if not marked:
-                mark(state, source, s0, s1)
+                _mark(state, source, s0, s1)
                 marked = True
             n = count_marked(view.targets, r0, r1, state.marks, 0)
     return n, marked
@@ -225,7 +225,7 @@ def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0
     low, high, marked, total = source[s0], source[s1 - 1], False, 0
     for i in range(begin, end):
         x = array[i]
-        if is_barred(program, state, fields, x):
+        if _barred(program, state, fields, x):
             continue
         a0, a1 = s0, s1
         if bounded:
@@ -257,7 +257,7 @@ def _count_general(program, view, state, leaf, array, begin, end):
     last = level_row(program, program.header[p.LAST])
     for i in range(begin, end):
         x = array[i]
-        if is_barred(program, state, fields, x):
+        if _barred(program, state, fields, x):
             continue
         state.matched[leaf] = x
         if not make_sets(program, view, state, leaf):

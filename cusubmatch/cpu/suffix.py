@@ -3,19 +3,21 @@
 The leaf is taken in blocks. For each variable of the polynomial a loop of its own writes its value at every vertex of
 the block; then the polynomial is evaluated step by step for the whole block. Values are computed modulo 2**64, which is
 exact where a bound says that they are below 2**61; the others are evaluated again modulo enough primes below 2**31, and
-only sums of those residues are kept, so that a count of any size comes out exactly (`exact`).
+only sums of those residues are kept, so that a count of any size comes out exactly. The walk itself is that of the list
+walker; it is compiled apart, for it is not needed everywhere.
 """
 
 from __future__ import annotations
 
 from cusubmatch.cpu import program as p
 from cusubmatch.cpu import suffix_program as sp
-from cusubmatch.cpu.candidates import adjacent, level_row, make_sets, row_of
+from cusubmatch.cpu.candidates import adjacent, level_row, make_sets, on_program, on_view, open_level, row_of
 from cusubmatch.cpu.compiled import jit
-from cusubmatch.cpu.leaf import FULL_SUM, add_to_count, common_size, is_barred, unmark
+from cusubmatch.cpu.leaf import FULL_SUM, add_to_count, common_size, unmark
 from cusubmatch.cpu.pointers import advance
+from cusubmatch.cpu.walk import differs, next_vertex, on_state
 
-__all__ = ["count_suffix"]
+__all__ = ["walk_suffix"]
 
 SURE = float(1 << 61)
 
@@ -39,9 +41,8 @@ def _gather(program, state, leaf, array, begin, end):
             block[i - begin] = array[i]
         return end - begin
     for i in range(begin, end):
-        x = array[i]
-        block[n] = x
-        n += not is_barred(program, state, fields, x)
+        block[n] = array[i]
+        n += differs(program, state, leaf, array[i])
     return n
 
 
@@ -218,7 +219,7 @@ def _count_block(program, view, state, leaf, n):
 
 
 @jit
-def count_suffix(program, view, state, leaf):
+def _count_leaf(program, view, state, leaf):
     """Count a block of the leaf's open range; the units of work that it took."""
     begin, kind = state.position[leaf], state.kind[leaf]
     end = min(state.end[leaf], begin + sp.LENGTH)
@@ -233,3 +234,30 @@ def count_suffix(program, view, state, leaf):
             if make_sets(program, view, state, leaf):
                 units += 1 + _count_block(program, view, state, leaf, 1)
     return units
+
+
+@jit
+def walk_suffix(program, view, state, _out, budget):
+    """Go on with the task in `state`, as `walk` does, and count at the leaf."""
+    program, view, state = on_program(program), on_view(view), on_state(state)
+    registers, leaf = state.registers, program.header[p.LEAF]
+    level, floor = registers[p.LEVEL], registers[p.FLOOR]
+    while budget > 0:
+        if level == leaf:
+            budget -= _count_leaf(program, view, state, leaf) + 2
+            if state.position[leaf] < state.end[leaf]:
+                continue
+        if state.position[level] == state.end[level]:
+            if level == floor:
+                return p.DONE
+            level -= 1
+            continue
+        x = next_vertex(view, state, level)
+        budget -= 1 + ((view.offsets[x + 1] - view.offsets[x]) >> 6)
+        if not differs(program, state, level, x):
+            continue
+        state.matched[level] = x
+        if make_sets(program, view, state, level) and open_level(program, view, state, level + 1):
+            level += 1
+    registers[p.LEVEL] = level
+    return p.PAUSED

@@ -2,7 +2,7 @@
 
 All that it knows lies in a `State`, so it can stop anywhere (a full output buffer, a spent budget), go on later, and
 have its shallowest open range cut in two for an idle thread. The leaf, the last level that is visited, is a loop of its
-own: `emit` writes rows, `count_leaf` and `count_suffix` count.
+own: `emit` writes rows, `count_leaf` counts.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from cusubmatch.cpu.candidates import level_row, make_sets, on_program, on_view,
 from cusubmatch.cpu.compiled import jit
 from cusubmatch.cpu.leaf import count_leaf
 from cusubmatch.cpu.pointers import pointer
-from cusubmatch.cpu.suffix import count_suffix
 
-__all__ = ["deepen", "enter", "walk"]
+__all__ = ["deepen", "differs", "enter", "next_vertex", "on_state", "walk"]
 
 LEAF_CHUNK = 1 << 14
 
 
 @jit
-def _on_state(state):
+def on_state(state):
+    """The state with pointers in place of arrays."""
     return p.State(
         pointer(state.registers),
         pointer(state.matched),
@@ -36,7 +36,7 @@ def _on_state(state):
 
 
 @jit
-def _vertex(view, state, level):
+def next_vertex(view, state, level):
     """The next vertex of a level's open range."""
     place = state.position[level]
     state.position[level] = place + 1
@@ -48,7 +48,8 @@ def _vertex(view, state, level):
 
 
 @jit
-def _differs(program, state, level, x):
+def differs(program, state, level, x):
+    """Whether x is no vertex that a level must differ from."""
     for d in range(level_row(program, level)[p.DIFFER], level_row(program, level)[p.DIFFER_END]):
         if state.matched[program.refs[d]] == x:
             return False
@@ -61,8 +62,8 @@ def _emit(program, view, state, leaf, out, capacity):
     first = row = state.registers[p.FILLED]
     column = level_row(program, leaf)[p.COLUMN]
     while row < capacity and state.position[leaf] < state.end[leaf]:
-        x = _vertex(view, state, leaf)
-        if _differs(program, state, leaf, x):
+        x = next_vertex(view, state, leaf)
+        if differs(program, state, leaf, x):
             if column >= 0:
                 out[column * capacity + row] = x
             row += 1
@@ -82,7 +83,7 @@ def enter(program, view, state, prefix, depth, begin, end):
 
     The range is counted from the first candidate; end -1 means all.
     """
-    program, view, state = on_program(program), on_view(view), _on_state(state)
+    program, view, state = on_program(program), on_view(view), on_state(state)
     state.registers[p.LEVEL] = depth
     state.registers[p.FLOOR] = depth
     for level in range(depth):
@@ -100,12 +101,12 @@ def deepen(program, view, state):
 
     Returns PAUSED, or DONE if there is no such vertex or nothing below it.
     """
-    program, view, state = on_program(program), on_view(view), _on_state(state)
+    program, view, state = on_program(program), on_view(view), on_state(state)
     level = state.registers[p.LEVEL]
     if state.position[level] >= state.end[level]:
         return p.DONE
-    x = _vertex(view, state, level)
-    if not _differs(program, state, level, x):
+    x = next_vertex(view, state, level)
+    if not differs(program, state, level, x):
         return p.DONE
     state.matched[level] = x
     if not (make_sets(program, view, state, level) and open_level(program, view, state, level + 1)):
@@ -123,9 +124,9 @@ def walk(program, view, state, out, budget):
     the registers.
     """
     capacity = out.shape[1]
-    program, view, state, out = on_program(program), on_view(view), _on_state(state), pointer(out)
+    program, view, state, out = on_program(program), on_view(view), on_state(state), pointer(out)
     registers, header = state.registers, program.header
-    leaf, emitting, by_suffix = header[p.LEAF], header[p.FINISH] == p.EMIT, header[p.FINISH] == p.SUFFIX
+    leaf, emitting = header[p.LEAF], header[p.FINISH] == p.EMIT
     level, floor = registers[p.LEVEL], registers[p.FLOOR]
     while budget > 0:
         if level == leaf:
@@ -135,10 +136,7 @@ def walk(program, view, state, out, budget):
                     registers[p.LEVEL] = level
                     return p.FULL
             else:
-                if by_suffix:
-                    budget -= count_suffix(program, view, state, leaf) + 2
-                else:
-                    budget -= count_leaf(program, view, state, leaf, LEAF_CHUNK) + 2
+                budget -= count_leaf(program, view, state, leaf, LEAF_CHUNK) + 2
                 if state.position[leaf] < state.end[leaf]:
                     continue
         if state.position[level] == state.end[level]:
@@ -146,9 +144,9 @@ def walk(program, view, state, out, budget):
                 return p.DONE
             level -= 1
             continue
-        x = _vertex(view, state, level)
+        x = next_vertex(view, state, level)
         budget -= 1 + ((view.offsets[x + 1] - view.offsets[x]) >> 6)
-        if not _differs(program, state, level, x):
+        if not differs(program, state, level, x):
             continue
         state.matched[level] = x
         if make_sets(program, view, state, level) and open_level(program, view, state, level + 1):
