@@ -51,7 +51,7 @@ def count_matches(
     Raises
     ------
     TimeLimitExceeded
-        With the count so far as ``.partial``.
+        With the count so far as ``.partial``, None where matches were counted only in part until then.
     PatternError, GraphError, EngineUnavailable, ValueError
 
     Examples

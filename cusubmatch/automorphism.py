@@ -41,6 +41,11 @@ class AutomorphismGroup:
             self._orbits[fixed] = self._find_orbits(fixed)
         return self._orbits[fixed]
 
+    def stabiliser(self, vertices: Iterable[int]) -> AutomorphismGroup:
+        """The automorphisms that map a set of vertices to itself."""
+        inside = frozenset(vertices)
+        return AutomorphismGroup([(colour, v in inside) for v, colour in enumerate(self._start)], self._codes)
+
     def chain(self, order: Sequence[int]) -> list[list[int]]:
         """For each vertex of `order`, the rest of its orbit once all before it are fixed (a stabiliser chain)."""
         members: list[list[int]] = []

@@ -162,6 +162,7 @@ def make_query(
     limit=None,
     progress=None,
     memory_limit=None,
+    suffix=None,
     by_trial=True,
 ):
     """Check a call and plan it; without `by_trial` the same plan at each call, by estimates alone."""
@@ -182,7 +183,7 @@ def make_query(
     graph = as_graph(G, pattern.directed)
     name, engine_of, why = choose_engine(engine, graph)
     placed = engine_of.place(graph)
-    plan, candidates = _plan_of(placed, engine_of, pattern, semantics, unique, counting, by_trial)
+    plan, candidates = _plan_of(placed, engine_of, pattern, semantics, unique, counting, suffix, by_trial)
     plan = dataclasses.replace(plan, engine=name, why=why)
     return Query(graph, placed, engine_of, plan, candidates, deadline)
 
@@ -210,7 +211,7 @@ def check_rows(argument, rows):
         raise ValueError(f"{argument}: expected at least 1, got {rows}")
 
 
-def _plan_of(graph, engine, pattern, semantics, unique, counting, by_trial):
+def _plan_of(graph, engine, pattern, semantics, unique, counting, suffix, by_trial):
     """The plan and the candidates, kept with the graph for the next call."""
 
     def make():
@@ -227,10 +228,12 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting, by_trial):
             unique=unique,
             counting=counting,
             methods=engine.METHODS,
+            suffix=suffix,
         )
         return engine.choose(graph, plans, candidates) if by_trial else plans(rivals=1)[0], candidates
 
-    return graph.cache.get("plans", (pattern, semantics, unique, counting, by_trial), make, graph.keep(KEPT_PLANS))
+    asked = pattern, semantics, unique, counting, suffix, by_trial
+    return graph.cache.get("plans", asked, make, graph.keep(KEPT_PLANS))
 
 
 def as_pattern(P, argument):

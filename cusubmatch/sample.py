@@ -81,7 +81,7 @@ def sample_matches(
     seed = None if seed is None else _whole("seed", seed, "an int or None")
     check_options(semantics, unique, engine, time_limit)
     by_trial = seed is None  # a plan that was chosen by its time may be another one next time, and so may the ranks
-    query = make_query(G, P, semantics, unique, engine, time_limit, counting=True, by_trial=by_trial)
+    query = make_query(G, P, semantics, unique, engine, time_limit, counting=True, suffix=0, by_trial=by_trial)
     columns, plan = query.columns(), query.plan
     sampler = query.engine.Sampler(query.placed, plan, query.candidates, deadline=query.deadline)
     chance = random.Random(seed)  # noqa: S311 - a sample is no secret

@@ -5,7 +5,10 @@ from cusubmatch.plan import constraints_of, make_plan
 
 
 def plan_for(graph, pattern, semantics="monomorphism", unique=True, counting=True, candidates=None, **only):
-    """The cheapest plan among those that `only` leaves (methods, rising, order), and the candidates."""
+    """The cheapest plan among those that `only` leaves (methods, rising, order, suffix), and the candidates.
+
+    Unless `only` says otherwise, no suffix is counted.
+    """
     constraints = constraints_of(pattern, graph, semantics)
     candidates = candidates or prepare(graph, pattern, constraints, semantics != "homomorphism")
     plan = make_plan(
@@ -17,6 +20,6 @@ def plan_for(graph, pattern, semantics="monomorphism", unique=True, counting=Tru
         semantics=semantics,
         unique=unique,
         counting=counting,
-        **only,
+        **{"suffix": 0, **only},
     )
     return plan, candidates

@@ -13,7 +13,7 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 from math import comb
 from unittest.mock import patch
 
@@ -25,7 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
 from plans import plan_for
-from strategies import cases, connected_order, examples, skewed_rows
+from strategies import RawGraph, cases, connected_order, examples, skewed_rows
 
 from cusubmatch import Graph, Pattern, count_matches, generators
 from cusubmatch.cache import Cache
@@ -123,6 +123,20 @@ def in_ids(graph, rows):
 
 
 # Against the oracle --------------------------------------------------------------------------------------------------
+
+
+def test_a_root_that_bitmaps_leave_and_whose_sets_are_empty_counts_nothing():
+    """It is the first that looks at them, and the sets of the root before are still there."""
+    around = [(hub, 10 * hub + i, "X") for hub in (1, 2, 3) for i in range(6)]
+    joined = [(10 * hub + i, 10 * hub + i + 1, "X") for hub in (1, 2, 3) for i in range(5)]
+    marked = [(1, 10 + i, "Y") for i in range(4)] + [(3, 30, "Y"), (3, 33, "Y")]
+    raw = RawGraph([*around, *joined, *marked], False, "int", "str", True, None, [])
+    pattern = Pattern.parse("(c)-[:Y]-(b), (c)-[:X]-(b), (c)--(a), (a)--(b), (c)-[:Y]-(d)")
+    graph, expected = raw.graph(), len(matches(raw.naive(), pattern, "homomorphism", False))
+    for order in permutations(range(4)):
+        for settings in (Settings(method="bitmaps", universe=1, order=order), Settings(method="lists", order=order)):
+            if order[0] == pattern.names.index("c"):
+                assert count_with(settings, graph, pattern, "homomorphism", False) == expected
 
 settings_of_any_kind = st.builds(
     Settings,

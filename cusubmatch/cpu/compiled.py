@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from cusubmatch.compile_cache import cache_folder, enable_caching
 
-__all__ = ["announced", "jit", "popcount", "threads", "trailing_zeros"]
+__all__ = ["announced", "inlined", "jit", "popcount", "threads", "trailing_zeros"]
 
 _compiled: set[str] = set()  # by this process
 _compiling = threading.Lock()
@@ -28,6 +28,11 @@ def jit(function):
     """Compile `function` when it is first called, or load what an earlier process compiled."""
     dispatcher = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
     return enable_caching(dispatcher, config, _folder())
+
+
+def inlined(function):
+    """Compile `function` into its callers: for a loop's body that is worth sharing but not worth a call."""
+    return numba.njit(nogil=True, boundscheck=False, error_model="numpy", inline="always")(function)
 
 
 @contextlib.contextmanager

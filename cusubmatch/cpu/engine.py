@@ -24,6 +24,8 @@ from cusubmatch.cpu.filters import Candidates, find_candidates
 from cusubmatch.cpu.neighbourhood import BitmapState, new_bitmap_state
 from cusubmatch.cpu.program import State, encode, new_list_state
 from cusubmatch.cpu.progress import passed, shares_of
+from cusubmatch.cpu.suffix import walk_suffix
+from cusubmatch.cpu.suffix_program import taken_residues
 from cusubmatch.cpu.view import longest_rows, make_view
 from cusubmatch.cpu.walk import enter, walk
 from cusubmatch.errors import DeadlinePassed
@@ -42,11 +44,11 @@ REPORT_SECONDS = 0.1  # between two reports of progress
 
 
 FINISHED = object()
-WALKERS = {"lists": (enter, walk), "bitmaps": (enter_bitmaps, walk_bitmaps)}
+WALKERS = {"lists": (enter, walk), "suffix": (enter, walk_suffix), "bitmaps": (enter_bitmaps, walk_bitmaps)}
 
 
 class Task(NamedTuple):
-    """A matched prefix and a range of the next level's candidates (end -1: all), for one of the two walkers."""
+    """A matched prefix and a range of the next level's candidates (end -1: all), for one of the walkers."""
 
     prefix: tuple[int, ...]
     begin: int
@@ -93,8 +95,9 @@ class Run:
 
     Attributes
     ----------
-    matches : int
-        Matches found so far: the count, once `count` has returned.
+    matches : int or None
+        Matches found so far: the count, once `count` has returned; None if a deadline left a suffix's sum that counts
+        only parts of matches.
     """
 
     def __init__(
@@ -120,7 +123,8 @@ class Run:
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(self.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
         self.view = make_view(graph, plan.relations, candidates.masks, roots)
-        self.matches = 0
+        self.matches = self._sum = 0
+        self._each = 1 if plan.finish == "rows" else plan.factor
         self._most_threads = max(1, min(threads(), len(roots)))
         self._threads = 1
         self._state = threading.Condition()
@@ -132,7 +136,8 @@ class Run:
         edges = np.linspace(0, len(roots), chunks + 1).astype(int).tolist()
         shares = shares_of(plan, adjacency, roots, edges) if progress is not None else [1 / chunks] * chunks
         tasks = zip(pairwise(edges), shares, strict=True)
-        self._tasks = [Task((), a, b, share, plan.method) for (a, b), share in tasks][::-1]
+        method = plan.method if plan.suffix is None else "suffix"
+        self._tasks = [Task((), a, b, share, method) for (a, b), share in tasks][::-1]
 
     def count(self) -> int:
         """The number of matches, by walking.
@@ -146,8 +151,13 @@ class Run:
             if self.progress is not None:
                 self.progress(1.0, self.matches)
         else:
-            for _ in self._spread(self._count_blocks):
-                pass
+            try:
+                for _ in self._spread(self._count_blocks):
+                    pass
+            except DeadlinePassed:
+                if self.plan.suffix is not None and not self.plan.suffix.whole:
+                    self.matches = None
+                raise
         return self.matches
 
     def blocks(self) -> Iterator[np.ndarray]:
@@ -160,11 +170,12 @@ class Run:
         return self._spread(self._row_blocks)
 
     def _count_blocks(self):
-        out = np.empty((0, 0), np.int32)
+        out, by_suffix = np.empty((0, 0), np.int32), self.plan.suffix is not None
         for _, state in self._walks(lambda: out):
             low, middle, high = state.registers[p.COUNT_0 : p.COUNT_2 + 1].tolist()
             state.registers[p.COUNT_0 : p.COUNT_2 + 1] = 0
-            self._found((low + (middle << 31) + (high << 62)) * self.plan.factor)
+            found = low + (middle << 31) + (high << 62)
+            self._found(found + taken_residues(*p.residues(self.program, state)) if by_suffix else found)
             yield None
 
     def _row_blocks(self):
@@ -253,10 +264,11 @@ class Run:
             self._state.notify_all()
             return None
 
-    def _found(self, matches):
-        """Account for new matches, and look at the clock."""
+    def _found(self, found):
+        """Account for what was found, and look at the clock."""
         with self._state:
-            self.matches += matches
+            self._sum += found
+            self.matches = self._sum * self._each // self.plan.divisor
         now = time.monotonic()
         if self.enough is not None and self.matches >= self.enough:
             self.stop()

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from cusubmatch.cpu import program as p
 from cusubmatch.cpu.candidates import adjacent, cut, hub_row, level_row, make_sets, row_of, step_row
-from cusubmatch.cpu.compiled import jit
+from cusubmatch.cpu.compiled import inlined, jit
 from cusubmatch.cpu.sets import count_common, count_marked, has, lower_bound, upper_bound
 
-__all__ = ["add_to_count", "count_leaf", "value_of"]
+__all__ = ["FULL_SUM", "add_to_count", "common_size", "count_leaf", "unmark", "value_of"]
 
 LIMB = 31
 FULL_SUM = 1 << 62
@@ -181,9 +181,31 @@ def _mark(state, array, begin, end):
 
 
 @jit
-def _unmark(state, array, begin, end):
+def unmark(state, array, begin, end):
     for i in range(begin, end):
         state.marks[array[i] >> 5] = 0
+
+
+@inlined
+def common_size(view, state, source, s0, s1, a0, a1, low, high, relation, x, marked):
+    """How many of source[a0:a1), from low to high, lie in a row of x; whether source[s0:s1) is marked now."""
+    bitmap = hub_row(view, relation, x)
+    r0, r1 = row_of(view, relation, x)
+    if bitmap >= 0 and a1 - a0 <= r1 - r0:
+        n = count_marked(source, a0, a1, view.bits, bitmap)
+    else:
+        r0 = lower_bound(view.targets, r0, r1, low)
+        r1 = upper_bound(view.targets, r0, r1, high)
+        if bitmap >= 0 and a1 - a0 <= r1 - r0:
+            n = count_marked(source, a0, a1, view.bits, bitmap)
+        elif (r1 - r0) > 16 * (a1 - a0):
+            n = count_common(source, a0, a1, view.targets, r0, r1)
+        else:
+            if not marked:
+                _mark(state, source, s0, s1)
+                marked = True
+            n = count_marked(view.targets, r0, r1, state.marks, 0)
+    return n, marked
 
 
 @jit
@@ -214,22 +236,7 @@ def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0
             if a0 == a1:
                 continue
             low, high = source[a0], source[a1 - 1]
-        bitmap = hub_row(view, relation, x)
-        r0, r1 = row_of(view, relation, x)
-        if bitmap >= 0 and a1 - a0 <= r1 - r0:
-            n = count_marked(source, a0, a1, view.bits, bitmap)
-        else:
-            r0 = lower_bound(view.targets, r0, r1, low)
-            r1 = upper_bound(view.targets, r0, r1, high)
-            if bitmap >= 0 and a1 - a0 <= r1 - r0:
-                n = count_marked(source, a0, a1, view.bits, bitmap)
-            elif (r1 - r0) > 16 * (a1 - a0):
-                n = count_common(source, a0, a1, view.targets, r0, r1)
-            else:
-                if not marked:
-                    _mark(state, source, s0, s1)
-                    marked = True
-                n = count_marked(view.targets, r0, r1, state.marks, 0)
+        n, marked = common_size(view, state, source, s0, s1, a0, a1, low, high, relation, x, marked)
         for j in range(losses):
             y = state.excluded[j]
             if (not bounded or (y > x if rising else y < x)) and adjacent(view, relation, x, y):
@@ -239,7 +246,7 @@ def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0
             add_to_count(state, 1, total)
             total = 0
     if marked:
-        _unmark(state, source, s0, s1)
+        unmark(state, source, s0, s1)
     add_to_count(state, 1, total)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cusubmatch.cpu.suffix_program import N_PRIMES, encode_suffix
 from cusubmatch.plan import Plan, Rows, implied_bounds
 
 # Fields of a level's row.
@@ -28,9 +29,10 @@ OPERATIONS = {"intersect": INTERSECT, "subtract": SUBTRACT, "filter": FILTER}
 
 # Fields of the header.
 LEVELS, LEAF, LAST, RISING, FINISH, CASE, TEST, TEST_END, ONE_SIDED, CHAINED, FILTERS, INJECTIVE = range(12)
-HEADER_FIELDS = 12
-EMIT, SIZE, CHOOSE, ORDERED, SQUARE = 0, 1, 2, 3, 4
-FINISHES = {"rows": EMIT, "size": SIZE, "choose": CHOOSE, "ordered": ORDERED, "square": SQUARE}
+SUFFIX_AT, CONSTANTS_AT, SCRATCH = 12, 13, 14  # where a suffix's fields and constants begin, and the space it needs
+HEADER_FIELDS = 15
+EMIT, SIZE, CHOOSE, ORDERED, SQUARE, SUFFIX = 0, 1, 2, 3, 4, 5
+FINISHES = {"rows": EMIT, "size": SIZE, "choose": CHOOSE, "ordered": ORDERED, "square": SQUARE, "suffix": SUFFIX}
 # How the counted level depends on the leaf, the last level that is visited.
 FIXED, MEMBER, BOUNDED, COMMON, GENERAL = 0, 1, 2, 3, 4
 
@@ -46,7 +48,8 @@ class Program(NamedTuple):
 
     `bases` says where each set begins in the pool. For bitmaps, `outer` tells of each relation whether the first vertex
     is asked for it (1: by an anchor, 2: by a non-neighbour), and `inner` numbers those that later vertices are asked
-    for (-1: not).
+    for (-1: not). What counts a suffix follows in arrays that exist, since every array that passes through a call
+    costs time: its fields in `refs`, its constants in `bases`.
     """
 
     header: np.ndarray
@@ -80,7 +83,10 @@ class View(NamedTuple):
 
 
 class State(NamedTuple):
-    """Where one thread is: matched vertices, the open range of each level, and the sets made so far."""
+    """Where one thread is: matched vertices, the open range of each level, and the sets made so far.
+
+    `excluded` is for vertices that are taken off a set, at most one a level; what a suffix is counted in follows.
+    """
 
     registers: np.ndarray
     matched: np.ndarray
@@ -107,7 +113,7 @@ def new_list_state(program: Program, view: View, pool: int) -> State:
         set_end=np.zeros(max(len(program.bases), 1), np.int64),
         pool=np.zeros(pool + 1, np.int32),
         marks=np.zeros(view.words, np.uint32),
-        excluded=np.zeros(levels, np.int64),
+        excluded=np.zeros(levels + int(program.header[SCRATCH]), np.int64),
     )
 
 
@@ -166,14 +172,19 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
     header[CHAINED] = all(len(some) == level for level, some in enumerate(chains))
     header[FILTERS] = sum(1 << mask for mask in {step.mask for step in plan.steps if step.mask is not None})
     header[INJECTIVE] = plan.semantics != "homomorphism"
-    if plan.finish != "rows" and plan.walked:
+    if plan.finish not in ("rows", "suffix") and plan.walked:
         header[CASE], tests = _leaf_case(plan)
         header[TEST] = -1 if tests is None else len(refs)
         for test in tests or ():
             refs.extend(test)
         header[TEST_END] = len(refs)
     outer, inner = _relation_use(plan)
-    return Program(header, levels.ravel(), steps.ravel(), np.array(refs or [0], np.int32), bases, outer, inner), base
+    if plan.suffix is not None:
+        words, constants, header[SCRATCH] = encode_suffix(plan, capacities, (ROOTS, ROW, SET))
+        header[SUFFIX_AT], _ = _append(refs, words)
+        header[CONSTANTS_AT], bases = len(bases), np.concatenate([bases, constants])
+    words = np.array(refs or [0], np.int32)
+    return Program(header, levels.ravel(), steps.ravel(), words, bases, outer, inner), base
 
 
 def _append(refs, some):
@@ -228,3 +239,12 @@ def _membership_rows(plan, leaf, last):
     if last.bounds or last.forbidden or any(step.mask is not None for step in plan.steps):
         return None
     return [row for row in last.anchors if row not in plan.levels[leaf].anchors]
+
+
+def residues(program: Program, state: State) -> tuple[np.ndarray, list[int]]:
+    """Where a state of the list walker keeps sums of residues of a suffix's counts, and their primes."""
+    header = program.header
+    many = int(program.refs[header[SUFFIX_AT] + N_PRIMES])
+    first = int(header[CONSTANTS_AT])
+    sums = state.excluded[int(header[LEVELS]) :][: many + 1]
+    return sums, program.bases[first : first + many].tolist()

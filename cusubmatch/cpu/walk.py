@@ -13,13 +13,14 @@ from cusubmatch.cpu.compiled import jit
 from cusubmatch.cpu.leaf import count_leaf
 from cusubmatch.cpu.pointers import pointer
 
-__all__ = ["deepen", "enter", "walk"]
+__all__ = ["deepen", "differs", "enter", "next_vertex", "on_state", "walk"]
 
 LEAF_CHUNK = 1 << 14
 
 
 @jit
-def _on_state(state):
+def on_state(state):
+    """The state with pointers in place of arrays."""
     return p.State(
         pointer(state.registers),
         pointer(state.matched),
@@ -35,7 +36,7 @@ def _on_state(state):
 
 
 @jit
-def _vertex(view, state, level):
+def next_vertex(view, state, level):
     """The next vertex of a level's open range."""
     place = state.position[level]
     state.position[level] = place + 1
@@ -47,7 +48,8 @@ def _vertex(view, state, level):
 
 
 @jit
-def _differs(program, state, level, x):
+def differs(program, state, level, x):
+    """Whether x is no vertex that a level must differ from."""
     for d in range(level_row(program, level)[p.DIFFER], level_row(program, level)[p.DIFFER_END]):
         if state.matched[program.refs[d]] == x:
             return False
@@ -60,8 +62,8 @@ def _emit(program, view, state, leaf, out, capacity):
     first = row = state.registers[p.FILLED]
     column = level_row(program, leaf)[p.COLUMN]
     while row < capacity and state.position[leaf] < state.end[leaf]:
-        x = _vertex(view, state, leaf)
-        if _differs(program, state, leaf, x):
+        x = next_vertex(view, state, leaf)
+        if differs(program, state, leaf, x):
             if column >= 0:
                 out[column * capacity + row] = x
             row += 1
@@ -81,12 +83,15 @@ def enter(program, view, state, prefix, depth, begin, end):
 
     The range is counted from the first candidate; end -1 means all.
     """
-    program, view, state = on_program(program), on_view(view), _on_state(state)
+    program, view, state = on_program(program), on_view(view), on_state(state)
     state.registers[p.LEVEL] = depth
     state.registers[p.FLOOR] = depth
     for level in range(depth):
         state.matched[level] = prefix[level]
-        make_sets(program, view, state, level)
+        if not make_sets(program, view, state, level):  # a root that bitmaps left has not been looked at before
+            state.kind[depth] = p.ROOTS
+            state.begin[depth] = state.position[depth] = state.end[depth] = 0
+            return
     open_level(program, view, state, depth)
     if end >= 0:
         state.end[depth] = state.begin[depth] + end
@@ -99,12 +104,12 @@ def deepen(program, view, state):
 
     Returns PAUSED, or DONE if there is no such vertex or nothing below it.
     """
-    program, view, state = on_program(program), on_view(view), _on_state(state)
+    program, view, state = on_program(program), on_view(view), on_state(state)
     level = state.registers[p.LEVEL]
     if state.position[level] >= state.end[level]:
         return p.DONE
-    x = _vertex(view, state, level)
-    if not _differs(program, state, level, x):
+    x = next_vertex(view, state, level)
+    if not differs(program, state, level, x):
         return p.DONE
     state.matched[level] = x
     if not (make_sets(program, view, state, level) and open_level(program, view, state, level + 1)):
@@ -122,7 +127,7 @@ def walk(program, view, state, out, budget):
     the registers.
     """
     capacity = out.shape[1]
-    program, view, state, out = on_program(program), on_view(view), _on_state(state), pointer(out)
+    program, view, state, out = on_program(program), on_view(view), on_state(state), pointer(out)
     registers, header = state.registers, program.header
     leaf, emitting = header[p.LEAF], header[p.FINISH] == p.EMIT
     level, floor = registers[p.LEVEL], registers[p.FLOOR]
@@ -142,9 +147,9 @@ def walk(program, view, state, out, budget):
                 return p.DONE
             level -= 1
             continue
-        x = _vertex(view, state, level)
+        x = next_vertex(view, state, level)
         budget -= 1 + ((view.offsets[x + 1] - view.offsets[x]) >> 6)
-        if not _differs(program, state, level, x):
+        if not differs(program, state, level, x):
             continue
         state.matched[level] = x
         if make_sets(program, view, state, level) and open_level(program, view, state, level + 1):

@@ -3,19 +3,25 @@
 from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
 from cusubmatch.plan.estimate import Shape
 from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
+from cusubmatch.plan.polynomial import instructions
 from cusubmatch.plan.reuse import Rows, Step
+from cusubmatch.plan.suffix import Loss, Suffix, Variable
 from cusubmatch.plan.symmetry import implied_bounds
 
 __all__ = [
     "SEMANTICS",
     "Constraints",
     "Level",
+    "Loss",
     "Plan",
     "Rows",
     "Shape",
     "Step",
+    "Suffix",
+    "Variable",
     "constraints_of",
     "implied_bounds",
+    "instructions",
     "make_plan",
     "make_plans",
 ]

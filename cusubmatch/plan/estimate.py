@@ -17,8 +17,13 @@ VISIT = 50.0  # entering a partial match
 SET = 80.0  # making a candidate set, and
 ELEMENT = 1.2  # each element of the shorter list that it is made of
 LEAF = 2.0  # visiting a vertex of the leaf, the last level that is visited,
+OPEN = 50.0  # where its row is the counted set,
 COMMON = 25.0  # where its row cuts the counted set, and
 MARKED = 0.7  # each element that is then tested against a bitmap
+TEST = 4.0  # looking up whether a core vertex is to be taken off a set, at a vertex of the leaf, and
+COUNT = 32.0  # counting a suffix at a vertex of the leaf, and
+SIZE = 1.5  # each size that it takes, and
+STATE = 3.0  # the polynomial, by the states of the recursion that gives it
 BITMAP_ROW = 40.0  # a row of a neighbourhood's bitmaps, and
 ROW = 1.2  # each neighbour looked up for it
 BITMAP_SET = 30.0  # making a bitmap
@@ -102,3 +107,13 @@ class Estimator:
             return 0.0
         reach = min(self.shape.pairs[u, vertex] / max(self.shape.sizes[u], 1.0) for u in placed) * self.bias
         return min(reach, self.shape.sizes[vertex]) * (self.oriented if self.rising else 1.0)
+
+    def common(self, order, block) -> float:
+        """Elements read to intersect the rows that the candidates of all vertices of a block lie in."""
+        shape = self.shape
+        return min(
+            shape.pairs[u, v] / max(shape.sizes[u], 1.0) * (1.0 if u == order[0] else self.bias)
+            for u in block.anchors
+            for v in block.vertices
+            if (u, v) in shape.pairs
+        )

@@ -12,6 +12,7 @@ FINISH = {
     "ordered": "counted together with the level before: n(n-1) ordered pairs from a candidate set of size n",
     "square": "counted together with the level before: n*n pairs from a candidate set of size n",
 }
+MOST_TERMS = 8  # of a polynomial that is shown
 
 
 def describe(plan) -> str:
@@ -30,18 +31,33 @@ class _Text:
         wanted = "one match per subgraph" if plan.unique and plan.semantics != "homomorphism" else "every mapping"
         lines = [
             f"{plan.pattern!r}",
-            f"{plan.semantics}, {wanted}; {'rows' if plan.finish == 'rows' else 'count'} by walking",
+            f"{plan.semantics}, {wanted}; {self._way()}",
             f"engine: {plan.engine} ({plan.why})" if plan.engine else "",
             self._method(),
             "",
         ]
         for index, level in enumerate(plan.levels):
             lines += self._level(index, level)
-        if plan.factor > 1:
+        if plan.suffix is not None:
+            lines += self._suffix(plan.suffix)
+        if plan.divisor > 1:
+            lines += ["", f"the sum is divided by {plan.divisor:,}: every subgraph is counted that often"]
+        if plan.factor > 1 and plan.suffix is not None:
+            lines += ["", f"the sum is multiplied by {plan.factor:,}, the symmetries that the restrictions leave out"]
+        elif plan.factor > 1:
             once = "every row is turned by" if plan.finish == "rows" else "the count is multiplied by the number of"
             lines += ["", f"{once} the pattern's automorphisms, {plan.factor:,}"]
         lines += ["", f"estimated work: {plan.cost / 1e9:,.3g} s on one core"]
         return "\n".join(line for i, line in enumerate(lines) if line or i > 2)
+
+    def _way(self):
+        plan = self.plan
+        if plan.suffix is None:
+            return f"{'rows' if plan.finish == 'rows' else 'count'} by walking"
+        core, suffix = (
+            ", ".join(map(self._name, levels)) for levels in (range(plan.walked), range(plan.walked, len(plan.levels)))
+        )
+        return f"count by walking the core {core}; the suffix {suffix} is counted from sizes of sets"
 
     def _method(self):
         plan = self.plan
@@ -60,22 +76,54 @@ class _Text:
 
     def _level(self, index, level):
         plan, kept = self.plan, self.plan.method != "warps"  # whether sets are made and kept
-        source = f"all {plan.sizes[level.vertex]:,.0f} candidates" if index == 0 else self._source(level.source)
-        if index and not kept:
+        visited = plan.suffix is None or index < plan.walked
+        source = f"all {plan.sizes[level.vertex]:,.0f} candidates"
+        if index and kept and visited:
+            source = self._source(level.source)
+        elif index:
             source = " ∩ ".join(map(self._source, level.anchors))
             source += "".join(f" minus {self._source(row)}" for row in level.forbidden)
         bounds = level.pending if kept else level.bounds
         conditions = [f"rank {'above' if plan.rising else 'below'} {self._name(i)}" for i in bounds]
         conditions += [f"not {self._name(i)}" for i in level.differ]
         text = f"level {index}: {self._name(index)} from {', '.join([source, *conditions])}"
-        expected = (
-            "" if index == 0 else f"   ~{level.candidates:,.3g} candidates each, ~{level.matches:,.3g} partial matches"
-        )
-        lines = [text + expected]
-        if index == len(plan.levels) - 1 and plan.finish != "rows":
+        expected = f"   ~{level.candidates:,.3g} candidates each, ~{level.matches:,.3g} partial matches"
+        if not visited:
+            expected = f"   ~{level.candidates:,.3g} candidates each, not visited"
+        lines = [text + expected if index else text]
+        if index == len(plan.levels) - 1 and plan.finish in FINISH:
             lines.append(f"         {FINISH[plan.finish]}")
         lines += [self._step(step) for step in plan.steps if step.when == index and kept]
         return lines
+
+    def _suffix(self, suffix):
+        """How the suffix is counted: its polynomial, and what the variables are."""
+        if len(suffix.variables) == 1 and suffix.variables[0].choosers > 1 and len(suffix.polynomial) > 1:
+            terms = ["n1", *(f"(n1-{i})" for i in range(1, suffix.variables[0].choosers))]
+            value = "".join(terms[:MOST_TERMS]) + ("..." if len(terms) > MOST_TERMS else "")
+        else:
+            by_length = sorted(suffix.polynomial.items(), key=lambda term: (-len(term[0]), term[0]))
+            value = " ".join(self._term(*term) for term in by_length[:MOST_TERMS]).removeprefix("+ ")
+            value += f" and {len(by_length) - MOST_TERMS} terms more" if len(by_length) > MOST_TERMS else ""
+        core = f"levels 0 to {self.plan.walked - 1}" if self.plan.walked > 1 else "level 0"
+        lines = [f"each match of {core} adds {value}, where"]
+        for number, variable in enumerate(suffix.variables, 1):
+            parts = [] if variable.source is None else [self._source(variable.source)]
+            parts += [] if variable.row is None else [self._source(variable.row)]
+            lost = ", ".join(self._loss(loss) for loss in variable.losses)
+            lines.append(f"         n{number} = |{' ∩ '.join(parts)}|{f' less {lost}' if lost else ''}")
+        return lines
+
+    def _term(self, monomial, coefficient):
+        powers = [
+            f"n{i + 1}" + (f"^{monomial.count(i)}" if monomial.count(i) > 1 else "") for i in dict.fromkeys(monomial)
+        ]
+        factors = ([] if abs(coefficient) == 1 and powers else [f"{abs(coefficient):,}"]) + powers
+        return f"{'-' if coefficient < 0 else '+'} {' '.join(factors)}"
+
+    def _loss(self, loss):
+        where = " and ".join(self._source(row) for row in loss.rows)
+        return f"{self._name(loss.level)}{f' if in {where}' if where else ''}"
 
     def _step(self, step):
         sign = {"intersect": " ∩ ", "subtract": " minus ", "filter": ""}[step.operation]
@@ -85,6 +133,9 @@ class _Text:
             limits.append(f"passing the filter of {self.names[step.mask]}")
         users = [self._name(i) for i, level in enumerate(self.plan.levels) if level.source == step.target]
         users += [self.sets[other.target] for other in self.plan.steps if other.source == step.target]
+        if self.plan.suffix is not None:
+            own = enumerate(self.plan.suffix.variables, 1)
+            users += [f"n{i}" for i, variable in own if variable.source == step.target]
         use = f"   (for {', '.join(users)})"
         return f"         make {self.sets[step.target]} = {', '.join([text, *limits])}{use}"
 

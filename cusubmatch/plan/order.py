@@ -11,19 +11,25 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cusubmatch.automorphism import AutomorphismGroup
+from cusubmatch.plan.cores import Core
 from cusubmatch.plan.estimate import (
     BITMAP_LEAF,
     BITMAP_ROW,
     BITMAP_SET,
     BITMAP_VISIT,
     COMMON,
+    COUNT,
     DRAW,
     ELEMENT,
     LEAF,
     MARKED,
+    OPEN,
     PROBE,
     ROW,
     SET,
+    SIZE,
+    STATE,
+    TEST,
     VISIT,
     WORD,
     Estimator,
@@ -33,6 +39,7 @@ __all__ = ["Choice", "best_orders"]
 
 EXHAUSTIVE_SIZE = 7  # larger patterns get one greedy order from each of a few first vertices
 PREFIX_BUDGET = 600
+CORE_BUDGET = 60
 FIRST_VERTICES = 5
 
 
@@ -57,6 +64,7 @@ def best_orders(
     limit: float = float("inf"),
     keep: int = 1,
     given: tuple[int, ...] | None = None,
+    core: Core | None = None,
 ) -> list[Choice]:
     """The cheapest connected orders found, the cheapest first.
 
@@ -81,37 +89,39 @@ def best_orders(
         How many orders are wanted.
     given : tuple of int, optional
         The order to cost, instead of searching for one.
+    core : Core, optional
+        Order its vertices only, as by lists; the suffix, counted from sizes of sets, comes after them.
     """
-    search = _Search(group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep)
+    search = _Search(group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep, core)
+    sizes, vertices = estimator.shape.sizes, search.vertices
     if given is not None:
         search.follow(given)
-    elif len(neighbours) <= EXHAUSTIVE_SIZE:
-        search.run(PREFIX_BUDGET)
+    elif len(vertices) <= EXHAUSTIVE_SIZE:
+        search.run(PREFIX_BUDGET if core is None else CORE_BUDGET)
     else:
-        sizes = estimator.shape.sizes
-        vertices = range(len(neighbours))
+        neighbours = [some.intersection(vertices) for some in neighbours]
         search.follow(_ri_order(neighbours, sizes, max(vertices, key=lambda v: (len(neighbours[v]), -sizes[v]))))
         search.follow(_ri_order(neighbours, sizes, min(vertices, key=lambda v: sizes[v] / len(neighbours[v]))))
-        search.run(len(neighbours))
+        search.run(len(vertices))
     return search.found
 
 
 def _ri_order(neighbours, sizes, first):
     """Next comes the vertex with most neighbours in the order, then of highest degree, then with fewest candidates."""
     order = [first]
-    while len(order) < len(neighbours):
-        reached = {w for v in order for w in neighbours[v]}.difference(order)
+    while reached := {w for v in order for w in neighbours[v]}.difference(order):
         order.append(min(reached, key=lambda v: (-len(neighbours[v] & set(order)), -len(neighbours[v]), sizes[v])))
     return order
 
 
 class _Search:
-    def __init__(self, group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep):
+    def __init__(self, group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep, core):
         self.group, self.neighbours, self.estimator = group, neighbours, estimator
         self.restricted, self.bitmaps, self.pairs = restricted, method == "bitmaps", pairs
         self.warps, self.weighed = method == "warps", weighed
         self.limit, self.given, self.budget = limit, None, 0
-        self.keep = keep
+        self.keep, self.core = keep, core
+        self.vertices = [v for v in range(len(neighbours)) if core is None or v not in core.suffix]
         self.found: list[Choice] = []
         # Where restrictions bound every vertex by the first one, bitmaps hold one side of a neighbourhood only.
         self.one_sided = restricted and estimator.rising and len(set(group.orbits())) == 1
@@ -127,8 +137,13 @@ class _Search:
         self.extend([], [], [], [[] for _ in self.neighbours], 0.0)
 
     def extend(self, order, candidates, matches, bounds, cost):
-        size = len(self.neighbours)
+        size = len(self.vertices)
         if len(order) == size:
+            if self.core is not None:
+                cost += self._sizes(order, matches)
+                order, candidates, matches = self._with_suffix(order, candidates, matches)
+            if cost >= self.limit:
+                return
             self.found.append(Choice(cost, tuple(order), tuple(candidates), tuple(matches)))
             self.found = sorted(self.found)[: self.keep]
             if len(self.found) == self.keep:
@@ -172,8 +187,8 @@ class _Search:
             apex = order or not self.bitmaps or len(self.neighbours[first]) == size - 1
             return [first] if apex and (not order or any(u in order for u in self.neighbours[first])) else []
         if order:
-            return [v for v in range(size) if v not in order and any(u in order for u in self.neighbours[v])]
-        return [v for v in range(size) if not self.bitmaps or len(self.neighbours[v]) == size - 1]
+            return [v for v in self.vertices if v not in order and any(u in order for u in self.neighbours[v])]
+        return [v for v in self.vertices if not self.bitmaps or len(self.neighbours[v]) == size - 1]
 
     def _draws(self, order, matches, vertex, bounds):
         """Cost of drawing this vertex's candidates, or of the size of their set where that is a weight."""
@@ -199,16 +214,42 @@ class _Search:
         if not rest and frozenset((order[-1], vertex)) in self.pairs:
             return 0.0  # counted with the vertex before it
         counted = not rest or (len(rest) == 1 and frozenset((vertex, rest[0])) in self.pairs)
+        counted = counted and self.core is None
         last = max(i for i, u in enumerate(order) if u in self.neighbours[vertex])
-        work = 0.0
+        at_leaf = counted and last == level - 1
+        work, visit = 0.0, LEAF if counted else BITMAP_VISIT if self.bitmaps else VISIT
         if self.bitmaps:
             statistics = self.estimator.statistics
             reach = statistics.oriented_degree if self.one_sided else statistics.neighbour_degree
+            if level == 1 and counted:
+                return float("inf")  # there is no neighbourhood at the root yet
             if level == 1:
                 work += found * (reach * ROW / (2 if self.one_sided else 1) + BITMAP_ROW)
             else:
-                work += matches[last] * ((reach / 64 + 1) * WORD + (BITMAP_LEAF if counted else BITMAP_SET))
+                words = (reach / 64 + 1) * WORD
+                work += matches[level - 1] * (words + BITMAP_LEAF) if counted else matches[last] * (words + BITMAP_SET)
         elif read := self.estimator.intersection(order, vertex):
-            at_leaf = counted and last == level - 1
             work += matches[last] * (read * (MARKED if at_leaf else ELEMENT) + (COMMON if at_leaf else SET))
-        return work + matches[level - 1] * (LEAF if counted else BITMAP_VISIT if self.bitmaps else VISIT)
+        elif at_leaf:
+            visit = OPEN
+        return work + matches[level - 1] * visit
+
+    def _sizes(self, order, matches):
+        """Cost of visiting the last core level, and of the sizes and the polynomial at each of its vertices."""
+        leaf, work = len(order) - 1, matches[-1] * (COUNT + STATE * self.core.states)
+        places = {u: level for level, u in enumerate(order)}
+        for anchors, block in {block.anchors: block for block in self.core.blocks}.items():
+            last = max(places[u] for u in anchors)
+            unsure = sum(u not in anchors and not anchors <= self.neighbours[u] for u in order)
+            work += matches[leaf] * (SIZE + unsure * TEST)
+            if len(anchors) > 1:
+                read = self.estimator.common(order, block)
+                work += matches[last] * (COMMON + read * MARKED if last == leaf else SET + read * ELEMENT)
+        return work
+
+    def _with_suffix(self, order, candidates, matches):
+        """The order, and what is expected, with the suffix's vertices."""
+        for v in sorted(self.core.suffix):
+            candidates = [*candidates, self.estimator.candidates(order, v, [])]
+            matches = [*matches, matches[-1] * candidates[-1]]
+        return [*order, *sorted(self.core.suffix)], candidates, matches

@@ -1,8 +1,9 @@
 """The plan: everything an engine needs to find a pattern in a graph, as data, and readable.
 
 Per level it has the vertex, the source of its candidates (a row of the graph or a set made earlier), the restrictions
-and inequalities that remain to be tested, and what the last level becomes when only the count is wanted: the size of
-its candidate set, or of the pairs in it for two interchangeable last levels. No pattern is known by name.
+and inequalities that remain to be tested, and what the last levels become when only the count is wanted: the size of a
+candidate set, or of the pairs in it for two interchangeable last levels, or a suffix of any length that is counted from
+sizes of intersections. No pattern is known by name.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from typing import NamedTuple
 from cusubmatch.graph import Relation
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan.constraints import Constraints
+from cusubmatch.plan.cores import Core, cores
 from cusubmatch.plan.estimate import Estimator, Shape
 from cusubmatch.plan.explain import describe
 from cusubmatch.plan.order import Choice, best_orders
 from cusubmatch.plan.reuse import Rows, Step, candidate_sets
+from cusubmatch.plan.suffix import Suffix, suffix_of, with_sources
 from cusubmatch.plan.symmetry import implied_bounds, restrictions
+from cusubmatch.plan.twins import interchangeable, same_set
 from cusubmatch.statistics import Statistics
 
 __all__ = ["Level", "Plan", "make_plan", "make_plans"]
@@ -26,6 +30,7 @@ __all__ = ["Level", "Plan", "make_plan", "make_plans"]
 
 CLOSED_CLIQUES = (3, 4, 5)  # their sizes
 MOST_IMAGES = 1024  # automorphisms that rows are turned by
+SHALLOW = 0.7  # how much of its estimate counts for a plan with a suffix: estimates fall short of the deeper walks
 
 
 class Level(NamedTuple):
@@ -60,12 +65,14 @@ class Plan:
     rising : bool
         A restriction asks the later vertex to be of higher rank (degree) if True, lower if False.
     method : {"lists", "bitmaps", "warps"}
-    finish : {"rows", "size", "choose", "ordered", "square"}
+    finish : {"rows", "size", "choose", "ordered", "square", "suffix"}
         What happens at the end: rows come out; or the last level is counted by size n; or the last two by n(n-1)/2,
-        n(n-1), n*n.
-    factor : int
-        What a count by this plan is multiplied by, and how many embeddings each of its rows stands for: the
-        automorphisms, where every embedding is wanted and one of each orbit is walked.
+        n(n-1), n*n; or the `suffix`.
+    factor, divisor : int
+        What a count by this plan is multiplied by, and then divided by: where every embedding is wanted, times the
+        automorphisms; with a suffix, times those that the restrictions on the core leave out, and for unique matches
+        by all. Each of its rows stands for `factor` embeddings, its images under the automorphisms.
+    suffix : Suffix or None
     """
 
     pattern: Pattern
@@ -80,6 +87,8 @@ class Plan:
     finish: str
     factor: int
     cost: float
+    divisor: int = 1
+    suffix: Suffix | None = None
     engine: str = ""
     why: str = ""
 
@@ -106,6 +115,8 @@ class Plan:
     @property
     def walked(self) -> int:
         """Levels that are visited one by one; those after them are counted."""
+        if self.suffix is not None:
+            return len(self.levels) - len(self.suffix.choices)
         return len(self.levels) - {"rows": 0, "size": 1}.get(self.finish, 2)
 
 
@@ -127,6 +138,7 @@ def make_plans(
     methods: tuple[str, ...] = ("lists", "bitmaps"),
     rising: bool | None = None,
     order: tuple[int, ...] | None = None,
+    suffix: int | None = None,
     rivals: int = 1,
 ) -> list[Plan]:
     """The cheapest plans by the estimates, the cheapest first.
@@ -146,6 +158,9 @@ def make_plans(
         The ways of walking that the engine has.
     rising, order : optional
         Consider only this direction of restrictions or matching order (for tests and measurements).
+    suffix : int, optional
+        Consider only plans that count by sizes a suffix of so many vertices; 0: none, so that every level but the last
+        (or two) is visited.
     rivals : int
         How many plans are wanted at most.
     """
@@ -153,17 +168,18 @@ def make_plans(
     injective = semantics != "homomorphism"
     turned = injective and not unique and (counting or _turns_rows(pattern))
     restricted = injective and (unique or turned)
-    factor = group.order if turned else 1
-    symmetric = restricted and len(set(group.orbits())) < size
     neighbours = [{w for w in range(size) if (v, w) in constraints.required} for v in range(size)]
-    twins = _interchangeable(pattern, constraints, masks) if counting and semantics != "induced" else set()
-    found: list[tuple[Choice, bool, str]] = []
-    for way in methods:
-        if way == "bitmaps" and not any(len(some) == size - 1 >= 2 for some in neighbours):
-            continue
+    twins = interchangeable(pattern, constraints, masks) if counting and semantics != "induced" else set()
+    found: list[tuple[float, Choice, bool, str, Core | None]] = []
+
+    def search(group, way, twins=frozenset(), core=None):
+        nonlocal found
+        walked = {orbit for v, orbit in enumerate(group.orbits()) if core is None or v not in core.suffix}
+        symmetric = restricted and len(walked) < size - (len(core.suffix) if core else 0)
         for direction in (False, True) if symmetric else (False,):
             if symmetric and (direction if rising is None else rising) != direction:
                 continue
+            weight = SHALLOW if core else 1.0
             choices = best_orders(
                 group,
                 neighbours,
@@ -172,65 +188,90 @@ def make_plans(
                 method=way,
                 pairs=twins,
                 weighed=counting and semantics == "monomorphism",
-                limit=found[rivals - 1][0].cost if len(found) >= rivals else float("inf"),
+                limit=found[rivals - 1][0] / weight if len(found) >= rivals else float("inf"),
                 keep=rivals,
                 given=order,
+                core=core,
             )
-            found = sorted([*found, *((choice, direction, way) for choice in choices)])[:rivals]
+            found += [(choice.cost * weight, choice, direction, way, core) for choice in choices]
+            found = sorted(found, key=lambda each: each[:4])[:rivals]
+
+    for way in methods if not suffix else ():
+        if way != "bitmaps" or any(len(some) == size - 1 >= 2 for some in neighbours):
+            search(group, way, twins)
+    if counting and semantics != "induced" and "lists" in methods and suffix != 0:
+        for core in cores(constraints, group, injective, suffix):
+            if order is None or core.suffix == set(order[size - len(core.suffix) :]):
+                search(core.symmetry, "lists", core=core)
     if not found:
         raise ValueError(f"methods: no plan by {' or '.join(methods)} exists for this pattern")
-    asked = semantics, unique, counting, restricted, factor, twins
-    return [_build(pattern, constraints, masks, shape, *choice, *asked) for choice in found]
+    asked = semantics, unique, counting, restricted, twins
+    return [_build(pattern, constraints, masks, shape, *each[1:], *asked) for each in found]
 
 
 def _build(
-    pattern, constraints, masks, shape, choice, rising, method, semantics, unique, counting, restricted, factor, twins
+    pattern, constraints, masks, shape, choice, rising, method, core, semantics, unique, counting, restricted, twins
 ):
-    order, size = choice.order, len(pattern)
+    order, size, injective = choice.order, len(pattern), semantics != "homomorphism"
+    walked = order if core is None else order[: size - len(core.suffix)]
 
     def rows(found, level):
         return [
             Rows(relation, earlier)
-            for earlier in range(level)
+            for earlier in range(min(level, len(walked)))
             for relation in found.get((order[earlier], order[level]), ())
         ]
 
+    group = pattern.automorphisms if core is None else core.symmetry
     anchors = [rows(constraints.required, level) for level in range(size)]
     forbidden = [rows(constraints.forbidden, level) for level in range(size)]
-    bounds = restrictions(pattern.automorphisms, order) if restricted else [[] for _ in order]
+    bounds = restrictions(group, walked) if restricted else [[] for _ in walked]
+    factor = group.order if restricted and not unique else 1
+    divisor, suffix = 1, None
+    if core is not None:
+        factor = math.prod(len(others) + 1 for others in group.chain(walked)) if injective else 1
+        divisor = pattern.automorphisms.order if unique else 1
+        suffix = suffix_of(core, order, constraints, divisor // factor)
     steps, sources, pending = candidate_sets(
-        anchors, forbidden, [masks[vertex] for vertex in order], bounds, injective=semantics != "homomorphism"
+        anchors[: len(walked)],
+        forbidden[: len(walked)],
+        [masks[vertex] for vertex in walked],
+        bounds,
+        injective=injective,
+        counted=[(some.made_of(len(walked) - 1), some.choosers) for some in suffix.variables] if suffix else (),
     )
+    if suffix is not None:
+        suffix = with_sources(suffix, sources[len(walked) :], len(walked) - 1)
     implied = implied_bounds(bounds)
     levels = []
     for level, vertex in enumerate(order):
+        visited = level < len(walked)
         differ = tuple(
             earlier
-            for earlier in range(level)
+            for earlier in range(min(level, len(walked)))
             if (min(order[earlier], vertex), max(order[earlier], vertex)) in constraints.distinct
             and not any(row.level == earlier for row in anchors[level])
-            and earlier not in implied[level]
+            and not (visited and earlier in implied[level])
             and not _disjoint(constraints.labels[order[earlier]], constraints.labels[vertex])
         )
         levels.append(
             Level(
                 vertex,
-                sources[level],
+                sources[level] if visited else None,
                 tuple(anchors[level]),
                 tuple(forbidden[level]),
-                tuple(bounds[level]),
-                tuple(pending[level]),
+                tuple(bounds[level]) if visited else (),
+                tuple(pending[level]) if visited else (),
                 differ,
                 choice.candidates[level],
                 choice.matches[level],
             )
         )
-    finish = "rows"
-    if counting:
-        finish = "size"
-        if size > 2 and frozenset(order[-2:]) in twins and _same_set(levels[-2], levels[-1], size - 2):
-            mutual = size - 2 in bounds[-1]
-            finish = "choose" if mutual else "ordered" if size - 2 in levels[-1].differ else "square"
+    finish = "suffix" if suffix else "size" if counting else "rows"
+    if finish == "size" and frozenset(order[-2:]) in twins and same_set(levels[-2], levels[-1], size - 2):
+        mutual = size - 2 in bounds[-1]
+        finish = "choose" if mutual else "ordered" if size - 2 in levels[-1].differ else "square"
+    shared = math.gcd(factor, divisor)
     return Plan(
         pattern=pattern,
         semantics=semantics,
@@ -242,7 +283,9 @@ def _build(
         rising=rising,
         method=method,
         finish=finish,
-        factor=factor,
+        factor=factor // shared,
+        divisor=divisor // shared,
+        suffix=suffix,
         cost=choice.cost,
     )
 
@@ -252,34 +295,6 @@ def _turns_rows(pattern):
     orbits, named = pattern.automorphisms.orbits(), [name is not None for name in pattern.names]
     mixed = any(named[v] != named[orbit] for v, orbit in enumerate(orbits))
     return not mixed and pattern.automorphisms.order <= MOST_IMAGES
-
-
-def _interchangeable(pattern, constraints, masks):
-    """Pairs of vertices that ask for the same and nothing of each other."""
-    size, found = len(pattern), set()
-    required = constraints.required
-    for u in range(size):
-        for w in range(u):
-            if (u, w) in required or constraints.labels[u] != constraints.labels[w] or masks[u] != masks[w]:
-                continue
-            others = [x for x in range(size) if x not in (u, w)]
-            same = all(required.get((x, u)) == required.get((x, w)) for x in others)
-            alike = same and all(
-                ((min(x, u), max(x, u)) in constraints.distinct) == ((min(x, w), max(x, w)) in constraints.distinct)
-                for x in others
-            )
-            if alike:
-                found.add(frozenset((u, w)))
-    return found
-
-
-def _same_set(first, last, level):
-    """Whether the last two levels draw from one set under the same conditions but for one another."""
-    return (
-        first.source == last.source
-        and set(last.differ) - {level} == set(first.differ)
-        and (set(last.bounds) == {level} if level in last.bounds else set(last.bounds) == set(first.bounds))
-    )
 
 
 def _disjoint(some, others):

@@ -40,7 +40,7 @@ class Step(NamedTuple):
     need: int
 
 
-def candidate_sets(anchors, forbidden, masks, bounds, *, injective):
+def candidate_sets(anchors, forbidden, masks, bounds, *, injective, counted=()):
     """Steps and the source of each level's candidates.
 
     Parameters
@@ -53,27 +53,32 @@ def candidate_sets(anchors, forbidden, masks, bounds, *, injective):
         Restrictions.
     injective : bool
         Whether levels that draw from one set take different elements of it.
+    counted : list of (rows, int)
+        Rows whose intersections are wanted besides, whole, and how many vertices will be drawn from each unseen.
 
     Returns
     -------
     steps : list of Step, by level
-    sources : list over levels of Rows or int (a set); None for level 0
+    sources : list over levels of Rows or int (a set), None for level 0; then over `counted`, None where there is no row
     left : list over levels of the bounds still to be applied when the source is used
     """
     made: dict[tuple, int] = {}
     recipes: dict[int, tuple] = {}
     levels = zip(anchors[1:], forbidden[1:], masks[1:], strict=True)
     sources: list[Rows | int | None] = [None, *(_chain(*level, made, recipes) for level in levels)]
-    users, implied = _users(sources, recipes), implied_bounds(bounds)
+    drawn = [1] * len(sources) + [vertices for _, vertices in counted]
+    sources += [_chain(rows, (), None, made, recipes) if rows else None for rows, _ in counted]
+    users, implied = _users(sources, recipes), [*implied_bounds(bounds), *(set() for _ in counted)]
     steps, applied = [], {}
     for target, (when, source, operation, operand, mask) in recipes.items():
         common = set.intersection(*(implied[level] for level in users[target]))
         applied[target] = {level for level in common if level <= when}
-        need = len(users[target]) if injective else 1
+        need = sum(drawn[user] for user in users[target])
+        need = need if injective else min(need, 1)
         steps.append(Step(when, target, source, operation, operand, mask, tuple(sorted(applied[target])), need))
     left = [
         sorted(set(some) - (applied[source] if isinstance(source, int) else set()))
-        for some, source in zip(bounds, sources, strict=True)
+        for some, source in zip(bounds, sources[: len(bounds)], strict=True)
     ]
     return sorted(steps, key=lambda step: (step.when, step.target)), sources, left
 

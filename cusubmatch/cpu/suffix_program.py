@@ -1,0 +1,159 @@
+"""A plan's suffix as integers, for `suffix`, and how sums of residues become a count again.
+
+The array `suffix` of a program begins with the fields below; they say where its sections, and those of a state's
+scratch space, begin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from cusubmatch.graph import Relation
+from cusubmatch.plan import Plan, Rows, instructions
+
+__all__ = ["encode_suffix", "taken_residues"]
+
+LENGTH = 256  # vertices of a block
+
+# Fields of the suffix: sections of itself, ...
+VARIABLES, VARIABLES_END, TESTS, N_TESTS, BLOCK_TESTS, CODE, CODE_END, CHOICES, CHOICES_END = range(9)
+N_PRIMES, N_CONSTANTS, SINGLY = 9, 10, 11  # SINGLY: sets are made at each vertex of the leaf
+# ... and of the scratch space, which begins with how often residues were added, and their sums.
+BLOCK, FOUND, SIZES, VALUES, RESIDUE_VALUES = 12, 13, 14, 15, 16
+SUFFIX_FIELDS = 17
+
+# Fields of a variable: its source as a level has it, the relation of the leaf's row (-1: none), and its losses.
+KIND, SOURCE_A, SOURCE_B, WITH, LOSSES, LOSSES_END = range(6)
+VARIABLE_FIELDS = 6
+# A loss: tests that all must hold, by number; those that the leaf has a part in apart from the others.
+SURE_TESTS, SURE_TESTS_END, LEAF_TESTS, LEAF_TESTS_END = range(4)
+LOSS_FIELDS = 4
+TEST_FIELDS = 3  # a test: whether, in a relation, a level's row has another level's image
+CODE_FIELDS = 3
+SET_TO, PLUS, TIMES, ADD = range(4)
+OPERATIONS = {"set": SET_TO, "plus": PLUS, "times": TIMES, "add": ADD}
+
+SURE_BITS = 60  # values of fewer bits are summed as they are
+PRIME_BITS = 31
+
+
+def encode_suffix(
+    plan: Plan, capacities: Sequence[int], kinds: tuple[int, int, int]
+) -> tuple[list[int], np.ndarray, int]:
+    """The fields, the constants (primes, then those of the polynomial modulo 2**64 and each prime), scratch words.
+
+    Parameters
+    ----------
+    capacities : sequence of int
+        Longest row of each relation.
+    kinds : of sources: none, a row, a set
+    """
+    suffix, leaf = plan.suffix, plan.walked - 1
+    if suffix is None:
+        raise ValueError(f"plan: expected one with a suffix, got one that ends in {plan.finish!r}")
+    words = [0] * SUFFIX_FIELDS
+
+    def section(some):
+        words.extend(some)
+        return len(words) - len(some), len(words)
+
+    tests = sorted(
+        {test for some in suffix.variables for loss in some.losses for test in _tests(plan.relations, loss)},
+        key=lambda test: (leaf not in test[1:], test),
+    )
+    words[N_TESTS], words[BLOCK_TESTS] = len(tests), sum(leaf in test[1:] for test in tests)
+    words[TESTS], _ = section([word for test in tests for word in test])
+    variables: list[int] = []
+    for some in suffix.variables:
+        if some.source is None:
+            source = (kinds[0], 0, 0)
+        else:
+            source = (kinds[1], *some.source) if isinstance(some.source, Rows) else (kinds[2], some.source, 0)
+        losses: list[int] = []
+        for loss in some.losses:
+            asked = [tests.index(test) for test in _tests(plan.relations, loss)]
+            losses += section([t for t in asked if t >= words[BLOCK_TESTS]])
+            losses += section([t for t in asked if t < words[BLOCK_TESTS]])
+        variables += [*source, -1 if some.row is None else some.row.relation, *section(losses)]
+    words[VARIABLES], words[VARIABLES_END] = section(variables)
+    code = instructions(suffix.polynomial)
+    constants: list[int] = []
+    numbers: list[int] = []
+    for operation, register, argument in code:
+        place = argument
+        if operation in ("set", "plus"):
+            place = len(constants)
+            constants.append(argument)
+        numbers += [OPERATIONS[operation], register, place]
+    words[CODE], words[CODE_END] = section(numbers)
+    words[CHOICES], words[CHOICES_END] = section(suffix.choices)
+    primes = _enough_primes(plan, capacities)
+    words[N_PRIMES], words[N_CONSTANTS] = len(primes), len(constants)
+    words[SINGLY] = any(step.when == leaf for step in plan.steps) or any(
+        isinstance(some.source, Rows) and some.source.level == leaf for some in suffix.variables
+    )
+    registers = 1 + max(step.register for step in code)
+    words[BLOCK] = 1 + len(primes)
+    words[FOUND] = words[BLOCK] + LENGTH
+    words[SIZES] = words[FOUND] + max(len(tests), 1) * LENGTH
+    words[VALUES] = words[SIZES] + len(suffix.variables) * LENGTH
+    words[RESIDUE_VALUES] = words[VALUES] + registers * LENGTH
+    wrapped = [(constant + (1 << 63)) % (1 << 64) - (1 << 63) for constant in constants]
+    rows = [wrapped, *([constant % prime for constant in constants] for prime in primes)]
+    table = np.array([*primes, *(word for row in rows for word in row)], np.int64)
+    return words, table, words[RESIDUE_VALUES] + registers
+
+
+def taken_residues(sums: np.ndarray, primes: Sequence[int]) -> int:
+    """What sums of residues (`sums[1:]`; `sums[0]`: how many) stand for; they are set to zero (Chinese remainders)."""
+    value, modulus = 0, 1
+    if sums[0]:
+        for prime, residue in zip(primes, sums[1:].tolist(), strict=True):
+            value += modulus * ((residue - value) * pow(modulus, -1, prime) % prime)
+            modulus *= prime
+        sums[:] = 0
+    return value
+
+
+def _tests(relations: Sequence[Relation], loss) -> list[tuple[int, int, int]]:
+    """The tests (relation, level of the row, level of the image) of a loss; where either may own the row, the first."""
+    found = []
+    for relation, level in loss.rows:
+        swaps = relations[relation].direction == "any" and relations[relation].target_labels is None
+        ends = sorted((level, loss.level)) if swaps else (level, loss.level)
+        found.append((relation, *ends))
+    return found
+
+
+def _enough_primes(plan, capacities):
+    """Primes whose product no sum of values reaches; none where every value is small enough."""
+
+    def longest(rows):
+        return max(1, min(capacities[row.relation] for row in rows))
+
+    suffix_bound = math.prod(longest(plan.levels[level].anchors) for level in range(plan.walked, len(plan.levels)))
+    if suffix_bound.bit_length() <= SURE_BITS:
+        return []
+    core_bound = math.prod(longest(plan.levels[level].anchors) for level in range(1, plan.walked))
+    bound = 2 * suffix_bound * core_bound * (1 + int(plan.sizes[plan.levels[0].vertex]))
+    primes: list[int] = []
+    candidate = (1 << PRIME_BITS) - 1
+    while math.prod(primes) <= bound:
+        if _is_prime(candidate):
+            primes.append(candidate)
+        candidate -= 2
+    return primes
+
+
+def _is_prime(n):
+    """Whether an odd number below 3,215,031,751 is prime (Miller-Rabin; Pomerance, Selfridge, Wagstaff 1980)."""
+    twos = ((n - 1) & (1 - n)).bit_length() - 1
+    odd = (n - 1) >> twos
+    for base in (2, 3, 5, 7):
+        power = pow(base, odd, n)
+        if power not in (1, n - 1) and not any((power := power * power % n) == n - 1 for _ in range(twos - 1)):
+            return False
+    return True

@@ -1,0 +1,101 @@
+"""Choosing distinct elements from overlapping sets: how many ways, as a polynomial in the sizes of the intersections.
+
+The number of injective choices is a sum over the set partitions of the choosers, in which a block of b choosers that
+pick one element has the weight (-1)^(b-1) (b-1)! (inclusion-exclusion; GraphPi, SC 2020, section IV-D). Choosers with
+the same set are exchangeable, so partitions are summed by how many of each kind a block holds: a set alone gives the
+falling factorial n(n-1)(n-2)..., of as many terms as it has choosers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+__all__ = ["Instruction", "Polynomial", "distinct_choices", "instructions", "times"]
+
+Polynomial = dict[tuple[int, ...], int]  # the coefficient of each monomial: its variables, ascending, repeated
+
+
+class Instruction(NamedTuple):
+    """A step of an evaluation by registers: `operation` changes register `register`.
+
+    "set" and "plus" take a constant, "times" a variable; "add" adds the next register.
+    """
+
+    operation: str
+    register: int
+    argument: int
+
+
+def distinct_choices(choosers: Sequence[int], variables: Mapping[frozenset[int], int]) -> Polynomial:
+    """The number of ways for all to choose different elements.
+
+    Parameters
+    ----------
+    choosers : sequence of int
+        How many choosers each set has.
+    variables : mapping of frozenset to int
+        The variable that is the size of the intersection of some of the sets; those left out are empty.
+    """
+
+    @cache
+    def ways(left: tuple[int, ...]) -> Polynomial:
+        if not any(left):
+            return {(): 1}
+        first = next(kind for kind, many in enumerate(left) if many)
+        total: Polynomial = {}
+        for block in product(*(range(many + 1) for many in left)):  # the one that a chooser of the first kind is in
+            variable = variables.get(frozenset(kind for kind, many in enumerate(block) if many))
+            if not block[first] or variable is None:
+                continue
+            together = sum(block) - 1
+            weight = (-1) ** together * math.factorial(together)
+            for kind, (some, many) in enumerate(zip(block, left, strict=True)):
+                weight *= math.comb(many - (kind == first), some - (kind == first))
+            rest = ways(tuple(many - some for many, some in zip(left, block, strict=True)))
+            _add(total, times({(variable,): weight}, rest))
+        return total
+
+    return ways(tuple(choosers))
+
+
+def times(first: Polynomial, second: Polynomial) -> Polynomial:
+    """The product of two polynomials."""
+    found: Polynomial = {}
+    for a, x in first.items():
+        _add(found, {tuple(sorted(a + b)): x * y for b, y in second.items()})
+    return found
+
+
+def _add(total, more):
+    for monomial, coefficient in more.items():
+        total[monomial] = total.get(monomial, 0) + coefficient
+        if not total[monomial]:
+            del total[monomial]
+
+
+def instructions(polynomial: Polynomial, register: int = 0) -> list[Instruction]:
+    """Horner's rule: about one product for each monomial; the value is left in the register."""
+    if set(polynomial) <= {()}:
+        return [Instruction("set", register, polynomial.get((), 0))]
+    uses: dict[int, int] = {}
+    for monomial in polynomial:
+        for variable in set(monomial):
+            uses[variable] = uses.get(variable, 0) + 1
+    chosen = max(uses, key=lambda variable: (uses[variable], -variable))
+    inside, rest = {}, {}
+    for monomial, coefficient in polynomial.items():
+        if chosen in monomial:
+            place = monomial.index(chosen)
+            inside[monomial[:place] + monomial[place + 1 :]] = coefficient
+        else:
+            rest[monomial] = coefficient
+    found = [*instructions(inside, register), Instruction("times", register, chosen)]
+    if set(rest) == {()}:
+        found.append(Instruction("plus", register, rest[()]))
+    elif rest:
+        found += [*instructions(rest, register + 1), Instruction("add", register, 0)]
+    return found
