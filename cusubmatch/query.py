@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.counting import TableRun, table_sizes
 from cusubmatch.engines import check_engine, choose_engine
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
-from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans
+from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans, plan_tables
 from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
 
 KEPT_PLANS = 16  # at least
 BLOCKS = 32  # of rows that exist at once, about
+WORTH_TABLES = 5e6  # nanoseconds of walking from which a decomposition is looked for
 
 
 class Query(NamedTuple):
@@ -50,6 +52,12 @@ class Query(NamedTuple):
     plan: Plan
     candidates: Any
     deadline: float | None
+
+    def count_run(self, progress):
+        """A run to count with: by tables, if the plan says so, else by walking."""
+        if self.plan.tables is None:
+            return self.run(progress=progress)
+        return TableRun(self.placed, self.engine, self.plan, self.candidates, deadline=self.deadline, progress=progress)
 
     def run(self, **options):
         return self.engine.Run(self.placed, self.plan, self.candidates, deadline=self.deadline, **options)
@@ -193,7 +201,12 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting):
             counting=counting,
             methods=engine.METHODS,
         )
-        return engine.choose(graph, plans, candidates), candidates
+        plan = engine.choose(graph, plans, candidates)
+        if counting and hasattr(engine, "Kernels") and plan.cost > WORTH_TABLES:
+            sizes = table_sizes(graph)
+            tables = plan_tables(constraints, candidates.tested, candidates.shape, sizes, plan.cost)
+            plan = dataclasses.replace(plan, tables=tables)
+        return plan, candidates
 
     return graph.cache.get("plans", (pattern, semantics, unique, counting), make, graph.keep(KEPT_PLANS))
 

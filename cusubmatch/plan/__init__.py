@@ -5,6 +5,7 @@ from cusubmatch.plan.estimate import Shape
 from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
 from cusubmatch.plan.reuse import Rows, Step
 from cusubmatch.plan.symmetry import implied_bounds
+from cusubmatch.plan.table_plan import TablePlan, TableSizes, plan_tables
 
 __all__ = [
     "SEMANTICS",
@@ -14,8 +15,11 @@ __all__ = [
     "Rows",
     "Shape",
     "Step",
+    "TablePlan",
+    "TableSizes",
     "constraints_of",
     "implied_bounds",
     "make_plan",
     "make_plans",
+    "plan_tables",
 ]

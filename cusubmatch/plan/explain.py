@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cusubmatch.plan.explain_tables import lines_of_tables
 from cusubmatch.plan.reuse import Rows
 
 __all__ = ["describe"]
@@ -28,13 +29,15 @@ class _Text:
     def whole(self):
         plan = self.plan
         wanted = "one match per subgraph" if plan.unique and plan.semantics != "homomorphism" else "every mapping"
+        way = "walking" if plan.tables is None else "decomposition"
         lines = [
             f"{plan.pattern!r}",
-            f"{plan.semantics}, {wanted}; {'rows' if plan.finish == 'rows' else 'count'} by walking",
+            f"{plan.semantics}, {wanted}; {'rows' if plan.finish == 'rows' else 'count'} by {way}",
             f"engine: {plan.engine} ({plan.why})" if plan.engine else "",
-            self._method(),
-            "",
         ]
+        if plan.tables is not None:
+            return "\n".join([line for line in lines if line] + lines_of_tables(plan))
+        lines += [self._method(), ""]
         for index, level in enumerate(plan.levels):
             lines += self._level(index, level)
         if plan.factor > 1:

@@ -19,6 +19,7 @@ from cusubmatch.plan.explain import describe
 from cusubmatch.plan.order import Choice, best_orders
 from cusubmatch.plan.reuse import Rows, Step, candidate_sets
 from cusubmatch.plan.symmetry import implied_bounds, restrictions
+from cusubmatch.plan.table_plan import TablePlan
 from cusubmatch.statistics import Statistics
 
 __all__ = ["Level", "Plan", "make_plan", "make_plans"]
@@ -64,6 +65,8 @@ class Plan:
         n(n-1), n*n.
     factor : int
         What a count by this plan is multiplied by (the automorphisms, where every embedding is wanted).
+    tables : TablePlan or None
+        The count by decomposition, where that is cheaper than walking.
     """
 
     pattern: Pattern
@@ -80,6 +83,7 @@ class Plan:
     cost: float
     engine: str = ""
     why: str = ""
+    tables: TablePlan | None = None
 
     def __str__(self) -> str:
         return describe(self)

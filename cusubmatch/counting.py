@@ -1,0 +1,214 @@
+"""A count by decomposition, carried out: the skeleton and the indicators, a bound, and the sums.
+
+Between kernels, and now and then inside them, the clock is looked at and progress reported. All tables are gone when
+the count is there.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from cusubmatch.csr import row_lengths
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.graph import Graph
+from cusubmatch.plan import Plan
+from cusubmatch.plan.expression import Indicator
+from cusubmatch.plan.table_plan import TablePlan, TableSizes
+from cusubmatch.skeleton import prepared, skeleton_of
+from cusubmatch.tables import Evaluation, moduli, recombined
+
+__all__ = ["TableRun", "table_sizes"]
+
+REPORT_SECONDS = 0.1  # between two reports of progress
+LOOP_SAMPLE = 16  # vertices
+
+
+class TableRun:
+    """One count by decomposition.
+
+    Parameters
+    ----------
+    graph, engine, plan, candidates
+        The graph where the engine works, the engine, a plan with `tables`, and the candidates of the vertices.
+    deadline, progress
+        As for an engine's `Run`.
+
+    Attributes
+    ----------
+    matches : None
+        Nothing is known before the end.
+    """
+
+    matches = None
+
+    def __init__(
+        self,
+        graph: Graph,
+        engine: ModuleType,
+        plan: Plan,
+        candidates: Any,
+        *,
+        deadline: float | None = None,
+        progress: Callable[[float, int], None] | None = None,
+    ):
+        self.graph, self.engine, self.plan, self.candidates = graph, engine, plan, candidates
+        self.tables: TablePlan = plan.tables
+        self.deadline, self.progress = deadline, progress
+        self._done = self._reported = 0.0
+        self._running = 0.0  # cost of the step that runs
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        total = self._evaluated(Evaluation.totals)[0]
+        if self.progress is not None:
+            self.progress(1.0, total)
+        return total
+
+    def counts(self) -> list:
+        """The matches by vertex, for each vertex of the pattern that the plan has a decomposition of.
+
+        Exact where they fit in 64 bits, which is looked at first: OverflowError where they may not.
+        """
+        return self._evaluated(Evaluation.vectors)
+
+    def _evaluated(self, what):
+        first, nodes = self.tables.decompositions[0], self.tables.nodes
+        keys = [nodes[node].key for node in self._indicators()]
+        plain = not all(first.edges.values())
+        self._pulse(0.0)
+        skeleton, indicators = prepared(self.graph, keys, self.candidates.masks, plain=plain)
+        self._pulse(0.0)
+        bound = self._bound(skeleton, indicators)
+        divisor = self.plan.pattern.automorphisms.order if self.plan.unique else 1
+        primes = moduli(bound)
+        if what is Evaluation.vectors and primes != [0]:
+            raise OverflowError("a vertex may take part in 2^64 matches or more")
+        self._whole = self.tables.cost * len(primes)
+        residues = []
+        for prime in primes:
+            kernels = self.engine.Kernels(skeleton, self._pulse)
+            one = Evaluation(
+                self.graph.xp, self.tables.decompositions, skeleton, indicators, kernels, prime, self._finished
+            )
+            residues.append(what(one))
+        if what is Evaluation.vectors:
+            return residues[0]
+        numbers = residues[0] if primes == [0] else [recombined(some, primes) for some in zip(*residues, strict=True)]
+        return [number // divisor for number in numbers]
+
+    def _indicators(self):
+        """The indicators of the pattern's own pairs."""
+        nodes = self.tables.nodes
+        return sorted(
+            {
+                node
+                for factors in self.tables.decompositions[0].edges.values()
+                for node, _ in factors
+                if isinstance(nodes[node], Indicator)
+            }
+        )
+
+    def _bound(self, skeleton, indicators):
+        """At most so many embeddings: mappings that keep the edges of a tree in the pattern."""
+        xp, edges, nodes = self.graph.xp, self.tables.decompositions[0].edges, self.tables.nodes
+        size = 1 + max(b for _, b in edges)
+        near: list[list[int]] = [[] for _ in range(size)]
+        for a, b in edges:
+            near[a].append(b)
+            near[b].append(a)
+        seen: set[int] = set()
+
+        def below(vertex):
+            """Mappings of the branch at a vertex, by its image; a long branch before a wide one bounds best."""
+            seen.add(vertex)
+            product = None
+            for other in near[vertex]:
+                if other not in seen:
+                    values = below(other)
+                    values = xp.ones(len(skeleton.targets)) if values is None else values[skeleton.targets]
+                    a, b = min(vertex, other), max(vertex, other)
+                    for node, turned in edges[a, b]:
+                        indicator = indicators[nodes[node].key]
+                        values *= indicator[skeleton.mate] if turned != (a != vertex) else indicator
+                    sums = xp.zeros(len(values) + 1)
+                    xp.cumsum(values, out=sums[1:])
+                    sums = sums[skeleton.offsets]
+                    sums = sums[1:] - sums[:-1]
+                    product = sums if product is None else product * sums
+            return product
+
+        longest = float(row_lengths(skeleton.offsets).max()) if skeleton.vertices else 0.0
+        rough = len(skeleton.targets) * max(longest, 1.0) ** (size - 2)
+        if moduli(rough) == [0]:
+            return rough
+        return min(rough, float(below(0).sum()))
+
+    def _finished(self, expression):
+        self._done += self.tables.costs.get(expression, 0.0)
+        self._pulse(0.0)
+
+    def _pulse(self, _share):
+        """Look at the clock."""
+        now = time.monotonic()
+        if self.deadline is not None and now > self.deadline:
+            raise DeadlinePassed
+        if self.progress is not None and now > self._reported + REPORT_SECONDS:
+            self._reported = now
+            self.progress(min(self._done / self._whole, 1.0), 0)
+
+    _whole = 1.0
+
+
+def table_sizes(graph: Graph) -> TableSizes:
+    """What the kernels go over on a graph, kept with it."""
+    return graph.cache.get("table sizes", None, functools.partial(_measured, graph), 1)
+
+
+def _measured(graph):
+    xp, (offsets, targets, _, upper) = graph.xp, skeleton_of(graph)
+    n, entries = len(offsets) - 1, len(targets)
+    lengths = row_lengths(offsets).astype(xp.float64)
+    higher = (offsets[1:] - upper).astype(xp.float64)
+    lower = lengths - higher
+    # A vertex is the middle of a wedge below its end once for each end above it and each neighbour below that.
+    wedges = (lengths * (lengths - 1) - lower * (lower - 1)) / 2
+    return TableSizes(
+        vertices=n,
+        entries=entries,
+        triangles=float((lower * higher).sum()) + entries / 2,
+        wedges=float(wedges.sum()),
+        loops=_loop_steps(xp, offsets, targets, upper) if entries else 0.0,
+        paths=float((lengths**2).sum()),
+    )
+
+
+def _loop_steps(xp, offsets, targets, upper):
+    """Steps for all cycles of five, from a sample of their highest vertices, drawn by wedges."""
+    n = len(offsets) - 1
+    place = xp.arange(len(targets), dtype=xp.int64) - xp.repeat(offsets[:-1], row_lengths(offsets))
+    sources = xp.repeat(xp.arange(n, dtype=xp.int32), row_lengths(offsets))
+    up = targets > sources
+    wedges = xp.bincount(targets[up], place[up].astype(xp.float64), minlength=n)
+    sums = xp.cumsum(wedges)
+    total = float(sums[-1])
+    if not total:
+        return 0.0
+    tops = xp.searchsorted(sums, (xp.arange(LOOP_SAMPLE) + 0.5) * (total / LOOP_SAMPLE)).tolist()
+    lower = (upper - offsets[:-1]).astype(xp.float64)
+    steps = 0.0
+    for top in tops:
+        reached = xp.zeros(n, bool)
+        for v in targets[int(offsets[top]) : int(upper[top])].tolist():
+            reached[targets[int(offsets[v]) : int(offsets[v + 1])]] = True
+        reached[top:] = False
+        steps += float(lower[reached].sum()) / float(wedges[top])
+    return total * (1 + steps / len(tops))
