@@ -18,7 +18,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
 from cusubmatch.plan.expression import Indicator
 from cusubmatch.plan.table_plan import TablePlan, TableSizes
-from cusubmatch.skeleton import prepared, skeleton_of
+from cusubmatch.skeleton import prepared, skeleton_of, sources_of
 from cusubmatch.tables import Evaluation, moduli, recombined
 
 __all__ = ["TableRun", "table_sizes"]
@@ -85,7 +85,8 @@ class TableRun:
         keys = [nodes[node].key for node in self._indicators()]
         plain = not all(first.edges.values())
         self._pulse(0.0)
-        skeleton, indicators = prepared(self.graph, keys, self.candidates.masks, plain=plain)
+        whole = skeleton_of(self.graph, self.engine.mates)
+        skeleton, indicators = prepared(self.graph, whole, keys, self.candidates.masks, plain=plain)
         self._pulse(0.0)
         bound = self._bound(skeleton, indicators)
         divisor = self.plan.pattern.automorphisms.order if self.plan.unique else 1
@@ -168,13 +169,14 @@ class TableRun:
     _whole = 1.0
 
 
-def table_sizes(graph: Graph) -> TableSizes:
+def table_sizes(graph: Graph, engine: ModuleType) -> TableSizes:
     """What the kernels go over on a graph, kept with it."""
-    return graph.cache.get("table sizes", None, functools.partial(_measured, graph), 1)
+    return graph.cache.get("table sizes", None, functools.partial(_measured, graph, engine), 1)
 
 
-def _measured(graph):
-    xp, (offsets, targets, _, upper) = graph.xp, skeleton_of(graph)
+def _measured(graph, engine):
+    xp, skeleton = graph.xp, skeleton_of(graph, engine.mates)
+    offsets, targets, upper = skeleton.offsets, skeleton.targets, skeleton.upper
     n, entries = len(offsets) - 1, len(targets)
     lengths = row_lengths(offsets).astype(xp.float64)
     higher = (offsets[1:] - upper).astype(xp.float64)
@@ -186,16 +188,18 @@ def _measured(graph):
         entries=entries,
         triangles=float((lower * higher).sum()) + entries / 2,
         wedges=float(wedges.sum()),
-        loops=_loop_steps(xp, offsets, targets, upper) if entries else 0.0,
         paths=float((lengths**2).sum()),
+        loops=functools.cache(functools.partial(_loop_steps, xp, offsets, targets, upper)),
     )
 
 
 def _loop_steps(xp, offsets, targets, upper):
     """Steps for all cycles of five, from a sample of their highest vertices, drawn by wedges."""
+    if not len(targets):
+        return 0.0
     n = len(offsets) - 1
     place = xp.arange(len(targets), dtype=xp.int64) - xp.repeat(offsets[:-1], row_lengths(offsets))
-    sources = xp.repeat(xp.arange(n, dtype=xp.int32), row_lengths(offsets))
+    sources = sources_of(xp, offsets)
     up = targets > sources
     wedges = xp.bincount(targets[up], place[up].astype(xp.float64), minlength=n)
     sums = xp.cumsum(wedges)

@@ -203,7 +203,7 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting):
         )
         plan = engine.choose(graph, plans, candidates)
         if counting and hasattr(engine, "Kernels") and plan.cost > WORTH_TABLES:
-            sizes = table_sizes(graph)
+            sizes = table_sizes(graph, engine)
             tables = plan_tables(constraints, candidates.tested, candidates.shape, sizes, plan.cost)
             plan = dataclasses.replace(plan, tables=tables)
         return plan, candidates

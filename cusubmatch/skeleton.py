@@ -8,65 +8,75 @@ and the entries that serve no pair of the pattern are left out. `xp` is NumPy or
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
 from cusubmatch.csr import edge_keys, row_lengths
 from cusubmatch.graph import Graph, Relation
 
-__all__ = ["Skeleton", "prepared", "skeleton_of"]
+__all__ = ["Skeleton", "prepared", "skeleton_of", "sources_of"]
 
 WHOLE = Relation("any")
 WORTH_LEAVING_OUT = 0.8  # a share of entries above this is not worth the copy
 
 
-class Skeleton(NamedTuple):
-    """Rows of neighbours, ascending; of each entry its mate; of each row the first place of a higher neighbour."""
+class Skeleton:
+    """Rows of neighbours, ascending.
 
-    offsets: Any  # int64, n + 1
-    targets: Any  # int32
-    mate: Any  # int64
-    upper: Any  # int64, n
+    Attributes
+    ----------
+    offsets : int64 array, n + 1
+    targets : int32 array
+    upper : int64 array, n
+        Of each row the first place of a higher neighbour.
+    mate : int64 array
+        Of each entry the place of the same pair turned round; found when it is first asked for.
+    """
+
+    def __init__(self, xp: Any, offsets: Any, targets: Any, find_mates: Callable[[], Any]):
+        self.offsets, self.targets, self._find_mates = offsets, targets, find_mates
+        higher = targets > sources_of(xp, offsets)
+        sums = xp.zeros(len(targets) + 1, xp.int64)
+        xp.cumsum(higher, out=sums[1:])
+        self.upper = offsets[1:] - (sums[offsets[1:]] - sums[offsets[:-1]])
 
     @property
     def vertices(self) -> int:
         return len(self.offsets) - 1
 
-
-def skeleton_of(graph: Graph) -> Skeleton:
-    """The skeleton of a whole graph, kept with it."""
-    return graph.cache.get("skeleton", None, lambda: _made(graph), 1)
-
-
-def _made(graph):
-    offsets, targets = graph.adjacency((WHOLE,))
-    offsets = offsets.reshape(-1)
-    mate = graph.xp.argsort(targets, kind="stable")  # by target, then source: the entries of the turned pairs
-    return _with_upper(graph.xp, offsets, targets, mate)
+    @functools.cached_property
+    def mate(self) -> Any:
+        return self._find_mates()
 
 
-def _with_upper(xp, offsets, targets, mate):
-    higher = targets > _sources(xp, offsets)
-    sums = xp.zeros(len(targets) + 1, xp.int64)
-    xp.cumsum(higher, out=sums[1:])
-    return Skeleton(offsets, targets, mate, offsets[1:] - (sums[offsets[1:]] - sums[offsets[:-1]]))
+def skeleton_of(graph: Graph, mates: Callable[[Any, Any], Any]) -> Skeleton:
+    """The skeleton of a whole graph, kept with it; an engine's `mates` finds the mates of its entries."""
+
+    def make():
+        offsets, targets = graph.adjacency((WHOLE,))
+        offsets = offsets.reshape(-1)
+        return Skeleton(graph.xp, offsets, targets, lambda: mates(offsets, targets))
+
+    return graph.cache.get("skeleton", None, make, 1)
 
 
-def _sources(xp, offsets):
+def sources_of(xp, offsets):
+    """The vertex whose row each entry is in, int32."""
     return xp.repeat(xp.arange(len(offsets) - 1, dtype=xp.int32), row_lengths(offsets))
 
 
-def prepared(graph: Graph, keys: Iterable[tuple], masks: Any, *, plain: bool) -> tuple[Skeleton, dict[tuple, Any]]:
+def prepared(
+    graph: Graph, skeleton: Skeleton, keys: Iterable[tuple], masks: Any, *, plain: bool
+) -> tuple[Skeleton, dict[tuple, Any]]:
     """The skeleton that a pattern needs and its indicators, bool, by key.
 
     A key has what is asked from either end: relations to the other end, all to be fulfilled, and the pattern vertex
     whose bit in `masks` the other end must have, or None. With `plain`, the pattern has pairs that ask for nothing, and
     all entries are kept.
     """
-    xp, skeleton = graph.xp, skeleton_of(graph)
-    keys = list(keys)
+    xp, keys = graph.xp, list(keys)
     allowed = {side: _allowed(graph, side, masks) for key in keys for side in key}
     kept = None
     if not plain and not any(mask is None for mask in allowed.values()):
@@ -93,8 +103,8 @@ def _smaller(xp, skeleton, kept):
         return skeleton, None
     place = xp.zeros(len(kept) + 1, xp.int64)
     xp.cumsum(kept, out=place[1:])
-    made = _with_upper(xp, place[skeleton.offsets], skeleton.targets[kept], place[skeleton.mate[kept]])
-    return made, kept
+    offsets, targets = place[skeleton.offsets], skeleton.targets[kept]
+    return Skeleton(xp, offsets, targets, lambda: place[skeleton.mate[kept]]), kept
 
 
 def _allowed(graph, side, masks):
@@ -129,7 +139,7 @@ def _related(graph, skeleton, relation):
     """Which entries of a whole skeleton are in a relation."""
     xp, rows = graph.xp, graph.adjacency((relation,))
     offsets = rows.offsets.reshape(-1)
-    entries = edge_keys(xp, _sources(xp, skeleton.offsets), skeleton.targets)
+    entries = edge_keys(xp, sources_of(xp, skeleton.offsets), skeleton.targets)
     related = xp.zeros(len(entries), bool)
-    related[xp.searchsorted(entries, edge_keys(xp, _sources(xp, offsets), rows.targets))] = True
+    related[xp.searchsorted(entries, edge_keys(xp, sources_of(xp, offsets), rows.targets))] = True
     return related

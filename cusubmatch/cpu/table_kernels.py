@@ -13,7 +13,7 @@ import numpy as np
 
 from cusubmatch.cpu.compiled import jit
 
-__all__ = ["pairs", "paths_below", "row_sums", "triangles", "wedges_below", "weighted_triangles"]
+__all__ = ["mates", "pairs", "paths_below", "row_sums", "triangles", "wedges_below", "weighted_triangles"]
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -29,6 +29,18 @@ def times(a, b, prime):
 def minus(a, b, prime):
     """The difference of two numbers; of residues, if there is a prime."""
     return a - b if prime == ZERO else (a + prime - b) % prime
+
+
+@jit
+def mates(offsets, targets):
+    """Of each entry (x, y) the place of (y, x): rows are gone over in order, and so each is filled in order."""
+    place, found = offsets[:-1].copy(), np.empty(len(targets), np.int64)
+    for x in range(len(offsets) - 1):
+        for e in range(offsets[x], offsets[x + 1]):
+            y = targets[e]
+            found[e] = place[y]
+            place[y] += 1
+    return found
 
 
 @jit

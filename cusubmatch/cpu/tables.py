@@ -17,7 +17,7 @@ from cusubmatch.cpu import loop_kernels, table_kernels
 from cusubmatch.cpu.compiled import announced, threads
 from cusubmatch.skeleton import Skeleton
 
-__all__ = ["Kernels"]
+__all__ = ["Kernels", "mates"]
 
 BUDGET = 1 << 23  # steps between two looks at the clock
 RANGES = 64  # of rows
@@ -41,13 +41,14 @@ class Kernels:
 
     def __init__(self, skeleton: Skeleton, pulse: Callable[[float], None]):
         self.skeleton, self.pulse = skeleton, pulse
+        self._rows = skeleton.offsets, skeleton.targets, skeleton.upper
         edges = np.searchsorted(skeleton.offsets, np.linspace(0, len(skeleton.targets), RANGES + 1)[1:-1])
         self.ranges = list(pairwise(sorted({0, *edges.tolist(), skeleton.vertices})))
         self.most = threads() if len(skeleton.targets) > ALONE else 1
 
     def rows(self, values, weights, prime: int):
         """Over vertices: the sums of the rows of an array over entries, times weights of the targets."""
-        offsets, targets, _, _ = self.skeleton
+        offsets, targets, _ = self._rows
         if values is None and weights is None:
             return np.diff(offsets).astype(np.uint64)
         out = np.zeros(self.skeleton.vertices, np.uint64)
@@ -69,7 +70,7 @@ class Kernels:
         return out % np.uint64(prime) if prime else out
 
     def _plain(self, steps):
-        offsets, targets, _, upper = self.skeleton
+        offsets, targets, upper = self._rows
         if steps == 2:
             return self._summed(
                 lambda out, place: lambda *rows: table_kernels.triangles(offsets, targets, upper, *rows, place, out),
@@ -81,7 +82,8 @@ class Kernels:
         )
 
     def _triangles(self, values, prime):
-        fixed, (a, b), prime = self.skeleton, values, np.uint64(prime)
+        offsets, targets, upper = self._rows
+        fixed, (a, b), prime = (offsets, targets, self.skeleton.mate, upper), values, np.uint64(prime)
         return self._summed(
             lambda out, place: (
                 lambda *rows: table_kernels.weighted_triangles(*fixed, *masked(a), *masked(b), *rows, prime, place, out)
@@ -91,7 +93,7 @@ class Kernels:
 
     def _squares(self, values, same, prime):
         """Each of the four vertices in turn is the highest one."""
-        offsets, targets, mate, upper = self.skeleton
+        offsets, targets, upper, mate = *self._rows, self.skeleton.mate
         first, second, third = values
         first_back, second_back, third_back = map(self.turned, values)
         prime = np.uint64(prime)
@@ -120,7 +122,7 @@ class Kernels:
 
     def loop(self, values: Sequence, prime: int) -> int:
         """The sum over cycles of five steps, from each start, in this direction; their vertices all differ."""
-        offsets, targets, _, upper = self.skeleton
+        offsets, targets, upper = self._rows
         modulus = prime or 1 << 64
         if all(value is None for value in values) and not prime:
             walks = self._total(
@@ -143,7 +145,7 @@ class Kernels:
 
     def _loop_from(self, values, backs, prime):
         """Cycles whose highest vertex is where the first step starts."""
-        offsets, targets, mate, upper = self.skeleton
+        offsets, targets, upper, mate = *self._rows, self.skeleton.mate
         modulus, n, width = prime or 1 << 64, self.skeleton.vertices, np.uint64(prime)
         one, two, three, four, _ = map(masked, values)
         sides = (*one, *two, masked(backs[1])[0], *three, masked(backs[2])[0], *four, masked(backs[3])[0])
@@ -178,7 +180,7 @@ class Kernels:
 
         `paths` has one or two (values, values, power); with `below`, each pair is looked at from one end.
         """
-        offsets, targets, _, _ = self.skeleton
+        offsets, targets, _ = self._rows
         (a, b, power), (c, d, other) = paths if len(paths) == 2 else (*paths, (None, None, 0))
         arrays = [part for weight in (a, b, c, d) for part in masked(weight)]
         weights = [part for weight in ends for part in masked(weight)]
@@ -278,6 +280,12 @@ class Kernels:
                 member.join()
         if errors:
             raise errors[0]
+
+
+def mates(offsets, targets):
+    """Of each entry (x, y) of symmetric rows the place of (y, x)."""
+    with announced("tables"):
+        return table_kernels.mates(offsets, targets)
 
 
 def masked(values):

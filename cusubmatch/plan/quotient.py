@@ -109,7 +109,9 @@ def canonical(part: Part, tables: Expressions) -> tuple[tuple, Part]:
         if count == size:
             break
         tied = next(v for v in range(size) if colours.count(colours[v]) > 1)
-        colours = [2 * colour + (v == tied) for v, colour in enumerate(colours)]
+        cell = [v for v in range(tied, size) if colours[v] == colours[tied]]
+        first = cell if _alike(cell, between) else [tied]
+        colours = [(colour + 1) * size - (first.index(v) + 1 if v in first else 0) for v, colour in enumerate(colours)]
     order = sorted(range(size), key=colours.__getitem__)
     edges = dict(sorted(_placed(colours, a, b, factors, tables) for (a, b), factors in part.edges.items()))
     whole = Part(
@@ -120,6 +122,15 @@ def canonical(part: Part, tables: Expressions) -> tuple[tuple, Part]:
         frozenset(pair(colours[a], colours[b]) for a, b in apart),
     )
     return (*whole[:3], tuple(edges.items()), whole.apart), whole
+
+
+def _alike(cell, between):
+    """Whether vertices of one colour are joined to the same others in the same way, and to one another in one way."""
+    members = set(cell)
+    outside = [sorted(one for one in between[v] if one[0] not in members) for v in cell]
+    inside = [sorted(code for w, code in between[v] if w in members) for v in cell]
+    every = all(one == outside[0] for one in outside) and all(one == inside[0] for one in inside)
+    return every and len(set(inside[0])) <= 1 and len(inside[0]) in (0, len(cell) - 1)
 
 
 def pair(a: int, b: int) -> tuple[int, int]:

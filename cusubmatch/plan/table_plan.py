@@ -7,7 +7,7 @@ degrees alone and is known, not guessed. Times are in nanoseconds of one CPU cor
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -41,8 +41,8 @@ class TableSizes(NamedTuple):
     entries: int
     triangles: float  # pairs of neighbours that are looked at for triangles
     wedges: float  # paths of two below one of their ends
-    loops: float  # steps for cycles of five
     paths: float  # of two
+    loops: Callable[[], float]  # steps for cycles of five: a sample, taken when it is wanted
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,9 @@ class _Costs:
         share = min(1.0, needed / max(sizes.entries, 1))
         self.preparing = START + (PREPARED * sizes.entries * len(shape.pairs) / 2 if share < 1 else 0.0)
         self.vertices, self.entries = sizes.vertices, share * sizes.entries
-        self.triangles, self.wedges, self.loops, self.paths = (share**DENSER * some for some in sizes[2:])
+        self.fewer = share**DENSER
+        self.triangles, self.wedges, self.paths = (self.fewer * some for some in sizes[2:5])
+        self.loops = sizes.loops
 
     def __call__(self, expression: Node | Term) -> float:
         match expression:
@@ -144,9 +146,10 @@ class _Costs:
             case Loop(links):
                 tops = len({links[top:] + links[:top] for top in range(len(links))})
                 plain = all(link.plain for link in links)
-                work = self.loops * LOOP + self.triangles * TRIANGLE
+                loops = self.loops() * self.fewer
+                work = loops * LOOP + self.triangles * TRIANGLE
                 if not plain:
-                    work = tops * (2 * self.loops * WEIGHTED_LOOP + self.triangles * WEIGHTED_TRIANGLE * 2)
+                    work = tops * (2 * loops * WEIGHTED_LOOP + self.triangles * WEIGHTED_TRIANGLE * 2)
                 return CALL + work + self._links(links)
             case Pairs(_, paths, apart):
                 kinds = set(paths)
