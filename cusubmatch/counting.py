@@ -21,8 +21,10 @@ from cusubmatch.plan.table_plan import TablePlan, TableSizes
 from cusubmatch.skeleton import prepared, skeleton_of, sources_of
 from cusubmatch.tables import Evaluation, moduli, recombined
 
-__all__ = ["TableRun", "table_sizes"]
+__all__ = ["HedgedRun", "TableRun", "table_sizes"]
 
+PATIENCE = 3  # times the estimate, or as long as tables take, walking may last before it is given up,
+GRACE_SECONDS = 0.05  # and this long
 REPORT_SECONDS = 0.1  # between two reports of progress
 LOOP_SAMPLE = 16  # vertices
 
@@ -167,6 +169,57 @@ class TableRun:
             self.progress(min(self._done / self._whole, 1.0), 0)
 
     _whole = 1.0
+
+
+class HedgedRun:
+    """A count by walking that is given up for one by decomposition when it takes much longer than was expected.
+
+    Estimates of walking can be far off on graphs with hubs; what tables cost is known. So a wrong choice costs no more
+    than the tables do once more.
+
+    Parameters
+    ----------
+    walk : callable
+        Makes a query with another deadline: walk(deadline=...).run(progress=...) walks.
+    by_tables : TableRun
+    progress : callable or None
+    """
+
+    def __init__(self, walk: Callable[..., Any], by_tables: TableRun, progress: Callable[[float, int], None] | None):
+        self.walk, self.by_tables, self.matches = walk, by_tables, None
+        self.progress = None if progress is None else _Rising(progress)
+        by_tables.progress = self.progress
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        tables, deadline = self.by_tables.tables, self.by_tables.deadline
+        patience = max(PATIENCE * tables.walking, tables.cost) / 1e9 + GRACE_SECONDS
+        give_up = time.monotonic() + patience
+        limited = deadline is not None and deadline <= give_up
+        run = self.walk(deadline=deadline if limited else give_up).run(progress=self.progress)
+        try:
+            return run.count()
+        except DeadlinePassed:
+            if limited:
+                self.matches = run.matches
+                raise
+        return self.by_tables.count()
+
+
+class _Rising:
+    """Reports of progress, none of which takes back an earlier one."""
+
+    def __init__(self, progress):
+        self.progress, self.done, self.matches = progress, 0.0, 0
+
+    def __call__(self, done, matches):
+        self.done, self.matches = max(self.done, done), max(self.matches, matches)
+        self.progress(self.done, self.matches)
 
 
 def table_sizes(graph: Graph, engine: ModuleType) -> TableSizes:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.counting import TableRun, table_sizes
+from cusubmatch.counting import HedgedRun, TableRun, table_sizes
 from cusubmatch.engines import check_engine, choose_engine
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
@@ -55,9 +55,11 @@ class Query(NamedTuple):
 
     def count_run(self, progress):
         """A run to count with: by tables, if the plan says so, else by walking."""
-        if self.plan.tables is None:
+        tables = self.plan.tables
+        if tables is None:
             return self.run(progress=progress)
-        return TableRun(self.placed, self.engine, self.plan, self.candidates, deadline=self.deadline, progress=progress)
+        run = TableRun(self.placed, self.engine, self.plan, self.candidates, deadline=self.deadline, progress=progress)
+        return run if tables.first else HedgedRun(self._replace, run, progress)
 
     def run(self, **options):
         return self.engine.Run(self.placed, self.plan, self.candidates, deadline=self.deadline, **options)

@@ -29,13 +29,14 @@ class _Text:
     def whole(self):
         plan = self.plan
         wanted = "one match per subgraph" if plan.unique and plan.semantics != "homomorphism" else "every mapping"
-        way = "walking" if plan.tables is None else "decomposition"
+        by_tables = plan.tables is not None and plan.tables.first
+        way = "decomposition" if by_tables else "walking"
         lines = [
             f"{plan.pattern!r}",
             f"{plan.semantics}, {wanted}; {'rows' if plan.finish == 'rows' else 'count'} by {way}",
             f"engine: {plan.engine} ({plan.why})" if plan.engine else "",
         ]
-        if plan.tables is not None:
+        if by_tables:
             return "\n".join([line for line in lines if line] + lines_of_tables(plan))
         lines += [self._method(), ""]
         for index, level in enumerate(plan.levels):
@@ -43,6 +44,10 @@ class _Text:
         if plan.factor > 1:
             lines += ["", f"the count is multiplied by {plan.factor:,}, the automorphisms of the pattern"]
         lines += ["", f"estimated work: {plan.cost / 1e9:,.3g} s on one core"]
+        if plan.tables is not None:
+            lines.append(
+                f"if it takes much longer, the count is made by decomposition: {plan.tables.cost / 1e9:,.3g} s"
+            )
         return "\n".join(line for i, line in enumerate(lines) if line or i > 2)
 
     def _method(self):

@@ -66,7 +66,7 @@ class Plan:
     factor : int
         What a count by this plan is multiplied by (the automorphisms, where every embedding is wanted).
     tables : TablePlan or None
-        The count by decomposition, where that is cheaper than walking.
+        The count by decomposition: what is done if it is expected to be cheaper, or if walking takes too long.
     """
 
     pattern: Pattern

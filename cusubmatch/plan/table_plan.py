@@ -70,6 +70,11 @@ class TablePlan:
     def nodes(self) -> tuple[Node, ...]:
         return self.decompositions[0].nodes
 
+    @property
+    def first(self) -> bool:
+        """Whether the tables are expected to cost less than walking."""
+        return self.cost < self.walking
+
     def used(self) -> list[int]:
         """The tables that are needed, each after those that it is made of."""
         return reachable(self.nodes, self.terms())
@@ -87,7 +92,7 @@ def plan_tables(
     walking: float,
     roots: Iterable[int] = (-1,),
 ) -> TablePlan | None:
-    """The count as a sum of products of tables, if that costs less than walking; else None.
+    """The count as a sum of products of tables; None where there is no such sum, or it is not worth looking for.
 
     Parameters
     ----------
@@ -111,7 +116,7 @@ def plan_tables(
     used = [found[0].nodes[node] for node in reachable(found[0].nodes, terms)]
     costs = {one: cost(one) for one in [*used, *terms]}
     whole = cost.preparing + sum(costs.values())
-    return TablePlan(tuple(found), costs, whole, walking) if whole < walking else None
+    return TablePlan(tuple(found), costs, whole, walking)
 
 
 class _Costs:
