@@ -70,17 +70,27 @@ class TableRun:
         ------
         DeadlinePassed
         """
-        total = self._evaluated(Evaluation.totals)[0]
+        order = self.plan.pattern.automorphisms.order if self.plan.unique else 1
+        total = self._evaluated(Evaluation.totals)[0] // order
         if self.progress is not None:
             self.progress(1.0, total)
         return total
 
     def counts(self) -> list:
-        """The matches by vertex, for each vertex of the pattern that the plan has a decomposition of.
+        """The matches in which each vertex stands in each orbit that the plan has a decomposition for, int64 arrays.
 
-        Exact where they fit in 64 bits, which is looked at first: OverflowError where they may not.
+        The decomposition is by one vertex of the orbit. A match has as many embeddings that take this one there as the
+        pattern has automorphisms that fix it.
+
+        Raises
+        ------
+        DeadlinePassed
         """
-        return self._evaluated(Evaluation.vectors)
+        xp, orbits = self.graph.xp, self.plan.pattern.automorphisms.orbits()
+        fixing = [self.plan.pattern.automorphisms.order // orbits.count(orbit) for orbit in sorted(set(orbits))]
+        vectors = zip(self._evaluated(Evaluation.vectors), fixing, strict=True)
+        counts = [(embeddings // many) for embeddings, many in vectors]
+        return [xp.asarray(count.tolist() if count.dtype == object else count, dtype=xp.int64) for count in counts]
 
     def _evaluated(self, what):
         first, nodes = self.tables.decompositions[0], self.tables.nodes
@@ -91,10 +101,7 @@ class TableRun:
         skeleton, indicators = prepared(self.graph, whole, keys, self.candidates.masks, plain=plain)
         self._pulse(0.0)
         bound = self._bound(skeleton, indicators)
-        divisor = self.plan.pattern.automorphisms.order if self.plan.unique else 1
         primes = moduli(bound)
-        if what is Evaluation.vectors and primes != [0]:
-            raise OverflowError("a vertex may take part in 2^64 matches or more")
         self._whole = self.tables.cost * len(primes)
         residues = []
         for prime in primes:
@@ -103,10 +110,7 @@ class TableRun:
                 self.graph.xp, self.tables.decompositions, skeleton, indicators, kernels, prime, self._finished
             )
             residues.append(what(one))
-        if what is Evaluation.vectors:
-            return residues[0]
-        numbers = residues[0] if primes == [0] else [recombined(some, primes) for some in zip(*residues, strict=True)]
-        return [number // divisor for number in numbers]
+        return residues[0] if primes == [0] else [recombined(some, primes) for some in zip(*residues, strict=True)]
 
     def _indicators(self):
         """The indicators of the pattern's own pairs."""
@@ -242,8 +246,14 @@ def _measured(graph, engine):
         triangles=float((lower * higher).sum()) + entries / 2,
         wedges=float(wedges.sum()),
         paths=float((lengths**2).sum()),
+        cliques=_clique_steps(graph.statistics, float((lengths**2).sum())),
         loops=functools.cache(functools.partial(_loop_steps, xp, offsets, targets, upper)),
     )
+
+
+def _clique_steps(statistics, paths):
+    """Steps for all cliques of four: the rows of higher neighbours of the highest vertex but one of each triangle."""
+    return statistics.closure * paths / 6 * statistics.oriented_degree
 
 
 def _loop_steps(xp, offsets, targets, upper):

@@ -61,6 +61,18 @@ class Query(NamedTuple):
         run = TableRun(self.placed, self.engine, self.plan, self.candidates, deadline=self.deadline, progress=progress)
         return run if tables.first else HedgedRun(self._replace, run, progress)
 
+    def vertex_run(self, progress, row_ns):
+        """A run that counts by vertex and orbit without rows, each of which costs `row_ns`; None: rows are cheaper."""
+        rows = self.plan.cost + row_ns * self.plan.levels[-1].matches
+        if not hasattr(self.engine, "Kernels") or rows < WORTH_TABLES:
+            return None
+        orbits = sorted(set(self.plan.pattern.automorphisms.orbits()))
+        tables = _tables_of(self.placed, self.engine, self.plan, self.candidates, rows, orbits)
+        if tables is None or not tables.first:
+            return None
+        plan = dataclasses.replace(self.plan, tables=tables)
+        return TableRun(self.placed, self.engine, plan, self.candidates, deadline=self.deadline, progress=progress)
+
     def run(self, **options):
         return self.engine.Run(self.placed, self.plan, self.candidates, deadline=self.deadline, **options)
 
@@ -205,12 +217,17 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting):
         )
         plan = engine.choose(graph, plans, candidates)
         if counting and hasattr(engine, "Kernels") and plan.cost > WORTH_TABLES:
-            sizes = table_sizes(graph, engine)
-            tables = plan_tables(constraints, candidates.tested, candidates.shape, sizes, plan.cost)
-            plan = dataclasses.replace(plan, tables=tables)
+            plan = dataclasses.replace(plan, tables=_tables_of(graph, engine, plan, candidates, plan.cost))
         return plan, candidates
 
     return graph.cache.get("plans", (pattern, semantics, unique, counting), make, graph.keep(KEPT_PLANS))
+
+
+def _tables_of(graph, engine, plan, candidates, walking, roots=(-1,)):
+    """The count by decomposition, if there is one; by vertex, if `roots` are pattern vertices."""
+    constraints = constraints_of(plan.pattern, graph, plan.semantics)
+    sizes = table_sizes(graph, engine)
+    return plan_tables(constraints, candidates.tested, candidates.shape, sizes, walking, roots)
 
 
 def as_pattern(P, argument):

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cusubmatch.plan.decompose import Decomposition, parts_of, reachable
-from cusubmatch.plan.expression import Chain, Indicator, Link, Loop, Pairs, Product, Rows
+from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows
 from cusubmatch.skeleton import Skeleton
 
-__all__ = ["Evaluation", "moduli"]
+__all__ = ["Evaluation", "moduli", "recombined"]
 
 WORD = 64
 SPARE = 1.001  # of the bound, which is computed in floating point
@@ -33,7 +33,7 @@ class Evaluation:
     indicators : mapping of key to array
         Which entries fulfil what a pair of the pattern asks.
     kernels : object
-        `rows`, `chain`, `loop`, `pairs` and `turned` on the skeleton, see `cpu/tables.py`.
+        `rows`, `chain`, `cliques`, `loop`, `pairs` and `turned` on the skeleton, see `cpu/tables.py`.
     prime : int
         0: modulo 2^64.
     done : callable
@@ -60,13 +60,14 @@ class Evaluation:
             for node in set(parts_of(user)):
                 self._uses[node] = self._uses.get(node, 0) + 1
         self._tables: dict[int, Any] = {}
+        self._begun: list[tuple[tuple[int, ...], Any]] = []
 
     def totals(self) -> list[int]:
         """The residue of each decomposition's sum."""
         known: dict[Any, int] = {}
         sums = []
         for one in self.decompositions:
-            for term in one.terms:
+            for term in sorted(one.terms, key=_place):
                 if term not in known:
                     known[term] = self._number(term)
             sums.append(sum(many * known[term] for term, many in one.terms.items()) % self.modulus)
@@ -78,7 +79,8 @@ class Evaluation:
         sums = []
         for one in self.decompositions:
             total = self.xp.zeros(self.skeleton.vertices, self.xp.uint64)
-            for term, many in one.terms.items():
+            for term in sorted(one.terms, key=_place):
+                many = one.terms[term]
                 if term not in known:
                     known[term] = self._product(term)
                 total = self._reduced(total + self._reduced(known[term] * self.xp.uint64(many % self.modulus)))
@@ -110,11 +112,15 @@ class Evaluation:
 
     def _product(self, term):
         self._make(term.weights)
-        product = self._weights(term.weights)
-        if product is None:
-            product = self.xp.ones(self.skeleton.vertices, self.xp.uint64)
+        held = self._begun  # the products of the first, the first two, ... weights of the term before
+        while held and held[-1][0] != term.weights[: len(held)]:
+            held.pop()
+        for i in range(len(held), len(term.weights)):
+            table = self._tables[term.weights[i]]
+            product = table if not i else self._reduced(held[-1][1] * table)
+            held.append((term.weights[: i + 1], product))
         self._finish(term)
-        return product
+        return held[-1][1]
 
     def _make(self, wanted):
         """Compute tables that are not there, and what they are made of, depth first."""
@@ -132,6 +138,8 @@ class Evaluation:
                     values = self._shared(links)
                     same = links[0] == links[-1] and all(link.plain for link in links)
                     table = self.kernels.chain(values, same, self.prime)
+                case Cliques(links):
+                    table = self.kernels.cliques(self._shared(links), self.prime)
             self._tables[node] = self._reduced(table)
             self._finish(expression)
 
@@ -177,6 +185,11 @@ class Evaluation:
         return array % self.xp.uint64(self.prime) if self.prime else array
 
 
+def _place(term):
+    """Products in an order in which one begins as the one before it does; what needs tables over entries last."""
+    return (0, term.weights) if isinstance(term, Product) else (1, ())
+
+
 def moduli(bound: float) -> list[int]:
     """What to compute modulo, so that a number up to a bound is known: [0] for 2^64, or primes below 2^31."""
     if bound * SPARE < 2.0**WORD:
@@ -202,10 +215,11 @@ def _is_prime(number):
     return True
 
 
-def recombined(residues: Sequence[int], primes: Sequence[int]) -> int:
-    """The least number with these residues."""
+def recombined(residues: Sequence[Any], primes: Sequence[int]) -> Any:
+    """The least number with these residues, or an array of such numbers, Python's integers."""
     number, product = 0, 1
-    for residue, prime in zip(residues, primes, strict=True):
+    for given, prime in zip(residues, primes, strict=True):
+        residue = given if isinstance(given, int) else given.astype(object)
         number += product * ((residue - number) * pow(product, -1, prime) % prime)
         product *= prime
     return number

@@ -13,7 +13,7 @@ import numpy as np
 
 from cusubmatch.cpu.compiled import jit
 
-__all__ = ["mates", "pairs", "paths_below", "row_sums", "triangles", "wedges_below", "weighted_triangles"]
+__all__ = ["cliques", "mates", "pairs", "paths_below", "row_sums", "triangles", "wedges_below", "weighted_triangles"]
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -110,6 +110,70 @@ def weighted_triangles(offsets, targets, mate, upper, a, a_mask, b, b_mask, begi
             steps += offsets[v + 1] - upper[v] + 1
         for e in range(first, last):
             place[targets[e]] = -1
+        if steps > budget:
+            return u + 1
+    return end
+
+
+@jit
+def cliques(
+    offsets, targets, mate, upper, plain, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, begin, end, budget,
+    prime, place, other, common, out,
+):  # fmt: skip
+    """out[x, y] += sum over w, z of a[x, w] b[x, z] c[w, z] d[w, y] e[z, y], of the cliques whose lowest is u.
+
+    If `plain`, all is 1 and only the entries (x, y), x < y, are added to.
+    """
+    steps = 0
+    entry = np.zeros((4, 4), np.int64)
+    for u in range(begin, end):
+        first, last = upper[u], offsets[u + 1]
+        if last - first < 3:
+            continue
+        for i in range(first, last):
+            place[targets[i]] = i
+        for i in range(first, last):
+            v, found = targets[i], 0
+            for j in range(upper[v], offsets[v + 1]):
+                if place[targets[j]] >= 0:
+                    other[targets[j]] = j
+                    common[found] = j
+                    found += 1
+            for k in range(found):
+                j = common[k]
+                w = targets[j]
+                g = place[w]
+                for h in range(upper[w], offsets[w + 1]):
+                    z = targets[h]
+                    if other[z] < 0:
+                        continue
+                    if plain:
+                        for one in (i, g, place[z], j, other[z], h):
+                            out[one] += ONE + ONE
+                        continue
+                    entry[0, 1], entry[0, 2], entry[0, 3] = i, g, place[z]
+                    entry[1, 2], entry[1, 3], entry[2, 3] = j, other[z], h
+                    for p in range(4):
+                        for q in range(p):
+                            entry[p, q] = mate[entry[q, p]]
+                    for p in range(4):
+                        for q in range(4):
+                            if p == q:
+                                continue
+                            for r in range(4):
+                                if r in (p, q):
+                                    continue
+                                s = 6 - p - q - r
+                                way = times(a[entry[p, r] & a_mask], b[entry[p, s] & b_mask], prime)
+                                way = times(way, c[entry[r, s] & c_mask], prime)
+                                way = times(way, d[entry[r, q] & d_mask], prime)
+                                out[entry[p, q]] += times(way, e[entry[s, q] & e_mask], prime)
+                steps += offsets[w + 1] - upper[w] + 1
+            for k in range(found):
+                other[targets[common[k]]] = -1
+            steps += offsets[v + 1] - upper[v] + 1
+        for i in range(first, last):
+            place[targets[i]] = -1
         if steps > budget:
             return u + 1
     return end

@@ -120,6 +120,26 @@ class Kernels:
         out += from_top(False, second, third, first_back, None)
         return out
 
+    def cliques(self, values: Sequence, prime: int):
+        """Over entries (x, y): sums over ordered pairs w, z that make a clique with x and y.
+
+        The values are those of (x, w), (x, z), (w, z), (w, y) and (z, y).
+        """
+        offsets, targets, upper, mate = *self._rows, self.skeleton.mate
+        plain = all(value is None for value in values)
+        arrays = [part for value in values for part in masked(value)]
+        out = self._summed(
+            lambda out, *own: (
+                lambda *rows: table_kernels.cliques(
+                    offsets, targets, mate, upper, plain, *arrays, *rows, np.uint64(prime), *own, out
+                )
+            ),
+            lambda: (*self._places(), *self._places(), np.empty(int(np.diff(offsets).max(initial=0)), np.int64)),
+        )
+        if plain:
+            out += out[mate]
+        return out % np.uint64(prime) if prime else out
+
     def loop(self, values: Sequence, prime: int) -> int:
         """The sum over cycles of five steps, from each start, in this direction; their vertices all differ."""
         offsets, targets, upper = self._rows

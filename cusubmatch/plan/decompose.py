@@ -19,7 +19,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cusubmatch.plan.constraints import Constraints
-from cusubmatch.plan.expression import Chain, Expressions, Factor, Link, Loop, Node, Pairs, Product, Rows, Term
+from cusubmatch.plan.expression import Chain, Cliques, Expressions, Factor, Link, Loop, Node, Pairs, Product, Rows, Term
 from cusubmatch.plan.quotient import Part, canonical, merged, pair
 
 __all__ = ["Decomposition", "decompose"]
@@ -105,7 +105,7 @@ def parts_of(expression: Node | Term) -> list[int]:
             return list(weights)
         case Rows(link):
             links, ends = [link], ()
-        case Chain(links) | Loop(links):
+        case Chain(links) | Loop(links) | Cliques(links):
             ends = ()
         case Pairs(ends, paths, _):
             links = [link for path in paths for link in path]
@@ -207,6 +207,10 @@ class _Search:
                 x, y = sum(near[w]) - z, sum(near[z]) - w
                 if x != y and pair(x, y) in part.edges:
                     yield self._ear(part, x, w, z, y)
+            elif len(near[w]) == len(near[z]) == 3 and part.root not in (w, z):
+                ends = {*near[w], *near[z]} - {w, z}
+                if len(ends) == 2 and pair(*ends) in part.edges:
+                    yield self._clique(part, *sorted(ends), w, z)
         if part.root < 0 and part.size == LOOP == len(part.edges) and all(len(some) == 2 for some in near):
             yield self._loop(part, near)
         yield from self._pairs(part, near)
@@ -217,7 +221,7 @@ class _Search:
 
     def _rank(self, node, removed, added):
         """Cheap steps first: few quotients, then few nanoseconds."""
-        known = isinstance(node, (Rows, Chain)) and self.tables.find(node) is not None
+        known = isinstance(node, (Rows, Chain, Cliques)) and self.tables.find(node) is not None
         return len(removed) + len(added), 0.0 if known else self.cost(node), str(node)
 
     def _vertex(self, part, z, near):
@@ -249,6 +253,19 @@ class _Search:
             lambda part: _joined(part, x, y, tables.chain(links), set(path), tables),
             removed,
             added,
+        )
+
+    def _clique(self, part, x, y, w, z):
+        """Fold two vertices that are adjacent to each other and to two adjacent ones."""
+        tables = self.tables
+        ways = ((x, w, True), (x, z, True), (w, z, False), (w, y, False), (z, y, False))
+        links = tuple(self._link(part, *way) for way in ways)
+        removed = sorted({pair(a, b) for a in (w, z) for b in part.rivals(a)})
+        return _Step(
+            self._rank(Cliques(links), removed, []),
+            lambda part: _joined(part, x, y, tables.cliques(links), {w, z}, tables),
+            removed,
+            [],
         )
 
     def _loop(self, part, near):

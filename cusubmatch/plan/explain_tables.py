@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cusubmatch.plan.expression import Chain, Indicator, Link, Loop, Pairs, Product, Rows
+from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows
 
 __all__ = ["lines_of_tables"]
 
@@ -54,6 +54,12 @@ class _Text:
                 return f"{name}(x) = the neighbours of x"
             case Rows(link):
                 return f"{name}(x) = sum over neighbours y of {self._link(link, 'x', 'y')}"
+            case Cliques(links) if all(link.plain for link in links):
+                return f"{name}(x, y) = the w, z that make a clique with x and y, in both orders"
+            case Cliques(links):
+                ways = zip(links, ("xw", "xz", "wz", "wy", "zy"), strict=True)
+                product = " ".join(filter(None, (self._link(link, *way) for link, way in ways)))
+                return f"{name}(x, y) = sum over w, z that make a clique with x and y of {product}"
             case Chain(links) if all(link.plain for link in links):
                 return f"{name}(x, y) = the {WAYS[len(links)]} with {self._path(len(links))}, all different"
             case Chain(links):

@@ -12,7 +12,20 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import NamedTuple
 
-__all__ = ["Chain", "Expressions", "Factor", "Indicator", "Link", "Loop", "Node", "Pairs", "Product", "Rows", "Term"]
+__all__ = [
+    "Chain",
+    "Cliques",
+    "Expressions",
+    "Factor",
+    "Indicator",
+    "Link",
+    "Loop",
+    "Node",
+    "Pairs",
+    "Product",
+    "Rows",
+    "Term",
+]
 
 Factor = tuple[int, bool]  # a table over entries, and whether it is read at (y, x)
 
@@ -47,7 +60,16 @@ class Chain(NamedTuple):
     links: tuple[Link, ...]
 
 
-Node = Indicator | Rows | Chain
+class Cliques(NamedTuple):
+    """Over entries (x, y): the sum over pairs w, z that are adjacent to each other, to x and to y.
+
+    The links go from x to w, x to z, w to z, w to y and z to y.
+    """
+
+    links: tuple[Link, Link, Link, Link, Link]
+
+
+Node = Indicator | Rows | Chain | Cliques
 
 
 class Product(NamedTuple):
@@ -110,6 +132,22 @@ class Expressions:
         turned = self.turned(links)
         least = min(links, turned)
         return self._add(Chain(least), links == turned), least != links
+
+    def cliques(self, links: tuple[Link, ...]) -> Factor:
+        """The sums over pairs that complete a clique of four, as a factor: one node for both orders of both pairs."""
+        xw, xz, wz, wy, zy = links
+        forms = {links: False}
+        forms[xz, xw, self._back(wz), zy, wy] = False
+        for (xw, xz, wz, wy, zy), _ in list(forms.items()):
+            back = self._back(wy, xw.weights), self._back(zy, xz.weights), wz, self._back(xw), self._back(xz)
+            forms.setdefault(back, True)
+        least = min(forms)
+        symmetric = not any(forms.values())
+        return self._add(Cliques(least), symmetric), forms[least]
+
+    def _back(self, link, weights=()):
+        """A link from its other end."""
+        return Link(self.flipped(link.factors), weights)
 
     def loop(self, links: tuple[Link, ...]) -> Loop:
         """A cycle of links, one form for all starts and both directions."""

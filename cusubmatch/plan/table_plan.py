@@ -14,7 +14,7 @@ from typing import NamedTuple
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.decompose import Decomposition, decompose, reachable
 from cusubmatch.plan.estimate import Shape
-from cusubmatch.plan.expression import Chain, Indicator, Link, Loop, Node, Pairs, Product, Rows, Term
+from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Node, Pairs, Product, Rows, Term
 
 __all__ = ["TablePlan", "TableSizes", "plan_tables"]
 
@@ -30,6 +30,8 @@ WEDGE = 1.6  # each of the two ways over a wedge below its top,
 WEIGHTED_WEDGE = 3.0  # and with weights
 LOOP = 1.1  # a step of the paths of two below a top, or along an edge between their ends
 WEIGHTED_LOOP = 2.5
+CLIQUE = 1.5  # looking for a clique of four
+WEIGHTED_CLIQUE = 15.0
 PAIR = 1.6  # a path of two
 DENSER = 1.5  # paths of two shrink with this power of the share of the entries
 
@@ -42,6 +44,7 @@ class TableSizes(NamedTuple):
     triangles: float  # pairs of neighbours that are looked at for triangles
     wedges: float  # paths of two below one of their ends
     paths: float  # of two
+    cliques: float  # steps for cliques of four, about
     loops: Callable[[], float]  # steps for cycles of five: a sample, taken when it is wanted
 
 
@@ -128,7 +131,7 @@ class _Costs:
         self.preparing = START + (PREPARED * sizes.entries * len(shape.pairs) / 2 if share < 1 else 0.0)
         self.vertices, self.entries = sizes.vertices, share * sizes.entries
         self.fewer = share**DENSER
-        self.triangles, self.wedges, self.paths = (self.fewer * some for some in sizes[2:5])
+        self.triangles, self.wedges, self.paths, self.cliques = (self.fewer * some for some in sizes[2:6])
         self.loops = sizes.loops
 
     def __call__(self, expression: Node | Term) -> float:
@@ -146,6 +149,10 @@ class _Costs:
                     alike = links[0] == links[2] and not links[0].weights
                     work = self.wedges * (WEDGE * 2 if plain else WEIGHTED_WEDGE * (4 if alike else 8))
                 return CALL + work + self._links(links) + 2 * GATHERED * self.entries
+            case Cliques(links):
+                plain = all(link.plain for link in links)
+                work = self.cliques * (CLIQUE if plain else WEIGHTED_CLIQUE) + self.triangles * TRIANGLE
+                return CALL + work + self._links(links)
             case Product(weights):
                 return CALL / 2 + VERTEX * self.vertices * max(len(weights), 1)
             case Loop(links):
