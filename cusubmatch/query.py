@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.counting import HedgedRun, TableRun, table_sizes
+from cusubmatch.counting import HedgedRun, TableRun, table_sizes, walk_plan
 from cusubmatch.engines import check_engine, choose_engine
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
@@ -227,7 +227,11 @@ def _tables_of(graph, engine, plan, candidates, walking, roots=(-1,)):
     """The count by decomposition, if there is one; by vertex, if `roots` are pattern vertices."""
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
     sizes = table_sizes(graph, engine)
-    return plan_tables(constraints, candidates.tested, candidates.shape, sizes, walking, roots)
+
+    def walk_cost(term):
+        return walk_plan(graph, engine, plan.pattern, term)[0].cost
+
+    return plan_tables(constraints, candidates.tested, candidates.shape, sizes, walking, walk_cost, roots)
 
 
 def as_pattern(P, argument):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cusubmatch.plan.decompose import Decomposition, parts_of, reachable
-from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows
+from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows, Walk
 from cusubmatch.skeleton import Skeleton
 
 __all__ = ["Evaluation", "moduli", "recombined"]
@@ -34,6 +34,8 @@ class Evaluation:
         Which entries fulfil what a pair of the pattern asks.
     kernels : object
         `rows`, `chain`, `cliques`, `loop`, `pairs` and `turned` on the skeleton, see `cpu/tables.py`.
+    walk : callable
+        The embeddings of a quotient of the pattern.
     prime : int
         0: modulo 2^64.
     done : callable
@@ -47,11 +49,13 @@ class Evaluation:
         skeleton: Skeleton,
         indicators: Mapping[tuple, Any],
         kernels: Any,
+        walk: Callable[[Walk], int],
         prime: int = 0,
         done: Callable[[Any], None] = lambda _: None,
     ):
         self.xp, self.skeleton, self.kernels, self.indicators = xp, skeleton, kernels, indicators
         self.nodes, self.decompositions, self.prime, self.done = decompositions[0].nodes, decompositions, prime, done
+        self.walk = walk
         self.modulus = prime or 1 << WORD
         terms = {term for one in decompositions for term in one.terms}
         users = [*terms, *(self.nodes[node] for node in reachable(self.nodes, terms))]
@@ -94,6 +98,9 @@ class Evaluation:
             case Loop(links):
                 self._make(parts_of(term))
                 number = self.kernels.loop(self._shared(links), self.prime)
+                self._finish(term)
+            case Walk():
+                number = self.walk(term)
                 self._finish(term)
             case Pairs(ends, paths, apart):
                 self._make(parts_of(term))

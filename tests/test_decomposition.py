@@ -51,7 +51,11 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     constraints = constraints_of(pattern, query.placed, semantics)
     sizes = counting.table_sizes(query.placed, query.engine)
     shape, tested = query.candidates.shape, query.candidates.tested
-    plan = plan_tables(constraints, tested, shape, sizes, math.inf, roots)
+
+    def walk_cost(term):
+        return counting.walk_plan(query.placed, query.engine, pattern, term)[0].cost
+
+    plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, roots)
     if plan is None:
         return None
     plan = dataclasses.replace(query.plan, tables=plan)

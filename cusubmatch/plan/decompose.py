@@ -19,12 +19,25 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from cusubmatch.plan.constraints import Constraints
-from cusubmatch.plan.expression import Chain, Cliques, Expressions, Factor, Link, Loop, Node, Pairs, Product, Rows, Term
+from cusubmatch.plan.expression import (
+    Chain,
+    Cliques,
+    Expressions,
+    Factor,
+    Indicator,
+    Link,
+    Loop,
+    Node,
+    Pairs,
+    Product,
+    Rows,
+    Term,
+    Walk,
+)
 from cusubmatch.plan.quotient import Part, canonical, merged, pair
 
 __all__ = ["Decomposition", "decompose"]
 
-MOST_PARTS = 1500  # distinct weighted patterns that are looked at
 LOOP = 5  # links of the longest cycle that there is a kernel for
 KINDS = 2  # of paths that the kernel for pairs tells apart
 
@@ -56,6 +69,7 @@ def decompose(
     filters: tuple[int | None, ...],
     cost: Callable[[Node | Term], float],
     roots: Iterable[int] = (-1,),
+    most_parts: int = 1500,
 ) -> list[Decomposition] | None:
     """A decomposition for each root; None where there is none.
 
@@ -69,11 +83,13 @@ def decompose(
         Nanoseconds of a table or a term, its parts not counted.
     roots : iterable of int
         Pattern vertices whose images the count is wanted by; -1: one count of all.
+    most_parts : int
+        How many distinct weighted patterns are looked at before the search is given up.
     """
     tables, size = Expressions(), len(constraints.labels)
     if size == 1:
         return None
-    search, found = _Search(tables, cost), []
+    search, found = _Search(tables, cost, most_parts), []
     try:
         for root in roots:
             whole = _whole(constraints, filters, tables, root)
@@ -133,7 +149,8 @@ def _whole(constraints, filters, tables, root):
         if a < b:
             key = asked(a, b), asked(b, a)
             edges[a, b] = () if key == (((), None), ((), None)) else (tables.indicator(key),)
-    return Part(root, constraints.labels, ((),) * size, edges, frozenset(constraints.distinct))
+    members = tuple((v,) for v in range(size))
+    return Part(root, constraints.labels, ((),) * size, edges, frozenset(constraints.distinct), members)
 
 
 class _Step(NamedTuple):
@@ -146,15 +163,15 @@ class _Step(NamedTuple):
 
 
 class _Search:
-    def __init__(self, tables: Expressions, cost: Callable[[Node | Term], float]):
-        self.tables, self.cost = tables, cost
+    def __init__(self, tables: Expressions, cost: Callable[[Node | Term], float], most_parts: int):
+        self.tables, self.cost, self.most_parts = tables, cost, most_parts
         self.known: dict[tuple, Counter | None] = {}
 
     def terms(self, part: Part) -> Counter | None:
         """The terms that a part's count is the sum of; None where there is no way."""
         name, part = canonical(part, self.tables)
         if name not in self.known:
-            if len(self.known) >= MOST_PARTS:
+            if len(self.known) >= self.most_parts:
                 raise TooManyPartsError
             self.known[name] = None
             self.known[name] = self._found(part)
@@ -167,7 +184,17 @@ class _Search:
             terms = self._taken(part, step)
             if terms is not None:
                 return terms
-        return None
+        return self._walked(part)
+
+    def _walked(self, part):
+        """The terms of a part that must be walked; None if tables are folded into it, or it is the whole pattern."""
+        factors = [node for some in part.edges.values() for node, _ in some]
+        folded = any(part.weights) or not all(isinstance(self.tables.nodes[node], Indicator) for node in factors)
+        if folded or part.root >= 0 or all(len(some) == 1 for some in part.members):
+            return None
+        every = {pair(a, b) for a in range(part.size) for b in range(a)}
+        added = sorted(every - set(part.edges) - part.apart)
+        return self._taken(part, _Step((), lambda part: Walk(part.members), [], added))
 
     def _taken(self, part, step):
         """The terms of one way on."""
@@ -320,4 +347,5 @@ def _without(part, dropped):
         tuple(part.weights[v] for v in left),
         {(place[a], place[b]): some for (a, b), some in part.edges.items() if a in place and b in place},
         frozenset((place[a], place[b]) for a, b in part.apart if a in place and b in place),
+        tuple(part.members[v] for v in left),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows
+from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows, Walk
 
 __all__ = ["lines_of_tables"]
 
@@ -115,6 +115,11 @@ class _Text:
                 steps = [self._link(link, p, q) for link, p, q in zip(links, stops, stops[1:] + stops[:1], strict=True)]
                 product = " ".join(step for step in steps if step) or "1"
                 return f"sum over cycles {'--'.join(stops)}--a of {product}"
+            case Walk(members):
+                names = [
+                    str(name) if name is not None else f"()#{i}" for i, name in enumerate(self.plan.pattern.names, 1)
+                ]
+                return f"all walks with {', '.join('='.join(names[v] for v in some) for some in members)}"
             case Pairs(ends, paths, apart):
                 parts = [f"{self.names[node]}(x)" for node in ends[0]] + [f"{self.names[node]}(y)" for node in ends[1]]
                 for path in dict.fromkeys(paths):

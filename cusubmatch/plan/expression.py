@@ -25,6 +25,7 @@ __all__ = [
     "Product",
     "Rows",
     "Term",
+    "Walk",
 ]
 
 Factor = tuple[int, bool]  # a table over entries, and whether it is read at (y, x)
@@ -95,7 +96,13 @@ class Pairs(NamedTuple):
     apart: bool
 
 
-Term = Product | Loop | Pairs
+class Walk(NamedTuple):
+    """A term of a count: the embeddings of a pattern, by walking; `members` are the vertices that are one here."""
+
+    members: tuple[tuple[int, ...], ...]
+
+
+Term = Product | Loop | Pairs | Walk
 
 
 class Expressions:

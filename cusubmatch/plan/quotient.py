@@ -31,6 +31,8 @@ class Part(NamedTuple):
         Factors of each pair (a, b), a < b, that must be adjacent.
     apart : frozenset of (a, b)
         Pairs, not adjacent, that must differ.
+    members : tuple of tuple of int
+        The vertices of the first pattern that each vertex stands for.
     """
 
     root: int
@@ -38,6 +40,7 @@ class Part(NamedTuple):
     weights: tuple[tuple[int, ...], ...]
     edges: dict[tuple[int, int], tuple[Factor, ...]]
     apart: frozenset[tuple[int, int]]
+    members: tuple[tuple[int, ...], ...] = ()
 
     @property
     def size(self) -> int:
@@ -69,16 +72,18 @@ def merged(part: Part, u: int, v: int, tables: Expressions) -> Part | None:
         return None
     keep, drop = pair(u, v)
     place = [keep if w == drop else w - (w > drop) for w in range(part.size)]
-    new_labels, new_weights = list(part.labels), list(part.weights)
+    new_labels, new_weights, members = list(part.labels), list(part.weights), list(part.members)
+    members[keep] = tuple(sorted(part.members[u] + part.members[v]))
     new_labels[keep], new_weights[keep] = labels, tuple(sorted(part.weights[u] + part.weights[v]))
-    del new_labels[drop], new_weights[drop]
+    del new_labels[drop], new_weights[drop], members[drop]
     edges: dict[tuple[int, int], tuple[Factor, ...]] = {}
     for (a, b), factors in part.edges.items():
         key, seen = _placed(place, a, b, factors, tables)
         edges[key] = tables.kept(edges[key] + seen) if key in edges else seen
     apart = frozenset(pair(place[a], place[b]) for a, b in part.apart if place[a] != place[b])
     root = part.root if part.root < 0 else place[part.root]
-    return Part(root, tuple(new_labels), tuple(new_weights), edges, _needed(apart, edges, new_labels))
+    left = _needed(apart, edges, new_labels)
+    return Part(root, tuple(new_labels), tuple(new_weights), edges, left, tuple(members))
 
 
 def canonical(part: Part, tables: Expressions) -> tuple[tuple, Part]:
@@ -120,6 +125,7 @@ def canonical(part: Part, tables: Expressions) -> tuple[tuple, Part]:
         tuple(part.weights[v] for v in order),
         edges,
         frozenset(pair(colours[a], colours[b]) for a, b in apart),
+        tuple(part.members[v] for v in order),
     )
     return (*whole[:3], tuple(edges.items()), whole.apart), whole
 

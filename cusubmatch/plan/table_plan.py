@@ -14,10 +14,12 @@ from typing import NamedTuple
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.decompose import Decomposition, decompose, reachable
 from cusubmatch.plan.estimate import Shape
-from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Node, Pairs, Product, Rows, Term
+from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Node, Pairs, Product, Rows, Term, Walk
 
 __all__ = ["TablePlan", "TableSizes", "plan_tables"]
 
+PART = 4e5  # of walking make it worth to look at one more part of the pattern,
+LEAST_PARTS, MOST_PARTS = 40, 1500  # within these bounds
 START = 60_000.0  # starting the whole, and
 CALL = 12_000.0  # each table or term
 PREPARED = 6.0  # finding out whether an entry serves the pattern
@@ -93,6 +95,7 @@ def plan_tables(
     shape: Shape,
     sizes: TableSizes,
     walking: float,
+    walk_cost: Callable[[Walk], float],
     roots: Iterable[int] = (-1,),
 ) -> TablePlan | None:
     """The count as a sum of products of tables; None where there is no such sum, or it is not worth looking for.
@@ -104,15 +107,18 @@ def plan_tables(
     sizes : TableSizes
     walking : float
         Nanoseconds of the best plan by walking.
+    walk_cost : callable
+        Nanoseconds of walking a quotient of the pattern.
     roots : iterable of int
         See `decompose`.
     """
     if walking < START or any(constraints.forbidden.values()):
         return None
-    cost = _Costs(shape, sizes)
+    cost = _Costs(shape, sizes, walk_cost)
     if cost.preparing > walking:
         return None
-    found = decompose(constraints, filters, cost, roots)
+    most = int(max(LEAST_PARTS, min(walking / PART, MOST_PARTS)))
+    found = decompose(constraints, filters, cost, roots, most)
     if found is None:
         return None
     terms = list(dict.fromkeys(term for one in found for term in one.terms))
@@ -125,7 +131,8 @@ def plan_tables(
 class _Costs:
     """Nanoseconds of tables and terms."""
 
-    def __init__(self, shape: Shape, sizes: TableSizes):
+    def __init__(self, shape: Shape, sizes: TableSizes, walk_cost: Callable[[Walk], float]):
+        self.walk_cost = walk_cost
         needed = 2 * sum(pairs for (a, b), pairs in shape.pairs.items() if a < b)
         share = min(1.0, needed / max(sizes.entries, 1))
         self.preparing = START + (PREPARED * sizes.entries * len(shape.pairs) / 2 if share < 1 else 0.0)
@@ -168,6 +175,8 @@ class _Costs:
                 half = 2 if apart and all(link.plain for path in kinds for link in path) else 1
                 work = self.paths * PAIR * len(kinds) / half
                 return CALL + work + sum(self._links(path) for path in kinds)
+            case Walk():
+                return CALL + self.walk_cost(expression)
         raise TypeError(expression)
 
     def _links(self, links):
