@@ -51,7 +51,7 @@ def count_matches(
     Raises
     ------
     TimeLimitExceeded
-        With the count so far as ``.partial``.
+        With the count so far as ``.partial`` where matches are walked, None where they are counted by decomposition.
     PatternError, GraphError, EngineUnavailable, ValueError
 
     Examples

@@ -24,7 +24,7 @@ from cusubmatch.tables import Evaluation, moduli, recombined
 
 __all__ = ["HedgedRun", "TableRun", "table_sizes", "walk_plan"]
 
-PATIENCE = 3  # times the estimate, or as long as tables take, walking may last before it is given up,
+PATIENCE = 1.5  # times the estimate, or as long as tables take, walking may last before it is given up,
 GRACE_SECONDS = 0.05  # and this long
 REPORT_SECONDS = 0.1  # between two reports of progress
 LOOP_SAMPLE = 16  # vertices
