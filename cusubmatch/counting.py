@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -18,16 +18,14 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan, constraints_of, make_plans
 from cusubmatch.plan.expression import Indicator, Walk
-from cusubmatch.plan.table_plan import TablePlan, TableSizes
-from cusubmatch.skeleton import prepared, skeleton_of, sources_of
+from cusubmatch.skeleton import prepared, skeleton_of
 from cusubmatch.tables import Evaluation, moduli, recombined
 
-__all__ = ["HedgedRun", "TableRun", "table_sizes", "walk_plan"]
+__all__ = ["HedgedRun", "TableRun", "walk_plan"]
 
 PATIENCE = 1.5  # times the estimate, or as long as tables take, walking may last before it is given up,
 GRACE_SECONDS = 0.05  # and this long
 REPORT_SECONDS = 0.1  # between two reports of progress
-LOOP_SAMPLE = 16  # vertices
 KEPT_WALKS = 64  # plans of quotients, at least
 
 
@@ -60,7 +58,7 @@ class TableRun:
         progress: Callable[[float, int], None] | None = None,
     ):
         self.graph, self.engine, self.plan, self.candidates = graph, engine, plan, candidates
-        self.tables: TablePlan = plan.tables
+        self.tables: Any = plan.tables
         self.deadline, self.progress = deadline, progress
         self._done = self._reported = 0.0
         self._running = 0.0  # cost of the step that runs
@@ -262,12 +260,12 @@ def walk_plan(graph: Graph, engine: ModuleType, pattern: Pattern, term: Walk) ->
 def quotient_of(graph: Graph, pattern: Pattern, members: Sequence[Sequence[int]]) -> Pattern:
     """The pattern in which the vertices of each group are one; its label alternatives are those that all allow."""
     place = {vertex: group for group, some in enumerate(members) for vertex in some}
-    labels = {}
+    labels: dict[Hashable, Any] = {}
     for group, some in enumerate(members):
         known = [pattern.labels[vertex] for vertex in some if pattern.labels[vertex] is not None]
         if len(known) > 1:
             codes = frozenset.intersection(*map(graph.vertex_label_codes, known))
-            labels[group] = [graph.vertex_label_values[code] for code in codes]
+            labels[group] = [value for code, value in enumerate(graph.vertex_label_values or ()) if code in codes]
         elif known:
             labels[group] = known[0]
     edges = dict.fromkeys(((place[e.source], place[e.target]), e.directed, e.labels) for e in pattern.edges)
@@ -278,58 +276,3 @@ def quotient_of(graph: Graph, pattern: Pattern, members: Sequence[Sequence[int]]
         directed=[directed for _, directed, _ in edges],
         edge_labels=[kinds for _, _, kinds in edges],
     )
-
-
-def table_sizes(graph: Graph, engine: ModuleType) -> TableSizes:
-    """What the kernels go over on a graph, kept with it."""
-    return graph.cache.get("table sizes", None, functools.partial(_measured, graph, engine), 1)
-
-
-def _measured(graph, engine):
-    xp, skeleton = graph.xp, skeleton_of(graph, engine.mates)
-    offsets, targets, upper = skeleton.offsets, skeleton.targets, skeleton.upper
-    n, entries = len(offsets) - 1, len(targets)
-    lengths = row_lengths(offsets).astype(xp.float64)
-    higher = (offsets[1:] - upper).astype(xp.float64)
-    lower = lengths - higher
-    # A vertex is the middle of a wedge below its end once for each end above it and each neighbour below that.
-    wedges = (lengths * (lengths - 1) - lower * (lower - 1)) / 2
-    return TableSizes(
-        vertices=n,
-        entries=entries,
-        triangles=float((lower * higher).sum()) + entries / 2,
-        wedges=float(wedges.sum()),
-        paths=float((lengths**2).sum()),
-        cliques=_clique_steps(graph.statistics, float((lengths**2).sum())),
-        loops=functools.cache(functools.partial(_loop_steps, xp, offsets, targets, upper)),
-    )
-
-
-def _clique_steps(statistics, paths):
-    """Steps for all cliques of four: the rows of higher neighbours of the highest vertex but one of each triangle."""
-    return statistics.closure * paths / 6 * statistics.oriented_degree
-
-
-def _loop_steps(xp, offsets, targets, upper):
-    """Steps for all cycles of five, from a sample of their highest vertices, drawn by wedges."""
-    if not len(targets):
-        return 0.0
-    n = len(offsets) - 1
-    place = xp.arange(len(targets), dtype=xp.int64) - xp.repeat(offsets[:-1], row_lengths(offsets))
-    sources = sources_of(xp, offsets)
-    up = targets > sources
-    wedges = xp.bincount(targets[up], place[up].astype(xp.float64), minlength=n)
-    sums = xp.cumsum(wedges)
-    total = float(sums[-1])
-    if not total:
-        return 0.0
-    tops = xp.searchsorted(sums, (xp.arange(LOOP_SAMPLE) + 0.5) * (total / LOOP_SAMPLE)).tolist()
-    lower = (upper - offsets[:-1]).astype(xp.float64)
-    steps = 0.0
-    for top in tops:
-        reached = xp.zeros(n, bool)
-        for v in targets[int(offsets[top]) : int(upper[top])].tolist():
-            reached[targets[int(offsets[v]) : int(offsets[v + 1])]] = True
-        reached[top:] = False
-        steps += float(lower[reached].sum()) / float(wedges[top])
-    return total * (1 + steps / len(tops))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.counting import HedgedRun, TableRun, table_sizes, walk_plan
+from cusubmatch.counting import HedgedRun, TableRun, walk_plan
 from cusubmatch.engines import check_engine, choose_engine
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
@@ -24,6 +24,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans, plan_tables
 from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
+from cusubmatch.table_sizes import table_sizes
 
 __all__ = [
     "Query",

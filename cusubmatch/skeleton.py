@@ -85,7 +85,8 @@ def prepared(
             some |= mask
         kept = some[skeleton.targets]
         kept &= xp.repeat(some, row_lengths(skeleton.offsets))
-    whole, skeleton, kept = skeleton, *_smaller(xp, skeleton, kept)
+    whole = skeleton
+    skeleton, kept = _smaller(xp, whole, kept)
     found = {key: _indicator(graph, whole, skeleton, kept, key, allowed) for key in keys}
     if plain or not found:
         return skeleton, found

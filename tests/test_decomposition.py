@@ -20,6 +20,7 @@ from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, tables
 from cusubmatch.generators import kronecker, rmat
 from cusubmatch.plan import constraints_of, plan_tables
 from cusubmatch.query import make_query
+from cusubmatch.table_sizes import table_sizes
 
 SHAPES = {
     "3-path": "(a)--(b)--(c)",
@@ -49,7 +50,7 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     pattern = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
     query = make_query(graph, pattern, semantics, unique, "cpu", None, counting=True)
     constraints = constraints_of(pattern, query.placed, semantics)
-    sizes = counting.table_sizes(query.placed, query.engine)
+    sizes = table_sizes(query.placed, query.engine)
     shape, tested = query.candidates.shape, query.candidates.tested
 
     def walk_cost(term):

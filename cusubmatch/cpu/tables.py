@@ -93,7 +93,7 @@ class Kernels:
 
     def _squares(self, values, same, prime):
         """Each of the four vertices in turn is the highest one."""
-        offsets, targets, upper, mate = *self._rows, self.skeleton.mate
+        (offsets, targets, upper), mate = self._rows, self.skeleton.mate
         first, second, third = values
         first_back, second_back, third_back = map(self.turned, values)
         prime = np.uint64(prime)
@@ -125,7 +125,7 @@ class Kernels:
 
         The values are those of (x, w), (x, z), (w, z), (w, y) and (z, y).
         """
-        offsets, targets, upper, mate = *self._rows, self.skeleton.mate
+        (offsets, targets, upper), mate = self._rows, self.skeleton.mate
         plain = all(value is None for value in values)
         arrays = [part for value in values for part in masked(value)]
         out = self._summed(
@@ -140,7 +140,7 @@ class Kernels:
             out += out[mate]
         return out % np.uint64(prime) if prime else out
 
-    def loop(self, values: Sequence, prime: int) -> int:
+    def loop(self, values: list, prime: int) -> int:
         """The sum over cycles of five steps, from each start, in this direction; their vertices all differ."""
         offsets, targets, upper = self._rows
         modulus = prime or 1 << 64
@@ -165,7 +165,7 @@ class Kernels:
 
     def _loop_from(self, values, backs, prime):
         """Cycles whose highest vertex is where the first step starts."""
-        offsets, targets, upper, mate = *self._rows, self.skeleton.mate
+        (offsets, targets, upper), mate = self._rows, self.skeleton.mate
         modulus, n, width = prime or 1 << 64, self.skeleton.vertices, np.uint64(prime)
         one, two, three, four, _ = map(masked, values)
         sides = (*one, *two, masked(backs[1])[0], *three, masked(backs[2])[0], *four, masked(backs[3])[0])
@@ -204,12 +204,12 @@ class Kernels:
         (a, b, power), (c, d, other) = paths if len(paths) == 2 else (*paths, (None, None, 0))
         arrays = [part for weight in (a, b, c, d) for part in masked(weight)]
         weights = [part for weight in ends for part in masked(weight)]
-        powers, prime = np.array([power, other]), np.uint64(prime)
+        powers, width = np.array([power, other]), np.uint64(prime)
         n = self.skeleton.vertices
         return self._total(
             lambda out, rows_of, seen: (
                 lambda *rows: table_kernels.pairs(
-                    offsets, targets, *arrays, powers, *weights, below, apart, *rows, prime, rows_of, seen, out
+                    offsets, targets, *arrays, powers, *weights, below, apart, *rows, width, rows_of, seen, out
                 )
             ),
             lambda: (np.zeros((2, n), np.uint64), *self._seen()),

@@ -34,7 +34,7 @@ from cusubmatch.plan.expression import (
     Term,
     Walk,
 )
-from cusubmatch.plan.quotient import Part, canonical, merged, pair
+from cusubmatch.plan.quotient import Part, canonical, joined, merged, pair, weighted
 
 __all__ = ["Decomposition", "decompose"]
 
@@ -116,15 +116,17 @@ def reachable(nodes, terms) -> list[int]:
 
 def parts_of(expression: Node | Term) -> list[int]:
     """The tables that a table or a term is made of, directly."""
+    links: tuple[Link, ...]
+    ends: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     match expression:
         case Product(weights):
             return list(weights)
         case Rows(link):
-            links, ends = [link], ()
+            links = (link,)
         case Chain(links) | Loop(links) | Cliques(links):
-            ends = ()
+            pass
         case Pairs(ends, paths, _):
-            links = [link for path in paths for link in path]
+            links = tuple(link for path in paths for link in path)
         case _:
             return []
     return [
@@ -259,7 +261,7 @@ class _Search:
             link = self._link(part, near[0], z)
             return _Step(
                 self._rank(Rows(link), removed, []),
-                lambda part: _weighted(part, near[0], tables.rows(link), {z}),
+                lambda part: weighted(part, near[0], tables.rows(link), {z}),
                 removed,
                 [],
             )
@@ -277,7 +279,7 @@ class _Search:
         least = min(links, tables.turned(links))
         return _Step(
             self._rank(Chain(least), removed, added),
-            lambda part: _joined(part, x, y, tables.chain(links), set(path), tables),
+            lambda part: joined(part, x, y, tables.chain(links), set(path), tables),
             removed,
             added,
         )
@@ -290,7 +292,7 @@ class _Search:
         removed = sorted({pair(a, b) for a in (w, z) for b in part.rivals(a)})
         return _Step(
             self._rank(Cliques(links), removed, []),
-            lambda part: _joined(part, x, y, tables.cliques(links), {w, z}, tables),
+            lambda part: joined(part, x, y, tables.cliques(links), {w, z}, tables),
             removed,
             [],
         )
@@ -320,32 +322,3 @@ class _Search:
                 continue
             term = Pairs((part.weights[x], part.weights[y]), paths, pair(x, y) in part.apart)
             yield _Step(self._rank(term, removed, []), lambda _, term=term: term, removed, [])
-
-
-def _weighted(part, vertex, table, dropped):
-    """The part without some vertices, one of the others weighted with another table."""
-    weights = list(part.weights)
-    weights[vertex] = tuple(sorted((*weights[vertex], table)))
-    return _without(part._replace(weights=tuple(weights)), dropped)
-
-
-def _joined(part, x, y, factor, dropped, tables):
-    """The part without some vertices, an edge of the others with another factor."""
-    if x > y:
-        x, y, factor = y, x, tables.flipped((factor,))[0]
-    edges = dict(part.edges)
-    edges[x, y] = tables.kept((*edges[x, y], factor))
-    return _without(part._replace(edges=edges), dropped)
-
-
-def _without(part, dropped):
-    left = [v for v in range(part.size) if v not in dropped]
-    place = {v: i for i, v in enumerate(left)}
-    return Part(
-        place.get(part.root, -1),
-        tuple(part.labels[v] for v in left),
-        tuple(part.weights[v] for v in left),
-        {(place[a], place[b]): some for (a, b), some in part.edges.items() if a in place and b in place},
-        frozenset((place[a], place[b]) for a, b in part.apart if a in place and b in place),
-        tuple(part.members[v] for v in left),
-    )

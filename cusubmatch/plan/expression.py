@@ -67,7 +67,7 @@ class Cliques(NamedTuple):
     The links go from x to w, x to z, w to z, w to y and z to y.
     """
 
-    links: tuple[Link, Link, Link, Link, Link]
+    links: tuple[Link, ...]
 
 
 Node = Indicator | Rows | Chain | Cliques

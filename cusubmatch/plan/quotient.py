@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from cusubmatch.plan.expression import Expressions, Factor
 
-__all__ = ["Part", "canonical", "merged"]
+__all__ = ["Part", "canonical", "joined", "merged", "pair", "weighted"]
 
 
 class Part(NamedTuple):
@@ -84,6 +84,35 @@ def merged(part: Part, u: int, v: int, tables: Expressions) -> Part | None:
     root = part.root if part.root < 0 else place[part.root]
     left = _needed(apart, edges, new_labels)
     return Part(root, tuple(new_labels), tuple(new_weights), edges, left, tuple(members))
+
+
+def weighted(part, vertex, table, dropped):
+    """The part without some vertices, one of the others weighted with another table."""
+    weights = list(part.weights)
+    weights[vertex] = tuple(sorted((*weights[vertex], table)))
+    return _without(part._replace(weights=tuple(weights)), dropped)
+
+
+def joined(part, x, y, factor, dropped, tables):
+    """The part without some vertices, an edge of the others with another factor."""
+    if x > y:
+        x, y, factor = y, x, tables.flipped((factor,))[0]
+    edges = dict(part.edges)
+    edges[x, y] = tables.kept((*edges[x, y], factor))
+    return _without(part._replace(edges=edges), dropped)
+
+
+def _without(part, dropped):
+    left = [v for v in range(part.size) if v not in dropped]
+    place = {v: i for i, v in enumerate(left)}
+    return Part(
+        place.get(part.root, -1),
+        tuple(part.labels[v] for v in left),
+        tuple(part.weights[v] for v in left),
+        {(place[a], place[b]): some for (a, b), some in part.edges.items() if a in place and b in place},
+        frozenset((place[a], place[b]) for a, b in part.apart if a in place and b in place),
+        tuple(part.members[v] for v in left),
+    )
 
 
 def canonical(part: Part, tables: Expressions) -> tuple[tuple, Part]:
