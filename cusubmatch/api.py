@@ -51,7 +51,7 @@ def count_matches(
     Raises
     ------
     TimeLimitExceeded
-        With the count so far as ``.partial``, None where matches were counted only in part until then.
+        With the count so far as ``.partial``; None where matches are counted in parts, by decomposition.
     PatternError, GraphError, EngineUnavailable, ValueError
 
     Examples
@@ -63,7 +63,7 @@ def count_matches(
     """
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=True, progress=progress)
     with shown(progress, "counting") as report:
-        run = query.run(progress=report)
+        run = query.count_run(report)
         try:
             return run.count()
         except DeadlinePassed:

@@ -1,8 +1,8 @@
 """In how many matches each vertex of the graph takes part, and in which place of the pattern: features for learning.
 
 Vertices of the pattern that an automorphism exchanges are one place, an orbit (graphlet degrees: Przulj, "Biological
-network comparison using graphlet degree distribution", Bioinformatics 2007). Rows are counted as they are found and
-never kept.
+network comparison using graphlet degree distribution", Bioinformatics 2007). Where tables by vertex are cheaper, no
+match is looked at (`plan/decompose.py`); else rows are counted as they are found and never kept.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ __all__ = ["vertex_counts"]
 
 VERTEX = "vertex"
 LEAST_ROWS = 1 << 16  # counted at once
+ROW_VERTEX_NS = 8.0  # counting a vertex of a row
 
 
 def vertex_counts(
@@ -50,7 +51,7 @@ def vertex_counts(
     Raises
     ------
     TimeLimitExceeded
-        With the counts so far as ``.partial``.
+        With the counts so far as ``.partial``, None where they were not made from rows.
     PatternError, GraphError, EngineUnavailable, ValueError
 
     Examples
@@ -72,6 +73,7 @@ def vertex_counts(
     counts = {orbit: xp.zeros(graph.n_vertices, np.int64) for orbit in sorted(set(orbits))}
     held: list = []
     rows = 0
+    by_tables = None
 
     def settle():
         for place, orbit in enumerate(orbits):
@@ -91,6 +93,10 @@ def vertex_counts(
 
     try:
         with shown(progress, "matching") as report:
+            by_tables = query.vertex_run(report, ROW_VERTEX_NS * len(pattern))
+            if by_tables is not None:
+                counts.update(zip(counts, by_tables.counts(), strict=True))
+                return frame()
             for block in query.blocks(None, report):
                 held.append(block)
                 rows += block.shape[1]
@@ -98,5 +104,5 @@ def vertex_counts(
                     settle()
                     rows = 0
     except DeadlinePassed:
-        raise time_limit_exceeded(time_limit, frame) from None
+        raise time_limit_exceeded(time_limit, frame if by_tables is None else None) from None
     return frame()

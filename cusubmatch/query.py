@@ -16,14 +16,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.counting import HedgedRun, TableRun, walk_plan
 from cusubmatch.engines import check_engine, choose_engine
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.images import turned
 from cusubmatch.pattern import Pattern, PatternError
-from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans
+from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans, plan_tables
 from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
+from cusubmatch.table_sizes import table_sizes
 
 __all__ = [
     "Query",
@@ -41,6 +43,7 @@ __all__ = [
 KEPT_PLANS = 16  # at least
 BLOCKS = 32  # of rows that exist at once, about
 PINNED_BYTES = 1 << 30  # of one array
+WORTH_TABLES = 5e6  # nanoseconds of walking from which a decomposition is looked for
 
 
 class Query(NamedTuple):
@@ -52,6 +55,26 @@ class Query(NamedTuple):
     plan: Plan
     candidates: Any
     deadline: float | None
+
+    def count_run(self, progress):
+        """A run to count with: by tables, if the plan says so, else by walking."""
+        tables = self.plan.tables
+        if tables is None:
+            return self.run(progress=progress)
+        run = TableRun(self.placed, self.engine, self.plan, self.candidates, deadline=self.deadline, progress=progress)
+        return run if tables.first else HedgedRun(self._replace, run, progress)
+
+    def vertex_run(self, progress, row_ns):
+        """A run that counts by vertex and orbit without rows, each of which costs `row_ns`; None: rows are cheaper."""
+        rows = self.plan.cost + row_ns * self.plan.levels[-1].matches
+        if not hasattr(self.engine, "Kernels") or rows < WORTH_TABLES:
+            return None
+        orbits = sorted(set(self.plan.pattern.automorphisms.orbits()))
+        tables = _tables_of(self.placed, self.engine, self.plan, self.candidates, rows, orbits)
+        if tables is None or not tables.first:
+            return None
+        plan = dataclasses.replace(self.plan, tables=tables)
+        return TableRun(self.placed, self.engine, plan, self.candidates, deadline=self.deadline, progress=progress)
 
     def run(self, **options):
         return self.engine.Run(self.placed, self.plan, self.candidates, deadline=self.deadline, **options)
@@ -230,10 +253,24 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting, suffix, by_tri
             methods=engine.METHODS,
             suffix=suffix,
         )
-        return engine.choose(graph, plans, candidates) if by_trial else plans(rivals=1)[0], candidates
+        plan = engine.choose(graph, plans, candidates) if by_trial else plans(rivals=1)[0]
+        if counting and suffix is None and hasattr(engine, "Kernels") and plan.cost > WORTH_TABLES:
+            plan = dataclasses.replace(plan, tables=_tables_of(graph, engine, plan, candidates, plan.cost))
+        return plan, candidates
 
     asked = pattern, semantics, unique, counting, suffix, by_trial
     return graph.cache.get("plans", asked, make, graph.keep(KEPT_PLANS))
+
+
+def _tables_of(graph, engine, plan, candidates, walking, roots=(-1,)):
+    """The count by decomposition, if there is one; by vertex, if `roots` are pattern vertices."""
+    constraints = constraints_of(plan.pattern, graph, plan.semantics)
+    sizes = table_sizes(graph, engine)
+
+    def walk_cost(term):
+        return walk_plan(graph, engine, plan.pattern, term)[0].cost
+
+    return plan_tables(constraints, candidates.tested, candidates.shape, sizes, walking, walk_cost, roots)
 
 
 def as_pattern(P, argument):

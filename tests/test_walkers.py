@@ -138,6 +138,7 @@ def test_a_root_that_bitmaps_leave_and_whose_sets_are_empty_counts_nothing():
             if order[0] == pattern.names.index("c"):
                 assert count_with(settings, graph, pattern, "homomorphism", False) == expected
 
+
 settings_of_any_kind = st.builds(
     Settings,
     method=st.sampled_from((None, "lists", "bitmaps", "bitmaps")),

@@ -1,6 +1,7 @@
-"""The CPU engine: Numba kernels on all cores; `prepare` finds candidates, `Run` executes a plan, `Sampler` draws."""
+"""The CPU engine: Numba; `prepare` finds candidates, `Run` walks, `Kernels` fill tables, `Sampler` draws."""
 
 from cusubmatch.cpu.engine import METHODS, Run, choose, place, prepare
 from cusubmatch.cpu.sample import Sampler
+from cusubmatch.cpu.tables import Kernels, mates
 
-__all__ = ["METHODS", "Run", "Sampler", "choose", "place", "prepare"]
+__all__ = ["METHODS", "Kernels", "Run", "Sampler", "choose", "mates", "place", "prepare"]

@@ -7,6 +7,7 @@ from cusubmatch.plan.polynomial import instructions
 from cusubmatch.plan.reuse import Rows, Step
 from cusubmatch.plan.suffix import Loss, Suffix, Variable
 from cusubmatch.plan.symmetry import implied_bounds
+from cusubmatch.plan.table_plan import TablePlan, TableSizes, plan_tables
 
 __all__ = [
     "SEMANTICS",
@@ -18,10 +19,13 @@ __all__ = [
     "Shape",
     "Step",
     "Suffix",
+    "TablePlan",
+    "TableSizes",
     "Variable",
     "constraints_of",
     "implied_bounds",
     "instructions",
     "make_plan",
     "make_plans",
+    "plan_tables",
 ]

@@ -22,6 +22,7 @@ from cusubmatch.plan.order import Choice, best_orders
 from cusubmatch.plan.reuse import Rows, Step, candidate_sets
 from cusubmatch.plan.suffix import Suffix, suffix_of, with_sources
 from cusubmatch.plan.symmetry import implied_bounds, restrictions
+from cusubmatch.plan.table_plan import TablePlan
 from cusubmatch.plan.twins import interchangeable, same_set
 from cusubmatch.statistics import Statistics
 
@@ -73,6 +74,8 @@ class Plan:
         automorphisms; with a suffix, times those that the restrictions on the core leave out, and for unique matches
         by all. Each of its rows stands for `factor` embeddings, its images under the automorphisms.
     suffix : Suffix or None
+    tables : TablePlan or None
+        The count by decomposition: what is done if it is expected to be cheaper, or if walking takes too long.
     """
 
     pattern: Pattern
@@ -91,6 +94,7 @@ class Plan:
     suffix: Suffix | None = None
     engine: str = ""
     why: str = ""
+    tables: TablePlan | None = None
 
     def __str__(self) -> str:
         return describe(self)

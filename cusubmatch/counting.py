@@ -1,0 +1,278 @@
+"""A count by decomposition, carried out: the skeleton and the indicators, a bound, and the sums.
+
+Between kernels, and now and then inside them, the clock is looked at and progress reported. All tables are gone when
+the count is there.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Hashable, Sequence
+from types import ModuleType
+from typing import Any
+
+from cusubmatch.csr import row_lengths
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.graph import Graph
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan import Plan, constraints_of, make_plans
+from cusubmatch.plan.expression import Indicator, Walk
+from cusubmatch.skeleton import prepared, skeleton_of
+from cusubmatch.tables import Evaluation, moduli, recombined
+
+__all__ = ["HedgedRun", "TableRun", "walk_plan"]
+
+PATIENCE = 1.5  # times the estimate, or as long as tables take, walking may last before it is given up,
+GRACE_SECONDS = 0.05  # and this long
+REPORT_SECONDS = 0.1  # between two reports of progress
+KEPT_WALKS = 64  # plans of quotients, at least
+
+
+class TableRun:
+    """One count by decomposition.
+
+    Parameters
+    ----------
+    graph, engine, plan, candidates
+        The graph where the engine works, the engine, a plan with `tables`, and the candidates of the vertices.
+    deadline, progress
+        As for an engine's `Run`.
+
+    Attributes
+    ----------
+    matches : None
+        Nothing is known before the end.
+    """
+
+    matches = None
+
+    def __init__(
+        self,
+        graph: Graph,
+        engine: ModuleType,
+        plan: Plan,
+        candidates: Any,
+        *,
+        deadline: float | None = None,
+        progress: Callable[[float, int], None] | None = None,
+    ):
+        self.graph, self.engine, self.plan, self.candidates = graph, engine, plan, candidates
+        self.tables: Any = plan.tables
+        self.deadline, self.progress = deadline, progress
+        self._done = self._reported = 0.0
+        self._running = 0.0  # cost of the step that runs
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        order = self.plan.pattern.automorphisms.order if self.plan.unique else 1
+        total = self._evaluated(Evaluation.totals)[0] // order
+        if self.progress is not None:
+            self.progress(1.0, total)
+        return total
+
+    def counts(self) -> list:
+        """The matches in which each vertex stands in each orbit that the plan has a decomposition for, int64 arrays.
+
+        The decomposition is by one vertex of the orbit. A match has as many embeddings that take this one there as the
+        pattern has automorphisms that fix it.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        xp, orbits = self.graph.xp, self.plan.pattern.automorphisms.orbits()
+        fixing = [self.plan.pattern.automorphisms.order // orbits.count(orbit) for orbit in sorted(set(orbits))]
+        vectors = zip(self._evaluated(Evaluation.vectors), fixing, strict=True)
+        counts = [(embeddings // many) for embeddings, many in vectors]
+        return [xp.asarray(count.tolist() if count.dtype == object else count, dtype=xp.int64) for count in counts]
+
+    def _evaluated(self, what):
+        first, nodes = self.tables.decompositions[0], self.tables.nodes
+        keys = [nodes[node].key for node in self._indicators()]
+        plain = not all(first.edges.values())
+        self._pulse(0.0)
+        whole = skeleton_of(self.graph, self.engine.mates)
+        skeleton, indicators = prepared(self.graph, whole, keys, self.candidates.masks, plain=plain)
+        self._pulse(0.0)
+        bound = self._bound(skeleton, indicators)
+        primes = moduli(bound)
+        self._whole = self.tables.cost * len(primes)
+        residues = []
+        walk = functools.cache(self._walk)
+        for prime in primes:
+            kernels = self.engine.Kernels(skeleton, self._pulse)
+            one = Evaluation(
+                self.graph.xp, self.tables.decompositions, skeleton, indicators, kernels, walk, prime, self._finished
+            )
+            residues.append(what(one))
+        return residues[0] if primes == [0] else [recombined(some, primes) for some in zip(*residues, strict=True)]
+
+    def _walk(self, term):
+        """The embeddings of a quotient of the pattern, by walking."""
+        plan, candidates = walk_plan(self.graph, self.engine, self.plan.pattern, term)
+        pulse = None if self.progress is None else lambda share, _: self._pulse(share)
+        return self.engine.Run(self.graph, plan, candidates, deadline=self.deadline, progress=pulse).count()
+
+    def _indicators(self):
+        """The indicators of the pattern's own pairs."""
+        nodes = self.tables.nodes
+        return sorted(
+            {
+                node
+                for factors in self.tables.decompositions[0].edges.values()
+                for node, _ in factors
+                if isinstance(nodes[node], Indicator)
+            }
+        )
+
+    def _bound(self, skeleton, indicators):
+        """At most so many embeddings: mappings that keep the edges of a tree in the pattern."""
+        xp, edges, nodes = self.graph.xp, self.tables.decompositions[0].edges, self.tables.nodes
+        size = 1 + max(b for _, b in edges)
+        near: list[list[int]] = [[] for _ in range(size)]
+        for a, b in edges:
+            near[a].append(b)
+            near[b].append(a)
+        seen: set[int] = set()
+
+        def below(vertex):
+            """Mappings of the branch at a vertex, by its image; a long branch before a wide one bounds best."""
+            seen.add(vertex)
+            product = None
+            for other in near[vertex]:
+                if other not in seen:
+                    values = below(other)
+                    values = xp.ones(len(skeleton.targets)) if values is None else values[skeleton.targets]
+                    a, b = min(vertex, other), max(vertex, other)
+                    for node, turned in edges[a, b]:
+                        indicator = indicators[nodes[node].key]
+                        values *= indicator[skeleton.mate] if turned != (a != vertex) else indicator
+                    sums = xp.zeros(len(values) + 1)
+                    xp.cumsum(values, out=sums[1:])
+                    sums = sums[skeleton.offsets]
+                    sums = sums[1:] - sums[:-1]
+                    product = sums if product is None else product * sums
+            return product
+
+        longest = float(row_lengths(skeleton.offsets).max()) if skeleton.vertices else 0.0
+        rough = len(skeleton.targets) * max(longest, 1.0) ** (size - 2)
+        if moduli(rough) == [0]:
+            return rough
+        return min(rough, float(below(0).sum()))
+
+    def _finished(self, expression):
+        self._done += self.tables.costs.get(expression, 0.0)
+        self._pulse(0.0)
+
+    def _pulse(self, _share):
+        """Look at the clock."""
+        now = time.monotonic()
+        if self.deadline is not None and now > self.deadline:
+            raise DeadlinePassed
+        if self.progress is not None and now > self._reported + REPORT_SECONDS:
+            self._reported = now
+            self.progress(min(self._done / self._whole, 1.0), 0)
+
+    _whole = 1.0
+
+
+class HedgedRun:
+    """A count by walking that is given up for one by decomposition when it takes much longer than was expected.
+
+    Estimates of walking can be far off on graphs with hubs; what tables cost is known. So a wrong choice costs no more
+    than the tables do once more.
+
+    Parameters
+    ----------
+    walk : callable
+        Makes a query with another deadline: walk(deadline=...).run(progress=...) walks.
+    by_tables : TableRun
+    progress : callable or None
+    """
+
+    def __init__(self, walk: Callable[..., Any], by_tables: TableRun, progress: Callable[[float, int], None] | None):
+        self.walk, self.by_tables, self.matches = walk, by_tables, None
+        self.progress = None if progress is None else _Rising(progress)
+        by_tables.progress = self.progress
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        tables, deadline = self.by_tables.tables, self.by_tables.deadline
+        patience = max(PATIENCE * tables.walking, tables.cost) / 1e9 + GRACE_SECONDS
+        give_up = time.monotonic() + patience
+        limited = deadline is not None and deadline <= give_up
+        run = self.walk(deadline=deadline if limited else give_up).run(progress=self.progress)
+        try:
+            return run.count()
+        except DeadlinePassed:
+            if limited:
+                self.matches = run.matches
+                raise
+        return self.by_tables.count()
+
+
+class _Rising:
+    """Reports of progress, none of which takes back an earlier one."""
+
+    def __init__(self, progress):
+        self.progress, self.done, self.matches = progress, 0.0, 0
+
+    def __call__(self, done, matches):
+        self.done, self.matches = max(self.done, done), max(self.matches, matches)
+        self.progress(self.done, self.matches)
+
+
+def walk_plan(graph: Graph, engine: ModuleType, pattern: Pattern, term: Walk) -> tuple[Plan, Any]:
+    """The plan of walking all embeddings of a quotient of a pattern, and its candidates; kept with the graph."""
+    quotient = quotient_of(graph, pattern, term.members)
+
+    def make():
+        constraints = constraints_of(quotient, graph, "monomorphism")
+        candidates = engine.prepare(graph, quotient, constraints, True)
+        plans = functools.partial(
+            make_plans,
+            quotient,
+            constraints,
+            candidates.shape,
+            candidates.tested,
+            graph.statistics,
+            semantics="monomorphism",
+            unique=False,
+            counting=True,
+            methods=engine.METHODS,
+        )
+        return engine.choose(graph, plans, candidates), candidates
+
+    return graph.cache.get("walks", quotient, make, graph.keep(KEPT_WALKS))
+
+
+def quotient_of(graph: Graph, pattern: Pattern, members: Sequence[Sequence[int]]) -> Pattern:
+    """The pattern in which the vertices of each group are one; its label alternatives are those that all allow."""
+    place = {vertex: group for group, some in enumerate(members) for vertex in some}
+    labels: dict[Hashable, Any] = {}
+    for group, some in enumerate(members):
+        known = [pattern.labels[vertex] for vertex in some if pattern.labels[vertex] is not None]
+        if len(known) > 1:
+            codes = frozenset.intersection(*map(graph.vertex_label_codes, known))
+            labels[group] = [value for code, value in enumerate(graph.vertex_label_values or ()) if code in codes]
+        elif known:
+            labels[group] = known[0]
+    edges = dict.fromkeys(((place[e.source], place[e.target]), e.directed, e.labels) for e in pattern.edges)
+    return Pattern(
+        [ends for ends, _, _ in edges],
+        vertices=range(len(members)),
+        labels=labels,
+        directed=[directed for _, directed, _ in edges],
+        edge_labels=[kinds for _, _, kinds in edges],
+    )

@@ -1,0 +1,324 @@
+"""Counting by decomposition: a count as a sum of products of small tables, instead of a walk over all matches.
+
+Vertices of the pattern are folded away one after another (variable elimination): one with a single neighbour becomes a
+table over the vertices there, one between two adjacent vertices a table over the edges there, and so does a path of two
+between adjacent vertices. Before that, the vertex is freed of having to differ from the rest, which counts too much by
+the quotients in which it is one with another vertex; these are smaller patterns, treated alike. What is left at the end
+is a single vertex, or a kernel that has no smaller part: a cycle of five, or two vertices with several paths of two
+between them. (Pinar, Seshadhri & Vishal, "ESCAPE", WWW 2017; DecoMine, ASPLOS 2023; GraphPi, SC 2020, section IV-D.)
+
+Which vertex is folded first decides what follows; the cheapest kernels with the fewest quotients go first. No pattern
+is known by name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import NamedTuple
+
+from cusubmatch.plan.constraints import Constraints
+from cusubmatch.plan.expression import (
+    Chain,
+    Cliques,
+    Expressions,
+    Factor,
+    Indicator,
+    Link,
+    Loop,
+    Node,
+    Pairs,
+    Product,
+    Rows,
+    Term,
+    Walk,
+)
+from cusubmatch.plan.quotient import Part, canonical, joined, merged, pair, weighted
+
+__all__ = ["Decomposition", "decompose"]
+
+LOOP = 5  # links of the longest cycle that there is a kernel for
+KINDS = 2  # of paths that the kernel for pairs tells apart
+
+
+class TooManyPartsError(Exception):
+    """The pattern has too many quotients for this to be the way."""
+
+
+class Decomposition(NamedTuple):
+    """A count as a sum of terms.
+
+    Attributes
+    ----------
+    nodes : tuple of Node
+        Tables, each after those that it is made of.
+    terms : dict of Term to int
+        The terms and what they are multiplied by; they add up to the number of embeddings.
+    edges : dict
+        The pattern's own pairs (a, b), a < b, and their indicators.
+    """
+
+    nodes: tuple[Node, ...]
+    terms: dict[Term, int]
+    edges: dict[tuple[int, int], tuple[Factor, ...]]
+
+
+def decompose(
+    constraints: Constraints,
+    filters: tuple[int | None, ...],
+    cost: Callable[[Node | Term], float],
+    roots: Iterable[int] = (-1,),
+    most_parts: int = 1500,
+) -> list[Decomposition] | None:
+    """A decomposition for each root; None where there is none.
+
+    Parameters
+    ----------
+    constraints : Constraints
+        What the pattern asks of its pairs; nothing may be forbidden.
+    filters : tuple of int or None
+        Per pattern vertex, the vertex whose filter its candidates must pass.
+    cost : callable
+        Nanoseconds of a table or a term, its parts not counted.
+    roots : iterable of int
+        Pattern vertices whose images the count is wanted by; -1: one count of all.
+    most_parts : int
+        How many distinct weighted patterns are looked at before the search is given up.
+    """
+    tables, size = Expressions(), len(constraints.labels)
+    if size == 1:
+        return None
+    search, found = _Search(tables, cost, most_parts), []
+    try:
+        for root in roots:
+            whole = _whole(constraints, filters, tables, root)
+            terms = search.terms(whole)
+            if terms is None:
+                return None
+            found.append({term: many for term, many in terms.items() if many})
+    except TooManyPartsError:
+        return None
+    return [Decomposition(tuple(tables.nodes), terms, whole.edges) for terms in found]
+
+
+def reachable(nodes, terms) -> list[int]:
+    """The numbers of the nodes that terms are made of, each after those that it is made of."""
+    found: set[int] = set()
+    open_nodes = [node for term in terms for node in parts_of(term)]
+    while open_nodes:
+        node = open_nodes.pop()
+        if node not in found:
+            found.add(node)
+            open_nodes += parts_of(nodes[node])
+    return sorted(found)
+
+
+def parts_of(expression: Node | Term) -> list[int]:
+    """The tables that a table or a term is made of, directly."""
+    links: tuple[Link, ...]
+    ends: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    match expression:
+        case Product(weights):
+            return list(weights)
+        case Rows(link):
+            links = (link,)
+        case Chain(links) | Loop(links) | Cliques(links):
+            pass
+        case Pairs(ends, paths, _):
+            links = tuple(link for path in paths for link in path)
+        case _:
+            return []
+    return [
+        *(node for some in ends for node in some),
+        *(node for link in links for node, _ in link.factors),
+        *(node for link in links for node in link.weights),
+    ]
+
+
+def _whole(constraints, filters, tables, root):
+    """The pattern itself, every pair that must differ apart."""
+    required, size = constraints.required, len(constraints.labels)
+    relations = constraints.relations
+
+    def asked(u, w):
+        some = sorted((relations[r] for r in required[u, w]), key=repr)
+        free = all(r.direction == "any" and r.edge_labels is None and r.target_labels is None for r in some)
+        return (() if free else tuple(some)), filters[w]
+
+    edges = {}
+    for a, b in required:
+        if a < b:
+            key = asked(a, b), asked(b, a)
+            edges[a, b] = () if key == (((), None), ((), None)) else (tables.indicator(key),)
+    members = tuple((v,) for v in range(size))
+    return Part(root, constraints.labels, ((),) * size, edges, frozenset(constraints.distinct), members)
+
+
+class _Step(NamedTuple):
+    """A way on: what is folded, the conditions that are taken away before, and those that must be added."""
+
+    rank: tuple
+    fold: Callable[[Part], Part | Term]
+    removed: list[tuple[int, int]]
+    added: list[tuple[int, int]]
+
+
+class _Search:
+    def __init__(self, tables: Expressions, cost: Callable[[Node | Term], float], most_parts: int):
+        self.tables, self.cost, self.most_parts = tables, cost, most_parts
+        self.known: dict[tuple, Counter | None] = {}
+
+    def terms(self, part: Part) -> Counter | None:
+        """The terms that a part's count is the sum of; None where there is no way."""
+        name, part = canonical(part, self.tables)
+        if name not in self.known:
+            if len(self.known) >= self.most_parts:
+                raise TooManyPartsError
+            self.known[name] = None
+            self.known[name] = self._found(part)
+        return self.known[name]
+
+    def _found(self, part):
+        if part.size == 1:
+            return Counter({Product(part.weights[0]): 1})
+        for step in sorted(self._steps(part), key=lambda step: step.rank):
+            terms = self._taken(part, step)
+            if terms is not None:
+                return terms
+        return self._walked(part)
+
+    def _walked(self, part):
+        """The terms of a part that must be walked; None if tables are folded into it, or it is the whole pattern."""
+        factors = [node for some in part.edges.values() for node, _ in some]
+        folded = any(part.weights) or not all(isinstance(self.tables.nodes[node], Indicator) for node in factors)
+        if folded or part.root >= 0 or all(len(some) == 1 for some in part.members):
+            return None
+        every = {pair(a, b) for a in range(part.size) for b in range(a)}
+        added = sorted(every - set(part.edges) - part.apart)
+        return self._taken(part, _Step((), lambda part: Walk(part.members), [], added))
+
+    def _taken(self, part, step):
+        """The terms of one way on."""
+        terms: Counter = Counter()
+        for one in step.removed:
+            part = part._replace(apart=part.apart - {one})
+            if not self._add(terms, merged(part, *one, self.tables), -1):
+                return None
+        for one in step.added:
+            if not self._add(terms, merged(part, *one, self.tables), 1):
+                return None
+            part = part._replace(apart=part.apart | {one})
+        folded = step.fold(part)
+        if isinstance(folded, Part):
+            return terms if self._add(terms, folded, 1) else None
+        terms[folded] += 1
+        return terms
+
+    def _add(self, terms, part, sign):
+        """Add the terms of a part; whether there are any ways to count it."""
+        if part is None:
+            return True
+        found = self.terms(part)
+        if found is None:
+            return False
+        for term, many in found.items():
+            terms[term] += sign * many
+        return True
+
+    def _steps(self, part):
+        near = part.neighbours()
+        for z in range(part.size):
+            if z != part.root and (len(near[z]) == 1 or (len(near[z]) == 2 and pair(*near[z]) in part.edges)):
+                yield self._vertex(part, z, near[z])
+        for w, z in part.edges:
+            if len(near[w]) == len(near[z]) == 2 and part.root not in (w, z):
+                x, y = sum(near[w]) - z, sum(near[z]) - w
+                if x != y and pair(x, y) in part.edges:
+                    yield self._ear(part, x, w, z, y)
+            elif len(near[w]) == len(near[z]) == 3 and part.root not in (w, z):
+                ends = {*near[w], *near[z]} - {w, z}
+                if len(ends) == 2 and pair(*ends) in part.edges:
+                    yield self._clique(part, *sorted(ends), w, z)
+        if part.root < 0 and part.size == LOOP == len(part.edges) and all(len(some) == 2 for some in near):
+            yield self._loop(part, near)
+        yield from self._pairs(part, near)
+
+    def _link(self, part, p, q, weights=True):
+        """The step from p to q, with the tables at q."""
+        return Link(part.factors(self.tables, p, q), part.weights[q] if weights else ())
+
+    def _rank(self, node, removed, added):
+        """Cheap steps first: few quotients, then few nanoseconds."""
+        known = isinstance(node, (Rows, Chain, Cliques)) and self.tables.find(node) is not None
+        return len(removed) + len(added), 0.0 if known else self.cost(node), str(node)
+
+    def _vertex(self, part, z, near):
+        """Fold a vertex with one neighbour, or with two that are adjacent."""
+        tables = self.tables
+        removed = sorted(pair(z, u) for u in part.rivals(z))
+        if len(near) == 1:
+            link = self._link(part, near[0], z)
+            return _Step(
+                self._rank(Rows(link), removed, []),
+                lambda part: weighted(part, near[0], tables.rows(link), {z}),
+                removed,
+                [],
+            )
+        return self._between(part, near[0], [z], near[1], removed, [])
+
+    def _ear(self, part, x, w, z, y):
+        """Fold a path of two between adjacent vertices; its vertices differ from these within the table."""
+        inside = {pair(w, y), pair(x, z)}
+        removed = sorted({pair(a, b) for a in (w, z) for b in part.rivals(a)} - inside)
+        return self._between(part, x, [w, z], y, removed, sorted(inside - part.apart))
+
+    def _between(self, part, x, path, y, removed, added):
+        tables, stops = self.tables, [x, *path, y]
+        links = tuple(self._link(part, p, q, q != y) for p, q in pairwise(stops))
+        least = min(links, tables.turned(links))
+        return _Step(
+            self._rank(Chain(least), removed, added),
+            lambda part: joined(part, x, y, tables.chain(links), set(path), tables),
+            removed,
+            added,
+        )
+
+    def _clique(self, part, x, y, w, z):
+        """Fold two vertices that are adjacent to each other and to two adjacent ones."""
+        tables = self.tables
+        ways = ((x, w, True), (x, z, True), (w, z, False), (w, y, False), (z, y, False))
+        links = tuple(self._link(part, *way) for way in ways)
+        removed = sorted({pair(a, b) for a in (w, z) for b in part.rivals(a)})
+        return _Step(
+            self._rank(Cliques(links), removed, []),
+            lambda part: joined(part, x, y, tables.cliques(links), {w, z}, tables),
+            removed,
+            [],
+        )
+
+    def _loop(self, part, near):
+        """Count a cycle as it is: all its vertices differ."""
+        around = [0, near[0][0]]
+        while len(around) < part.size:
+            around.append(sum(near[around[-1]]) - around[-2])
+        links = tuple(self._link(part, p, q) for p, q in zip(around, around[1:] + around[:1], strict=True))
+        loop = self.tables.loop(links)
+        every = {pair(a, b) for a in range(part.size) for b in range(a)}
+        added = sorted(every - set(part.edges) - part.apart)
+        return _Step(self._rank(loop, [], added), lambda _: loop, [], added)
+
+    def _pairs(self, part, near):
+        """Count two vertices that are not adjacent, all others being adjacent to just these."""
+        if part.root >= 0 or part.size < 4:
+            return
+        for x, y in {tuple(some) for some in near if len(some) == 2}:
+            middles = [v for v in range(part.size) if v not in (x, y)]
+            if pair(x, y) in part.edges or any(sorted(near[v]) != sorted((x, y)) for v in middles):
+                continue
+            removed = sorted(one for one in part.apart if one != pair(x, y))
+            paths = tuple(sorted((self._link(part, x, z), self._link(part, z, y, False)) for z in middles))
+            if len(set(paths)) > KINDS:
+                continue
+            term = Pairs((part.weights[x], part.weights[y]), paths, pair(x, y) in part.apart)
+            yield _Step(self._rank(term, removed, []), lambda _, term=term: term, removed, [])

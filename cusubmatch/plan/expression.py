@@ -1,0 +1,185 @@
+"""Tables of numbers over the vertices and over the edges of the data graph, as expressions that know no graph.
+
+A table has a number for every vertex, or for every entry (x, y) of the skeleton, the data graph without directions and
+labels. It says how often a part of the pattern that hangs at a vertex or at an edge occurs there: the part is folded
+into the table, and the rest of the pattern goes on with a weight in its place (variable elimination; DecoMine, ASPLOS
+2023, calls the parts subpatterns of a cut). Equal expressions are one node, so that what several terms of a count share
+is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+__all__ = [
+    "Chain",
+    "Cliques",
+    "Expressions",
+    "Factor",
+    "Indicator",
+    "Link",
+    "Loop",
+    "Node",
+    "Pairs",
+    "Product",
+    "Rows",
+    "Term",
+    "Walk",
+]
+
+Factor = tuple[int, bool]  # a table over entries, and whether it is read at (y, x)
+
+
+class Link(NamedTuple):
+    """A step from p to a neighbour q: the product of tables over entries at (p, q) and over vertices at q."""
+
+    factors: tuple[Factor, ...] = ()
+    weights: tuple[int, ...] = ()
+
+    @property
+    def plain(self) -> bool:
+        """Whether every neighbour counts one."""
+        return not self.factors and not self.weights
+
+
+class Indicator(NamedTuple):
+    """Over entries: 1 where the pair fulfils a pair of the pattern, 0 elsewhere; `key` names what is asked."""
+
+    key: Hashable
+
+
+class Rows(NamedTuple):
+    """Over vertices: at x, the sum of the link over the neighbours of x."""
+
+    link: Link
+
+
+class Chain(NamedTuple):
+    """Over entries (x, y): the sum over paths from x to y along two or three links whose vertices all differ."""
+
+    links: tuple[Link, ...]
+
+
+class Cliques(NamedTuple):
+    """Over entries (x, y): the sum over pairs w, z that are adjacent to each other, to x and to y.
+
+    The links go from x to w, x to z, w to z, w to y and z to y.
+    """
+
+    links: tuple[Link, ...]
+
+
+Node = Indicator | Rows | Chain | Cliques
+
+
+class Product(NamedTuple):
+    """A term of a count: the product of tables over vertices, at each vertex or summed."""
+
+    weights: tuple[int, ...]
+
+
+class Loop(NamedTuple):
+    """A term of a count: the sum over cycles of five links, from every start in both directions."""
+
+    links: tuple[Link, ...]
+
+
+class Pairs(NamedTuple):
+    """A term of a count: the sum over pairs x, y (equal ones only where not `apart`) of the product of their paths.
+
+    `ends` are tables over vertices, at x and at y; each of `paths` is two links, from x to a middle vertex and on to y.
+    """
+
+    ends: tuple[tuple[int, ...], tuple[int, ...]]
+    paths: tuple[tuple[Link, Link], ...]
+    apart: bool
+
+
+class Walk(NamedTuple):
+    """A term of a count: the embeddings of a pattern, by walking; `members` are the vertices that are one here."""
+
+    members: tuple[tuple[int, ...], ...]
+
+
+Term = Product | Loop | Pairs | Walk
+
+
+class Expressions:
+    """The nodes of a plan, each once; `symmetric` says which tables over entries read alike from both ends."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.symmetric: list[bool] = []
+        self._known: dict[Node, int] = {}
+
+    def _add(self, node, symmetric):
+        if node not in self._known:
+            self._known[node] = len(self.nodes)
+            self.nodes.append(node)
+            self.symmetric.append(symmetric)
+        return self._known[node]
+
+    def find(self, node: Node) -> int | None:
+        """The number of a node that is there already."""
+        return self._known.get(node)
+
+    def indicator(self, key: tuple) -> Factor:
+        """The indicator of what is asked from one side and from the other, as a factor."""
+        here, there = key
+        least = min(key, (there, here), key=repr)
+        return self._add(Indicator(least), here == there), least != key
+
+    def rows(self, link: Link) -> int:
+        """The sums of a link."""
+        return self._add(Rows(link), False)
+
+    def chain(self, links: tuple[Link, ...]) -> Factor:
+        """The sums over paths, as a factor: one node for the paths and for their reverse."""
+        turned = self.turned(links)
+        least = min(links, turned)
+        return self._add(Chain(least), links == turned), least != links
+
+    def cliques(self, links: tuple[Link, ...]) -> Factor:
+        """The sums over pairs that complete a clique of four, as a factor: one node for both orders of both pairs."""
+        xw, xz, wz, wy, zy = links
+        forms = {links: False}
+        forms[xz, xw, self._back(wz), zy, wy] = False
+        for (xw, xz, wz, wy, zy), _ in list(forms.items()):
+            back = self._back(wy, xw.weights), self._back(zy, xz.weights), wz, self._back(xw), self._back(xz)
+            forms.setdefault(back, True)
+        least = min(forms)
+        symmetric = not any(forms.values())
+        return self._add(Cliques(least), symmetric), forms[least]
+
+    def _back(self, link, weights=()):
+        """A link from its other end."""
+        return Link(self.flipped(link.factors), weights)
+
+    def loop(self, links: tuple[Link, ...]) -> Loop:
+        """A cycle of links, one form for all starts and both directions."""
+        back = self._around(links)
+        return Loop(min(one[i:] + one[:i] for one in (links, back) for i in range(len(links))))
+
+    def flipped(self, factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
+        """The factors of a pair, seen from its other end."""
+        return tuple(sorted((node, turned if self.symmetric[node] else not turned) for node, turned in factors))
+
+    def turned(self, links: tuple[Link, ...]) -> tuple[Link, ...]:
+        """The same path from its other end; neither end has weights."""
+        weights = [*(link.weights for link in links[-2::-1]), ()]
+        return tuple(
+            Link(self.flipped(link.factors), some) for link, some in zip(reversed(links), weights, strict=True)
+        )
+
+    def _around(self, links):
+        """A cycle in the other direction."""
+        weights = [link.weights for link in (*links[-2::-1], links[-1])]
+        return tuple(
+            Link(self.flipped(link.factors), some) for link, some in zip(reversed(links), weights, strict=True)
+        )
+
+    def kept(self, factors) -> tuple[Factor, ...]:
+        """A product of factors in order; an indicator counts once."""
+        plain = {factor for factor in factors if isinstance(self.nodes[factor[0]], Indicator)}
+        return tuple(sorted([*plain, *(factor for factor in factors if factor not in plain)]))

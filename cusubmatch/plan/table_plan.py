@@ -1,0 +1,189 @@
+"""The plan of a count by decomposition: its terms, and what they cost.
+
+Kernels go over all triangles, or over all wedges below a vertex, whatever is matched: their cost follows from the
+degrees alone and is known, not guessed. Times are in nanoseconds of one CPU core, as those of walking are
+(`estimate.py`), from measurements of the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cusubmatch.plan.constraints import Constraints
+from cusubmatch.plan.decompose import Decomposition, decompose, reachable
+from cusubmatch.plan.estimate import Shape
+from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Node, Pairs, Product, Rows, Term, Walk
+
+__all__ = ["TablePlan", "TableSizes", "plan_tables"]
+
+PART = 4e5  # of walking make it worth to look at one more part of the pattern,
+LEAST_PARTS, MOST_PARTS = 40, 1500  # within these bounds
+START = 60_000.0  # starting the whole, and
+CALL = 12_000.0  # each table or term
+PREPARED = 6.0  # finding out whether an entry serves the pattern
+VERTEX = 1.5  # reading or writing a number of a vertex,
+ENTRY = 2.0  # of an entry, or
+GATHERED = 3.0  # of the other end of an entry
+TRIANGLE = 1.6  # looking for a triangle
+WEIGHTED_TRIANGLE = 3.0
+WEDGE = 1.6  # each of the two ways over a wedge below its top,
+WEIGHTED_WEDGE = 3.0  # and with weights
+LOOP = 1.1  # a step of the paths of two below a top, or along an edge between their ends
+WEIGHTED_LOOP = 2.5
+CLIQUE = 1.5  # looking for a clique of four
+WEIGHTED_CLIQUE = 15.0
+PAIR = 1.6  # a path of two
+DENSER = 1.5  # paths of two shrink with this power of the share of the entries
+
+
+class TableSizes(NamedTuple):
+    """What the kernels go over on the whole graph."""
+
+    vertices: int
+    entries: int
+    triangles: float  # pairs of neighbours that are looked at for triangles
+    wedges: float  # paths of two below one of their ends
+    paths: float  # of two
+    cliques: float  # steps for cliques of four, about
+    loops: Callable[[], float]  # steps for cycles of five: a sample, taken when it is wanted
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """How a count is made of tables.
+
+    Attributes
+    ----------
+    decompositions : tuple of Decomposition
+        One, or one for each of the pattern's vertices that the count is wanted by.
+    costs : dict
+        Nanoseconds of each table and term that is needed.
+    cost : float
+        Of all.
+    walking : float
+        What walking was estimated to cost.
+    """
+
+    decompositions: tuple[Decomposition, ...]
+    costs: dict[Node | Term, float]
+    cost: float
+    walking: float
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return self.decompositions[0].nodes
+
+    @property
+    def first(self) -> bool:
+        """Whether the tables are expected to cost less than walking."""
+        return self.cost < self.walking
+
+    def used(self) -> list[int]:
+        """The tables that are needed, each after those that it is made of."""
+        return reachable(self.nodes, self.terms())
+
+    def terms(self) -> list[Term]:
+        """The terms, each once."""
+        return list(dict.fromkeys(term for one in self.decompositions for term in one.terms))
+
+
+def plan_tables(
+    constraints: Constraints,
+    filters: tuple[int | None, ...],
+    shape: Shape,
+    sizes: TableSizes,
+    walking: float,
+    walk_cost: Callable[[Walk], float],
+    roots: Iterable[int] = (-1,),
+) -> TablePlan | None:
+    """The count as a sum of products of tables; None where there is no such sum, or it is not worth looking for.
+
+    Parameters
+    ----------
+    constraints, filters, shape
+        As `make_plans` takes them.
+    sizes : TableSizes
+    walking : float
+        Nanoseconds of the best plan by walking.
+    walk_cost : callable
+        Nanoseconds of walking a quotient of the pattern.
+    roots : iterable of int
+        See `decompose`.
+    """
+    if walking < START or any(constraints.forbidden.values()):
+        return None
+    cost = _Costs(shape, sizes, walk_cost)
+    if cost.preparing > walking:
+        return None
+    most = int(max(LEAST_PARTS, min(walking / PART, MOST_PARTS)))
+    found = decompose(constraints, filters, cost, roots, most)
+    if found is None:
+        return None
+    terms = list(dict.fromkeys(term for one in found for term in one.terms))
+    used = [found[0].nodes[node] for node in reachable(found[0].nodes, terms)]
+    costs = {one: cost(one) for one in [*used, *terms]}
+    whole = cost.preparing + sum(costs.values())
+    return TablePlan(tuple(found), costs, whole, walking)
+
+
+class _Costs:
+    """Nanoseconds of tables and terms."""
+
+    def __init__(self, shape: Shape, sizes: TableSizes, walk_cost: Callable[[Walk], float]):
+        self.walk_cost = walk_cost
+        needed = 2 * sum(pairs for (a, b), pairs in shape.pairs.items() if a < b)
+        share = min(1.0, needed / max(sizes.entries, 1))
+        self.preparing = START + (PREPARED * sizes.entries * len(shape.pairs) / 2 if share < 1 else 0.0)
+        self.vertices, self.entries = sizes.vertices, share * sizes.entries
+        self.fewer = share**DENSER
+        self.triangles, self.wedges, self.paths, self.cliques = (self.fewer * some for some in sizes[2:6])
+        self.loops = sizes.loops
+
+    def __call__(self, expression: Node | Term) -> float:
+        match expression:
+            case Indicator():
+                return CALL + ENTRY * self.entries
+            case Rows(link):
+                least = VERTEX * self.vertices + (0.0 if link.plain else ENTRY * self.entries)
+                return CALL + least + self._link(link)
+            case Chain(links):
+                plain = all(link.plain for link in links)
+                if len(links) == 2:
+                    work = self.triangles * TRIANGLE if plain else self.triangles * WEIGHTED_TRIANGLE
+                else:
+                    alike = links[0] == links[2] and not links[0].weights
+                    work = self.wedges * (WEDGE * 2 if plain else WEIGHTED_WEDGE * (4 if alike else 8))
+                return CALL + work + self._links(links) + 2 * GATHERED * self.entries
+            case Cliques(links):
+                plain = all(link.plain for link in links)
+                work = self.cliques * (CLIQUE if plain else WEIGHTED_CLIQUE) + self.triangles * TRIANGLE
+                return CALL + work + self._links(links)
+            case Product(weights):
+                return CALL / 2 + VERTEX * self.vertices * max(len(weights), 1)
+            case Loop(links):
+                tops = len({links[top:] + links[:top] for top in range(len(links))})
+                plain = all(link.plain for link in links)
+                loops = self.loops() * self.fewer
+                work = loops * LOOP + self.triangles * TRIANGLE
+                if not plain:
+                    work = tops * (2 * loops * WEIGHTED_LOOP + self.triangles * WEIGHTED_TRIANGLE * 2)
+                return CALL + work + self._links(links)
+            case Pairs(_, paths, apart):
+                kinds = set(paths)
+                half = 2 if apart and all(link.plain for path in kinds for link in path) else 1
+                work = self.paths * PAIR * len(kinds) / half
+                return CALL + work + sum(self._links(path) for path in kinds)
+            case Walk():
+                return CALL + self.walk_cost(expression)
+        raise TypeError(expression)
+
+    def _links(self, links):
+        return sum(self._link(link) for link in set(links))
+
+    def _link(self, link: Link):
+        """Making the array of a link."""
+        gathered = bool(link.weights) + sum(turned for _, turned in link.factors)
+        parts = len(link.factors) + len(link.weights)
+        return self.entries * (gathered * GATHERED + max(parts - 1, 0) * ENTRY)

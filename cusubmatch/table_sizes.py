@@ -1,0 +1,70 @@
+"""What the kernels of a decomposition go over on a graph: from its degrees, and from samples where these do not say."""
+
+from __future__ import annotations
+
+import functools
+from types import ModuleType
+
+from cusubmatch.csr import row_lengths
+from cusubmatch.graph import Graph
+from cusubmatch.plan import TableSizes
+from cusubmatch.skeleton import skeleton_of, sources_of
+
+__all__ = ["table_sizes"]
+
+LOOP_SAMPLE = 16  # vertices
+
+
+def table_sizes(graph: Graph, engine: ModuleType) -> TableSizes:
+    """What the kernels go over on a graph, kept with it."""
+    return graph.cache.get("table sizes", None, functools.partial(_measured, graph, engine), 1)
+
+
+def _measured(graph, engine):
+    xp, skeleton = graph.xp, skeleton_of(graph, engine.mates)
+    offsets, targets, upper = skeleton.offsets, skeleton.targets, skeleton.upper
+    n, entries = len(offsets) - 1, len(targets)
+    lengths = row_lengths(offsets).astype(xp.float64)
+    higher = (offsets[1:] - upper).astype(xp.float64)
+    lower = lengths - higher
+    # A vertex is the middle of a wedge below its end once for each end above it and each neighbour below that.
+    wedges = (lengths * (lengths - 1) - lower * (lower - 1)) / 2
+    return TableSizes(
+        vertices=n,
+        entries=entries,
+        triangles=float((lower * higher).sum()) + entries / 2,
+        wedges=float(wedges.sum()),
+        paths=float((lengths**2).sum()),
+        cliques=_clique_steps(graph.statistics, float((lengths**2).sum())),
+        loops=functools.cache(functools.partial(_loop_steps, xp, offsets, targets, upper)),
+    )
+
+
+def _clique_steps(statistics, paths):
+    """Steps for all cliques of four: the rows of higher neighbours of the highest vertex but one of each triangle."""
+    return statistics.closure * paths / 6 * statistics.oriented_degree
+
+
+def _loop_steps(xp, offsets, targets, upper):
+    """Steps for all cycles of five, from a sample of their highest vertices, drawn by wedges."""
+    if not len(targets):
+        return 0.0
+    n = len(offsets) - 1
+    place = xp.arange(len(targets), dtype=xp.int64) - xp.repeat(offsets[:-1], row_lengths(offsets))
+    sources = sources_of(xp, offsets)
+    up = targets > sources
+    wedges = xp.bincount(targets[up], place[up].astype(xp.float64), minlength=n)
+    sums = xp.cumsum(wedges)
+    total = float(sums[-1])
+    if not total:
+        return 0.0
+    tops = xp.searchsorted(sums, (xp.arange(LOOP_SAMPLE) + 0.5) * (total / LOOP_SAMPLE)).tolist()
+    lower = (upper - offsets[:-1]).astype(xp.float64)
+    steps = 0.0
+    for top in tops:
+        reached = xp.zeros(n, bool)
+        for v in targets[int(offsets[top]) : int(upper[top])].tolist():
+            reached[targets[int(offsets[v]) : int(offsets[v + 1])]] = True
+        reached[top:] = False
+        steps += float(lower[reached].sum()) / float(wedges[top])
+    return total * (1 + steps / len(tops))

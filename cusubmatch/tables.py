@@ -1,0 +1,232 @@
+"""Evaluating a decomposition: tables as arrays, exact by arithmetic modulo 2^64 or modulo primes.
+
+Sums and products wrap without harm as long as the result itself fits: where the pattern has less than 2^64 embeddings,
+by a bound that is computed first, everything is done modulo 2^64. Beyond, the same is done modulo several primes below
+2^31, and the Chinese remainder theorem puts the integer together. `xp` is NumPy or CuPy; the kernels are an engine's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cusubmatch.plan.decompose import Decomposition, parts_of, reachable
+from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows, Walk
+from cusubmatch.skeleton import Skeleton
+
+__all__ = ["Evaluation", "moduli", "recombined"]
+
+WORD = 64
+SPARE = 1.001  # of the bound, which is computed in floating point
+
+
+class Evaluation:
+    """The numbers that a decomposition stands for, modulo one number.
+
+    Parameters
+    ----------
+    xp : module
+    decompositions : sequence of Decomposition
+        Of one list of nodes.
+    skeleton : Skeleton
+    indicators : mapping of key to array
+        Which entries fulfil what a pair of the pattern asks.
+    kernels : object
+        `rows`, `chain`, `cliques`, `loop`, `pairs` and `turned` on the skeleton, see `cpu/tables.py`.
+    walk : callable
+        The embeddings of a quotient of the pattern.
+    prime : int
+        0: modulo 2^64.
+    done : callable
+        Called with each table or term that has been computed.
+    """
+
+    def __init__(
+        self,
+        xp: Any,
+        decompositions: Sequence[Decomposition],
+        skeleton: Skeleton,
+        indicators: Mapping[tuple, Any],
+        kernels: Any,
+        walk: Callable[[Walk], int],
+        prime: int = 0,
+        done: Callable[[Any], None] = lambda _: None,
+    ):
+        self.xp, self.skeleton, self.kernels, self.indicators = xp, skeleton, kernels, indicators
+        self.nodes, self.decompositions, self.prime, self.done = decompositions[0].nodes, decompositions, prime, done
+        self.walk = walk
+        self.modulus = prime or 1 << WORD
+        terms = {term for one in decompositions for term in one.terms}
+        users = [*terms, *(self.nodes[node] for node in reachable(self.nodes, terms))]
+        self._uses: dict[int, int] = {}  # of each table, by what is still to be computed
+        for user in users:
+            for node in set(parts_of(user)):
+                self._uses[node] = self._uses.get(node, 0) + 1
+        self._tables: dict[int, Any] = {}
+        self._begun: list[tuple[tuple[int, ...], Any]] = []
+
+    def totals(self) -> list[int]:
+        """The residue of each decomposition's sum."""
+        known: dict[Any, int] = {}
+        sums = []
+        for one in self.decompositions:
+            for term in sorted(one.terms, key=_place):
+                if term not in known:
+                    known[term] = self._number(term)
+            sums.append(sum(many * known[term] for term, many in one.terms.items()) % self.modulus)
+        return sums
+
+    def vectors(self) -> list[Any]:
+        """The residues of each decomposition's sum at every vertex, uint64."""
+        known: dict[Any, Any] = {}
+        sums = []
+        for one in self.decompositions:
+            total = self.xp.zeros(self.skeleton.vertices, self.xp.uint64)
+            for term in sorted(one.terms, key=_place):
+                many = one.terms[term]
+                if term not in known:
+                    known[term] = self._product(term)
+                total = self._reduced(total + self._reduced(known[term] * self.xp.uint64(many % self.modulus)))
+            sums.append(total)
+        return sums
+
+    def _number(self, term):
+        match term:
+            case Product():
+                number = int(self._product(term).sum(dtype=self.xp.uint64))
+            case Loop(links):
+                self._make(parts_of(term))
+                number = self.kernels.loop(self._shared(links), self.prime)
+                self._finish(term)
+            case Walk():
+                number = self.walk(term)
+                self._finish(term)
+            case Pairs(ends, paths, apart):
+                self._make(parts_of(term))
+                kinds = {path: paths.count(path) for path in dict.fromkeys(paths)}
+                arrays = [(*self._shared(path), many) for path, many in kinds.items()]
+                weights = [self._weights(some) for some in ends]
+                below = apart and ends[0] == ends[1] and all(one == self._back(one) for one in kinds)
+                number = self.kernels.pairs(weights, arrays, below, apart, self.prime) * (2 if below else 1)
+                self._finish(term)
+        return number % self.modulus
+
+    @staticmethod
+    def _back(path):
+        """A path of two plain steps; others are taken to differ from themselves turned round."""
+        return path if all(link.plain for link in path) else None
+
+    def _product(self, term):
+        self._make(term.weights)
+        held = self._begun  # the products of the first, the first two, ... weights of the term before
+        while held and held[-1][0] != term.weights[: len(held)]:
+            held.pop()
+        for i in range(len(held), len(term.weights)):
+            table = self._tables[term.weights[i]]
+            product = table if not i else self._reduced(held[-1][1] * table)
+            held.append((term.weights[: i + 1], product))
+        self._finish(term)
+        return held[-1][1]
+
+    def _make(self, wanted):
+        """Compute tables that are not there, and what they are made of, depth first."""
+        for node in wanted:
+            if node in self._tables:
+                continue
+            expression = self.nodes[node]
+            self._make(parts_of(expression))
+            match expression:
+                case Indicator(key):
+                    table = self.indicators[key].astype(self.xp.uint64)
+                case Rows(link):
+                    table = self.kernels.rows(self._values(link.factors), self._weights(link.weights), self.prime)
+                case Chain(links):
+                    values = self._shared(links)
+                    same = links[0] == links[-1] and all(link.plain for link in links)
+                    table = self.kernels.chain(values, same, self.prime)
+                case Cliques(links):
+                    table = self.kernels.cliques(self._shared(links), self.prime)
+            self._tables[node] = self._reduced(table)
+            self._finish(expression)
+
+    def _finish(self, expression):
+        """Drop the tables that nothing needs any more."""
+        for node in set(parts_of(expression)):
+            self._uses[node] -= 1
+            if not self._uses[node]:
+                del self._tables[node]
+        self.done(expression)
+
+    def _shared(self, links):
+        """The array of each link, equal ones the same array."""
+        made: dict[Link, Any] = {}
+        for link in links:
+            if link not in made:
+                made[link] = self._array(link)
+        return [made[link] for link in links]
+
+    def _array(self, link):
+        """A link as an array over entries; None for all ones."""
+        values, weights = self._values(link.factors), self._weights(link.weights)
+        if weights is None:
+            return values
+        weights = weights[self.skeleton.targets]
+        return weights if values is None else self._reduced(values * weights)
+
+    def _values(self, factors):
+        found = None
+        for node, turned in factors:
+            table = self.kernels.turned(self._tables[node]) if turned else self._tables[node]
+            found = table if found is None else self._reduced(found * table)
+        return found
+
+    def _weights(self, weights):
+        found = None
+        for node in weights:
+            table = self._tables[node]
+            found = table if found is None else self._reduced(found * table)
+        return found
+
+    def _reduced(self, array):
+        return array % self.xp.uint64(self.prime) if self.prime else array
+
+
+def _place(term):
+    """Products in an order in which one begins as the one before it does; what needs tables over entries last."""
+    return (0, term.weights) if isinstance(term, Product) else (1, ())
+
+
+def moduli(bound: float) -> list[int]:
+    """What to compute modulo, so that a number up to a bound is known: [0] for 2^64, or primes below 2^31."""
+    if bound * SPARE < 2.0**WORD:
+        return [0]
+    primes: list[int] = []
+    candidate = (1 << 31) - 1
+    while math.prod(primes) <= int(bound * SPARE):
+        if _is_prime(candidate):
+            primes.append(candidate)
+        candidate -= 2
+    return primes
+
+
+def _is_prime(number):
+    """Whether an odd number below 2^31 is a prime (Miller & Rabin; the bases 2, 3, 5, 7 decide up to 3 x 10^9)."""
+    odd, twos = number - 1, 0
+    while odd % 2 == 0:
+        odd, twos = odd // 2, twos + 1
+    for base in (2, 3, 5, 7):
+        power = pow(base, odd, number)
+        if power not in (1, number - 1) and all(pow(power, 1 << i, number) != number - 1 for i in range(1, twos)):
+            return False
+    return True
+
+
+def recombined(residues: Sequence[Any], primes: Sequence[int]) -> Any:
+    """The least number with these residues, or an array of such numbers, Python's integers."""
+    number, product = 0, 1
+    for given, prime in zip(residues, primes, strict=True):
+        residue = given if isinstance(given, int) else given.astype(object)
+        number += product * ((residue - number) * pow(product, -1, prime) % prime)
+        product *= prime
+    return number

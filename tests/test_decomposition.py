@@ -1,0 +1,242 @@
+"""Counting by decomposition: equal to walking and to the oracle, exact beyond 64 bits, and known counts."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from naive import embeddings
+from naive import matches as naive_matches
+from strategies import cases, examples, skewed_rows
+
+import cusubmatch as csm
+from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, tables
+from cusubmatch.generators import kronecker, rmat
+from cusubmatch.plan import constraints_of, plan_tables
+from cusubmatch.query import make_query
+from cusubmatch.table_sizes import table_sizes
+
+SHAPES = {
+    "3-path": "(a)--(b)--(c)",
+    "4-path": "(a)--(b)--(c)--(d)",
+    "5-path": "(a)--(b)--(c)--(d)--(e)",
+    "claw": "(a)--(b), (a)--(c), (a)--(d)",
+    "triangle": "(a)--(b)--(c)--(a)",
+    "paw": "(a)--(b)--(c)--(a)--(d)",
+    "4-cycle": "(a)--(b)--(c)--(d)--(a)",
+    "diamond": "(a)--(b)--(c)--(d)--(a)--(c)",
+    "house": "(a)--(b)--(c)--(d)--(a)--(e)--(b)",
+    "5-cycle": "(a)--(b)--(c)--(d)--(e)--(a)",
+    "bull": "(a)--(b)--(c)--(a)--(d), (b)--(e)",
+    "banner": "(a)--(b)--(c)--(d)--(a)--(e)",
+    "K2,3": "(a)--(x)--(b)--(y)--(a)--(z)--(b)",
+    "gem": "(a)--(b)--(c)--(d), (e)--(a), (e)--(b), (e)--(c), (e)--(d)",
+    "4-clique": "(a)--(b)--(c)--(a)--(d)--(b), (c)--(d)",
+    "4-clique with a tail": "(a)--(b)--(c)--(a)--(d)--(b), (c)--(d)--(e)",
+    "5-clique less a path": "(a)--(b)--(c)--(a)--(d)--(b), (c)--(d), (a)--(e)--(b)",
+    "5-cycle with a tail": "(a)--(b)--(c)--(d)--(e)--(a)--(f)",
+    "house with a roof": "(a)--(b)--(c)--(d)--(a)--(e)--(b)--(f)--(a)",
+}
+
+
+def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,), **options):
+    """A run by tables, whatever it costs; None where there is no decomposition."""
+    pattern = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
+    query = make_query(graph, pattern, semantics, unique, "cpu", None, counting=True)
+    constraints = constraints_of(pattern, query.placed, semantics)
+    sizes = table_sizes(query.placed, query.engine)
+    shape, tested = query.candidates.shape, query.candidates.tested
+
+    def walk_cost(term):
+        return counting.walk_plan(query.placed, query.engine, pattern, term)[0].cost
+
+    plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, roots)
+    if plan is None:
+        return None
+    plan = dataclasses.replace(query.plan, tables=plan)
+    return counting.TableRun(query.placed, query.engine, plan, query.candidates, **options)
+
+
+def walked(graph, pattern, semantics="monomorphism", unique=None):
+    return make_query(graph, pattern, semantics, unique, "cpu", None, counting=True).run().count()
+
+
+@pytest.fixture(scope="module")
+def skewed():
+    return Graph.from_edgelist(rmat(8, 6, seed=3))
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    random = np.random.default_rng(5)
+    source, target = skewed_rows()
+    edges = pd.DataFrame({"src": source, "dst": target, "kind": random.choice(["X", "Y"], len(source))})
+    vertices = pd.DataFrame({"vertex": range(200), "label": random.choice(["A", "B"], 200)})
+    return Graph.from_edgelist(edges, directed=True, edge_label="kind", vertices=vertices, vertex_label="label")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shapes_are_counted_as_walking_counts_them(skewed, name):
+    pattern = Pattern.parse(SHAPES[name])
+    assert table_run(skewed, pattern).count() == walked(skewed, pattern)
+    assert table_run(skewed, pattern, unique=False).count() == walked(skewed, pattern, unique=False)
+    assert table_run(skewed, pattern, "homomorphism").count() == walked(skewed, pattern, "homomorphism")
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_primes_give_what_words_give(skewed, name, monkeypatch):
+    expected = table_run(skewed, SHAPES[name]).count()
+    monkeypatch.setattr(counting, "moduli", lambda bound: [2**31 - 1, 2**31 - 19, 2**31 - 61])
+    assert table_run(skewed, SHAPES[name]).count() == expected
+
+
+@pytest.mark.parametrize("labels", [{}, {"a": "A"}, {"a": "A", "b": "B", "c": ["A", "B"]}, {"b": "B", "d": "B"}])
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("name", ["4-cycle", "5-cycle", "house", "K2,3", "gem", "4-clique with a tail"])
+def test_weighted_kernels_count_as_walking_does(labelled, name, directed, labels):
+    plain = Pattern.parse(SHAPES[name])
+    names = [[plain.names[end] for end in edge[:2]] for edge in plain.edges]
+    labels = {vertex: some for vertex, some in labels.items() if vertex in plain.names}
+    kinds = ["X", None, ["X", "Y"], "Y", None, "X", "Y"][: len(names)]
+    pattern = Pattern(names, labels=labels, directed=directed, edge_labels=kinds if labels else None)
+    run = table_run(labelled, pattern)
+    if run is None:
+        assert name == "K2,3"  # three kinds of paths between the two
+    else:
+        assert run.count() == walked(labelled, pattern)
+
+
+@examples(120)
+@given(cases(max_vertices=9))
+def test_counts_are_those_of_the_oracle(case):
+    raw, pattern = case
+    graph, naive = raw.graph(), raw.naive()
+    for semantics, unique in (("monomorphism", True), ("monomorphism", False), ("homomorphism", False)):
+        run = table_run(graph, pattern, semantics, unique)
+        if run is not None:
+            assert run.count() == len(naive_matches(naive, pattern, semantics, unique))
+
+
+@examples(60)
+@given(cases(max_vertices=8, anonymous=False))
+def test_counts_by_vertex_are_those_of_the_oracle(case):
+    raw, pattern = case
+    graph, found = raw.graph(), list(embeddings(raw.naive(), pattern, "monomorphism"))
+    run = table_run(graph, pattern, roots=range(len(pattern)))
+    if run is None:
+        return
+    ids = graph.to_ids(np.arange(graph.n_vertices, dtype=np.int32)).tolist()
+    for vertex, counts in enumerate(run._evaluated(tables.Evaluation.vectors)):
+        images = [image[vertex] for image in found]
+        assert counts.tolist() == [images.count(name) for name in ids]
+
+
+@pytest.mark.parametrize("leaves", [1, 6, 17])
+def test_stars_on_hubs_are_exact_beyond_words(leaves):
+    hub = 40_000
+    edges = pd.DataFrame({"src": np.zeros(hub, int), "dst": np.arange(1, hub + 1)})
+    found = csm.count_matches(edges, Pattern.star(leaves), engine="cpu")
+    assert found == (hub if leaves == 1 else math.comb(hub, leaves))
+    run = table_run(Graph.from_edgelist(edges), Pattern.star(leaves), unique=False)
+    assert run.count() == (2 * hub if leaves == 1 else math.perm(hub, leaves))
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("4-cycle", 220_899_254_580),
+        ("diamond", 8_126_762_580),
+        ("paw", 899_659_801_441),
+        ("5-cycle", 2_493_946_224_000),
+        ("house", 5_885_082_691_200),
+    ],
+)
+def test_counts_of_a_kronecker_graph_are_the_known_ones(name, count, kronecker_graph):
+    assert csm.count_matches(kronecker_graph, SHAPES[name], engine="cpu") == count
+
+
+@pytest.fixture(scope="module")
+def kronecker_graph():
+    return Graph.from_edgelist(kronecker((25, 81, 256), "B1k"))
+
+
+@pytest.mark.parametrize(
+    ("graph", "name", "count"),
+    [
+        ("facebook_combined", "5-cycle", 15_676_700_606),
+        ("facebook_combined", "house", 62_775_353_409),
+        ("soc-Epinions1", "5-cycle", 21_393_207_699),
+        ("soc-Epinions1", "house", 32_978_666_318),
+        ("cnr-2000", "5-cycle", 3_346_459_553_653),
+        ("cnr-2000", "house", 10_044_489_064_349),
+    ],
+)
+def test_counts_of_data_graphs_are_the_known_ones(data_graph, graph, name, count):
+    assert csm.count_matches(data_graph(graph), SHAPES[name], engine="cpu") == count
+
+
+def test_threads_share_the_rows(monkeypatch):
+    graph = Graph.from_edgelist(rmat(13, 12, seed=2))
+    patterns = [SHAPES[name] for name in ("4-cycle", "5-cycle", "house", "K2,3", "gem")]
+    expected = [table_run(graph, pattern).count() for pattern in patterns]
+    monkeypatch.setattr("cusubmatch.cpu.tables.threads", lambda: 3)
+    monkeypatch.setattr("cusubmatch.cpu.tables.ALONE", 0)
+    assert [table_run(graph, pattern).count() for pattern in patterns] == expected
+    assert threading.active_count() == 1
+
+
+def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
+    query = make_query(skewed, SHAPES["house"], "monomorphism", None, "cpu", None, counting=True)
+    run = table_run(skewed, SHAPES["house"])
+    shares = []
+    monkeypatch.setattr(counting, "GRACE_SECONDS", -1e9)
+    hedged = counting.HedgedRun(query._replace, run, lambda done, matches: shares.append(done))
+    run.tables = dataclasses.replace(run.tables, walking=0.0, cost=0.0)
+    assert hedged.count() == walked(skewed, SHAPES["house"])
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+
+
+def test_a_time_limit_ends_the_kernels_soon():
+    graph = Graph.from_edgelist(rmat(17, 16, seed=1))
+    run = table_run(graph, SHAPES["5-cycle"], deadline=0.0)
+    with pytest.raises(counting.DeadlinePassed):
+        run.count()
+    csm.count_matches(graph, "(a)--(b)--(c)--(a)--(d)", engine="cpu")  # what is measured and compiled once
+    begin = time.monotonic()
+    with pytest.raises(TimeLimitExceeded) as late:
+        csm.count_matches(graph, SHAPES["5-cycle"], engine="cpu", time_limit=0.5)
+    assert time.monotonic() - begin < 2  # on a busy machine
+    assert late.value.partial is None
+
+
+def test_progress_rises_to_the_end(skewed):
+    shares = []
+    run = table_run(skewed, SHAPES["house"], progress=lambda done, matches: shares.append((done, matches)))
+    count = run.count()
+    assert shares == sorted(shares)
+    assert shares[-1] == (1.0, count)
+
+
+@pytest.mark.parametrize("name", ["house", "5-cycle", "K2,3", "5-path"])
+def test_the_text_of_a_plan_names_every_table_and_term(name):
+    graph = Graph.from_edgelist(rmat(12, 16, seed=1))
+    plan = csm.explain(graph, SHAPES[name], engine="cpu")
+    text = str(plan)
+    assert "count by decomposition" in text
+    for number, _ in enumerate(plan.tables.used(), 1):
+        assert f"T{number}(x" in text
+    for many in plan.tables.decompositions[0].terms.values():
+        assert f"{many:+,} x sum over" in text
+    assert "by walking" in text
+
+
+def test_cliques_and_induced_patterns_are_walked(skewed):
+    assert table_run(skewed, Pattern.clique(5)) is None
+    assert csm.explain(skewed, SHAPES["house"], semantics="induced", engine="cpu").tables is None
