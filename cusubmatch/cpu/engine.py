@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -123,7 +123,8 @@ class Run:
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(self.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
         self.view = make_view(graph, plan.relations, candidates.masks, roots)
-        self.matches = self._sum = 0
+        self.matches: Any = 0
+        self._sum = 0
         self._each = 1 if plan.finish == "rows" else plan.factor
         self._most_threads = max(1, min(threads(), len(roots)))
         self._threads = 1

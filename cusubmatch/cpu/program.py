@@ -180,11 +180,10 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
         header[TEST_END] = len(refs)
     outer, inner = _relation_use(plan)
     if plan.suffix is not None:
-        words, constants, header[SCRATCH] = encode_suffix(plan, capacities, (ROOTS, ROW, SET))
-        header[SUFFIX_AT], _ = _append(refs, words)
+        fields, constants, header[SCRATCH] = encode_suffix(plan, capacities, (ROOTS, ROW, SET))
+        header[SUFFIX_AT], _ = _append(refs, fields)
         header[CONSTANTS_AT], bases = len(bases), np.concatenate([bases, constants])
-    words = np.array(refs or [0], np.int32)
-    return Program(header, levels.ravel(), steps.ravel(), words, bases, outer, inner), base
+    return Program(header, levels.ravel(), steps.ravel(), np.array(refs or [0], np.int32), bases, outer, inner), base
 
 
 def _append(refs, some):

@@ -69,7 +69,9 @@ def cores(constraints: Constraints, group: AutomorphismGroup, injective: bool, s
             continue
         parts = parts_of(suffix)
         if parts is not None:
-            yield Core(suffix, *parts, group if rigid else group.stabiliser(suffix))
+            kinds, groups, blocks, states = parts
+            symmetry = group if rigid else group.stabiliser(suffix)
+            yield Core(suffix, kinds, groups, blocks, states, symmetry)
 
 
 def _twins(constraints, injective):
