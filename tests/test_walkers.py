@@ -13,7 +13,7 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import permutations, product
+from itertools import product
 from math import comb
 from unittest.mock import patch
 
