@@ -54,7 +54,8 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
     ring = r.ring_functions(target, lists, slots, wide, mode == PAIRS, tasks)
     give, look, take = ring.give, ring.look, ring.take
     leaf = leaf_function(target, lists, stack, slots, mode)
-    BUDGET, AGAIN, HAS_WEIGHTS, WEIGH = STEPS, max(STEPS - SOON, 0), mode == WEIGHTS, p.WEIGH
+    AGAIN = 0 if mode == PAIRS else max(STEPS - SOON, 0)  # slots of pairs are not divided, so that looking gains little
+    BUDGET, HAS_WEIGHTS, WEIGH = STEPS, mode == WEIGHTS, p.WEIGH
     TASKS, SLOTS, START, SHIFT = tasks, slots, p.START, p.SHIFT
     BEFORE, MANY = PARKED, LONG
     LAST, CHUNK, WHOLE, ROOTS, WORDS, SIZE, PREFIX = p.LAST, p.CHUNK, p.WHOLE, p.ROOTS, p.WORDS, p.SIZE, p.PREFIX
