@@ -18,8 +18,9 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan, constraints_of, make_plans
 from cusubmatch.plan.expression import Indicator, Walk
+from cusubmatch.residues import recombined
 from cusubmatch.skeleton import prepared, skeleton_of
-from cusubmatch.tables import Evaluation, moduli, recombined
+from cusubmatch.tables import Evaluation, moduli
 
 __all__ = ["HedgedRun", "TableRun", "walk_plan"]
 

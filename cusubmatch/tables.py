@@ -7,15 +7,15 @@ by a bound that is computed first, everything is done modulo 2^64. Beyond, the s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cusubmatch.plan.decompose import Decomposition, parts_of, reachable
 from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows, Walk
+from cusubmatch.residues import primes_beyond
 from cusubmatch.skeleton import Skeleton
 
-__all__ = ["Evaluation", "moduli", "recombined"]
+__all__ = ["Evaluation", "moduli"]
 
 WORD = 64
 SPARE = 1.001  # of the bound, which is computed in floating point
@@ -199,34 +199,4 @@ def _place(term):
 
 def moduli(bound: float) -> list[int]:
     """What to compute modulo, so that a number up to a bound is known: [0] for 2^64, or primes below 2^31."""
-    if bound * SPARE < 2.0**WORD:
-        return [0]
-    primes: list[int] = []
-    candidate = (1 << 31) - 1
-    while math.prod(primes) <= int(bound * SPARE):
-        if _is_prime(candidate):
-            primes.append(candidate)
-        candidate -= 2
-    return primes
-
-
-def _is_prime(number):
-    """Whether an odd number below 2^31 is a prime (Miller & Rabin; the bases 2, 3, 5, 7 decide up to 3 x 10^9)."""
-    odd, twos = number - 1, 0
-    while odd % 2 == 0:
-        odd, twos = odd // 2, twos + 1
-    for base in (2, 3, 5, 7):
-        power = pow(base, odd, number)
-        if power not in (1, number - 1) and all(pow(power, 1 << i, number) != number - 1 for i in range(1, twos)):
-            return False
-    return True
-
-
-def recombined(residues: Sequence[Any], primes: Sequence[int]) -> Any:
-    """The least number with these residues, or an array of such numbers, Python's integers."""
-    number, product = 0, 1
-    for given, prime in zip(residues, primes, strict=True):
-        residue = given if isinstance(given, int) else given.astype(object)
-        number += product * ((residue - number) * pow(product, -1, prime) % prime)
-        product *= prime
-    return number
+    return [0] if bound * SPARE < 2.0**WORD else primes_beyond(int(bound * SPARE))

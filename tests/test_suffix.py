@@ -27,6 +27,7 @@ from cusubmatch import Graph, Pattern, count_matches, explain, generators
 from cusubmatch.cpu import Run, suffix_program
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.polynomial import distinct_choices, instructions
+from cusubmatch.residues import is_prime
 
 WAYS = [("monomorphism", True), ("monomorphism", False), ("homomorphism", False)]
 
@@ -203,7 +204,7 @@ def injections(sets, used=frozenset()):
 
 
 def test_residues_stand_for_any_number_below_the_product_of_their_primes():
-    primes = [p for p in range((1 << 31) - 1, (1 << 31) - 400, -2) if suffix_program._is_prime(p)]
+    primes = [p for p in range((1 << 31) - 1, (1 << 31) - 400, -2) if is_prime(p)]
     assert all(pow(3, p - 1, p) == 1 and all(p % q for q in range(3, 2000, 2)) for p in primes)
     for number in (0, 1, (1 << 64) - 1, factorial(70), 7**60):
         sums = np.array([1, *(number % prime for prime in primes)])

@@ -13,6 +13,7 @@ import numpy as np
 
 from cusubmatch.graph import Relation
 from cusubmatch.plan import Plan, Rows, instructions
+from cusubmatch.residues import primes_beyond, recombined
 
 __all__ = ["encode_suffix", "taken_residues"]
 
@@ -37,7 +38,6 @@ SET_TO, PLUS, TIMES, ADD = range(4)
 OPERATIONS = {"set": SET_TO, "plus": PLUS, "times": TIMES, "add": ADD}
 
 SURE_BITS = 60  # values of fewer bits are summed as they are
-PRIME_BITS = 31
 
 
 def encode_suffix(
@@ -109,12 +109,10 @@ def encode_suffix(
 
 def taken_residues(sums: np.ndarray, primes: Sequence[int]) -> int:
     """What sums of residues (`sums[1:]`; `sums[0]`: how many) stand for; they are set to zero (Chinese remainders)."""
-    value, modulus = 0, 1
-    if sums[0]:
-        for prime, residue in zip(primes, sums[1:].tolist(), strict=True):
-            value += modulus * ((residue - value) * pow(modulus, -1, prime) % prime)
-            modulus *= prime
-        sums[:] = 0
+    if not sums[0]:
+        return 0
+    value = recombined(sums[1:].tolist(), primes)
+    sums[:] = 0
     return value
 
 
@@ -139,21 +137,4 @@ def _enough_primes(plan, capacities):
         return []
     core_bound = math.prod(longest(plan.levels[level].anchors) for level in range(1, plan.walked))
     bound = 2 * suffix_bound * core_bound * (1 + int(plan.sizes[plan.levels[0].vertex]))
-    primes: list[int] = []
-    candidate = (1 << PRIME_BITS) - 1
-    while math.prod(primes) <= bound:
-        if _is_prime(candidate):
-            primes.append(candidate)
-        candidate -= 2
-    return primes
-
-
-def _is_prime(n):
-    """Whether an odd number below 3,215,031,751 is prime (Miller-Rabin; Pomerance, Selfridge, Wagstaff 1980)."""
-    twos = ((n - 1) & (1 - n)).bit_length() - 1
-    odd = (n - 1) >> twos
-    for base in (2, 3, 5, 7):
-        power = pow(base, odd, n)
-        if power not in (1, n - 1) and not any((power := power * power % n) == n - 1 for _ in range(twos - 1)):
-            return False
-    return True
+    return primes_beyond(bound)
