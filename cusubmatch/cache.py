@@ -26,6 +26,11 @@ class Cache:
             shelf[key] = value
             return value
 
+    def holds(self, kind: str, key: Hashable) -> bool:
+        """Whether the value of `key` is there."""
+        with self._lock:
+            return key in self._shelves.get(kind, {})
+
     def forget(self, *kinds: str) -> None:
         """Drop all values of these kinds."""
         with self._lock:

@@ -43,6 +43,7 @@ __all__ = [
 KEPT_PLANS = 16  # at least
 BLOCKS = 32  # of rows that exist at once, about
 PINNED_BYTES = 1 << 30  # of one array
+TRIAL_SECONDS = 1.0  # which choosing a plan by trial may take; a time limit below that does without
 WORTH_TABLES = 5e6  # nanoseconds of walking from which a decomposition is looked for
 
 
@@ -206,7 +207,10 @@ def make_query(
     graph = as_graph(G, pattern.directed)
     name, engine_of, why = choose_engine(engine, graph)
     placed = engine_of.place(graph)
-    plan, candidates = _plan_of(placed, engine_of, pattern, semantics, unique, counting, suffix, by_trial)
+    asked = pattern, semantics, unique, counting, suffix
+    if time_limit is not None and time_limit < TRIAL_SECONDS:
+        by_trial = by_trial and placed.cache.holds("plans", (*asked, True))
+    plan, candidates = _plan_of(placed, engine_of, *asked, by_trial)
     plan = dataclasses.replace(plan, engine=name, why=why)
     return Query(graph, placed, engine_of, plan, candidates, deadline)
 

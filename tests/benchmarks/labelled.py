@@ -23,7 +23,7 @@ from cases import data_folder
 
 import cusubmatch as csm
 
-LIMIT_S, WARM_S = 3.0, 0.3
+LIMIT_S, WARM_S = 3.0, 1.0
 QUERIES, SIZES, LABELS = 12, (8, 12, 16), 16
 MOST = 10**8  # embeddings of a recorded query
 
