@@ -27,8 +27,10 @@ class AutomorphismGroup:
 
     def __init__(self, colours: Sequence[Hashable], codes: Sequence[Sequence[Hashable]]):
         self.size = len(colours)
-        self._codes = _as_integers(codes)
-        self._start = self._refine(_ranks([(repr(colour),) for colour in colours]))
+        self._kinds = tuple(sorted({repr(code) for row in codes for code in row}))
+        self._codes = [[self._kinds.index(repr(code)) for code in row] for row in codes]
+        self._first = _ranks([(repr(colour),) for colour in colours])
+        self._start = self._refine(self._first)
         self._orbits: dict[frozenset, tuple[int, ...]] = {}
 
     def orbits(self, fixed: Iterable[int] = ()) -> tuple[int, ...]:
@@ -88,6 +90,28 @@ class AutomorphismGroup:
             turns = self.images(span[:vertex], vertex).values()
             found = [[image[v] for v in turn] for image in found for turn in turns]
         return found
+
+    def form(self) -> str:
+        """A text that is equal for two graphs with the same colours exactly if one is the other with vertices renamed.
+
+        It is the least of the ways to write the graph down, vertex after vertex.
+        """
+        return repr((self._kinds, self._least(self._start)))
+
+    def _least(self, colours):
+        """The least of what the orders that individualisation and refinement lead to write down."""
+        cells: dict[int, list[int]] = {}
+        for v, colour in enumerate(colours):
+            cells.setdefault(colour, []).append(v)
+        open_cells = [(len(cell), colour) for colour, cell in cells.items() if len(cell) > 1]
+        if not open_cells:
+            order = sorted(range(self.size), key=colours.__getitem__)
+            return [self._first[v] for v in order], [[self._codes[v][w] for w in order] for v in order]
+        several: list[int] = []  # of twins one is enough
+        for v in cells[min(open_cells)[1]]:
+            if not any(self._transposition(v, w) for w in several):
+                several.append(v)
+        return min(self._least(self._individualise(colours, [v])) for v in several)
 
     def _find_orbits(self, fixed):
         colours = self._individualise(self._start, sorted(fixed))
@@ -165,8 +189,3 @@ class AutomorphismGroup:
 def _ranks(keys):
     place = {key: rank for rank, key in enumerate(sorted({repr(key): key for key in keys}))}
     return [place[repr(key)] for key in keys]
-
-
-def _as_integers(codes):
-    place: dict[Hashable, int] = {}
-    return [[place.setdefault(code, len(place)) for code in row] for row in codes]

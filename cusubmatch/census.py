@@ -1,22 +1,19 @@
 """How often every connected pattern of a size occurs.
 
 The patterns are all connected graphs of three to five vertices, up to isomorphism. They are counted as monomorphisms,
-and where induced matches are wanted, these follow from a triangular system: each pattern occurs in every induced
-subgraph that it spans, as often as that subgraph has spanning copies of it (Pinar, Seshadhri & Vishal, "ESCAPE", WWW
-2017, section 3).
+and where induced matches are wanted, these follow from the counts of each one's supergraphs (`plan/supergraphs.py`).
 """
 
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Mapping
-from itertools import combinations, permutations
 from typing import NamedTuple
 
 from cusubmatch.api import count_many, table_of
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.pattern import Pattern
+from cusubmatch.plan import supergraphs
 from cusubmatch.query import as_graph, check_options
 
 __all__ = ["Motif", "induced_counts", "motif_census", "motifs"]
@@ -25,36 +22,34 @@ SIZES = (3, 4, 5)
 NAMES = {
     "3-path": "0-1,1-2",
     "triangle": "0-1,0-2,1-2",
-    "4-path": "0-1,1-2,2-3",
     "claw": "0-1,0-2,0-3",
+    "4-path": "0-1,1-2,2-3",
     "paw": "0-1,0-2,1-2,0-3",
     "4-cycle": "0-1,1-2,2-3,0-3",
     "diamond": "0-1,0-2,1-2,0-3,1-3",
     "4-clique": "0-1,0-2,0-3,1-2,1-3,2-3",
-    "5-path": "0-1,1-2,2-3,3-4",
-    "fork": "0-1,0-2,0-3,3-4",
     "5-star": "0-1,0-2,0-3,0-4",
-    "bull": "0-1,0-2,1-2,0-3,1-4",
+    "fork": "0-1,0-2,0-3,3-4",
+    "5-path": "0-1,1-2,2-3,3-4",
     "cricket": "0-1,0-2,1-2,0-3,0-4",
+    "bull": "0-1,0-2,1-2,0-3,1-4",
     "triangle with a tail of two": "0-1,0-2,1-2,0-3,3-4",
     "banner": "0-1,1-2,2-3,0-3,0-4",
     "5-cycle": "0-1,1-2,2-3,3-4,0-4",
-    "butterfly": "0-1,0-2,1-2,0-3,0-4,3-4",
     "dart": "0-1,0-2,1-2,0-3,1-3,0-4",
+    "butterfly": "0-1,0-2,1-2,0-3,0-4,3-4",
     "kite": "0-1,0-2,1-2,0-3,1-3,2-4",
-    "complete bipartite 2,3": "0-2,0-3,0-4,1-2,1-3,1-4",
     "house": "0-1,1-2,2-3,0-3,0-4,1-4",
-    "gem": "0-1,1-2,2-3,0-4,1-4,2-4,3-4",
-    "4-clique with a tail": "0-1,0-2,0-3,1-2,1-3,2-3,0-4",
+    "complete bipartite 2,3": "0-2,0-3,0-4,1-2,1-3,1-4",
     "book of three triangles": "0-1,0-2,1-2,0-3,1-3,0-4,1-4",
+    "4-clique with a tail": "0-1,0-2,0-3,1-2,1-3,2-3,0-4",
+    "gem": "0-1,1-2,2-3,0-4,1-4,2-4,3-4",
     "4-wheel less a spoke": "0-1,1-2,2-3,0-3,0-4,1-4,2-4",
-    "4-wheel": "0-1,1-2,2-3,0-3,0-4,1-4,2-4,3-4",
     "5-clique less a path of two": "0-1,0-2,0-3,1-2,1-3,2-3,0-4,1-4",
+    "4-wheel": "0-1,1-2,2-3,0-3,0-4,1-4,2-4,3-4",
     "5-clique less an edge": "0-1,0-2,0-3,1-2,1-3,2-3,0-4,1-4,2-4",
     "5-clique": "0-1,0-2,0-3,0-4,1-2,1-3,1-4,2-3,2-4,3-4",
 }
-
-Edges = frozenset  # of pairs of vertices, the smaller one first
 
 
 class Motif(NamedTuple):
@@ -111,7 +106,7 @@ def motif_census(
     if semantics == "homomorphism":
         raise ValueError("semantics: a census counts copies; expected monomorphism or induced, got 'homomorphism'")
     graph, found = as_graph(G, directed=False), motifs(size)
-    patterns = {motif: Pattern(sorted(_edges(motif.edges))) for motif in found}
+    patterns = {motif: _pattern(motif) for motif in found}
     try:
         table = count_many(graph, patterns, engine=engine, time_limit=time_limit)
     except TimeLimitExceeded as late:
@@ -126,37 +121,22 @@ def motif_census(
 @functools.cache
 def motifs(size: int) -> tuple[Motif, ...]:
     """The connected graphs of `size` vertices, from few edges to many."""
-    names = {_canonical(_edges(text), size): (name, text) for name, text in NAMES.items() if _size(text) == size}
-    return tuple(Motif(*names[form]) for form in sorted(names, key=lambda form: (len(form), sorted(form))))
+    found = (Motif(name, text) for name, text in NAMES.items())
+    return tuple(motif for motif in found if len(_pattern(motif)) == size)
 
 
 def induced_counts(counts: Mapping[Motif, int]) -> list[int]:
     """The counts of induced matches, from those of all matches, of all motifs of one size."""
-    size = _size(next(iter(counts)).edges)
-    forms = {_canonical(_edges(motif.edges), size): motif for motif in counts}
-    induced: dict[Motif, int] = {}
-    copies: dict[Motif, Counter] = {}  # of each motif that a motif with more edges has, spanning
-    for motif in sorted(counts, key=lambda motif: -len(_edges(motif.edges))):
-        edges = sorted(_edges(motif.edges))
-        subsets = (frozenset(some) for k in range(size - 1, len(edges)) for some in combinations(edges, k))
-        copies[motif] = Counter(forms[form] for some in subsets if (form := _canonical(some, size)) in forms)
-        induced[motif] = counts[motif] - sum(copies[other][motif] * induced[other] for other in induced)
-    return [induced[motif] for motif in counts]
-
-
-def _edges(text):
-    return frozenset(tuple(sorted(map(int, edge.split("-")))) for edge in text.split(","))
-
-
-def _size(text):
-    return 1 + max(int(vertex) for edge in text.split(",") for vertex in edge.split("-"))
+    by_form = {_pattern(motif).automorphisms.form(): count for motif, count in counts.items()}
+    return [
+        sum(factor * by_form[larger.automorphisms.form()] for larger, factor in supergraphs(_pattern(motif)))
+        for motif in counts
+    ]
 
 
 @functools.cache
-def _canonical(edges: Edges, size: int) -> Edges:
-    """The least of the graphs that are isomorphic to one."""
-    images = (frozenset(tuple(sorted((p[a], p[b]))) for a, b in edges) for p in permutations(range(size)))
-    return min(images, key=sorted)
+def _pattern(motif):
+    return Pattern(sorted(tuple(sorted(map(int, edge.split("-")))) for edge in motif.edges.split(",")))
 
 
 def _counts(graph, table):

@@ -16,7 +16,7 @@ from cusubmatch.csr import row_lengths
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan import Plan, constraints_of, make_plans
+from cusubmatch.plan import Plan, TablePlan, constraints_of, make_plans
 from cusubmatch.plan.expression import Indicator, Walk
 from cusubmatch.residues import recombined
 from cusubmatch.skeleton import prepared, skeleton_of
@@ -63,6 +63,11 @@ class TableRun:
         self.deadline, self.progress = deadline, progress
         self._done = self._reported = 0.0
         self._running = 0.0  # cost of the step that runs
+
+    @property
+    def expected(self) -> TablePlan:
+        """What the whole, and walking instead, is expected to cost."""
+        return self.tables
 
     def count(self) -> int:
         """The number of matches.
@@ -184,7 +189,7 @@ class TableRun:
 
 
 class HedgedRun:
-    """A count by walking that is given up for one by decomposition when it takes much longer than was expected.
+    """A count by walking that is given up for one in parts when it takes much longer than was expected.
 
     Estimates of walking can be far off on graphs with hubs; what tables cost is known. So a wrong choice costs no more
     than the tables do once more.
@@ -193,14 +198,15 @@ class HedgedRun:
     ----------
     walk : callable
         Makes a query with another deadline: walk(deadline=...).run(progress=...) walks.
-    by_tables : TableRun
+    in_parts : TableRun or InducedRun
+        By decomposition, or from the counts of supergraphs.
     progress : callable or None
     """
 
-    def __init__(self, walk: Callable[..., Any], by_tables: TableRun, progress: Callable[[float, int], None] | None):
-        self.walk, self.by_tables, self.matches = walk, by_tables, None
+    def __init__(self, walk: Callable[..., Any], in_parts: Any, progress: Callable[[float, int], None] | None):
+        self.walk, self.in_parts, self.matches = walk, in_parts, None
         self.progress = None if progress is None else _Rising(progress)
-        by_tables.progress = self.progress
+        in_parts.progress = self.progress
 
     def count(self) -> int:
         """The number of matches.
@@ -209,8 +215,8 @@ class HedgedRun:
         ------
         DeadlinePassed
         """
-        tables, deadline = self.by_tables.tables, self.by_tables.deadline
-        patience = max(PATIENCE * tables.walking, tables.cost) / 1e9 + GRACE_SECONDS
+        plan, deadline = self.in_parts.expected, self.in_parts.deadline
+        patience = max(PATIENCE * plan.walking, plan.cost) / 1e9 + GRACE_SECONDS
         give_up = time.monotonic() + patience
         limited = deadline is not None and deadline <= give_up
         run = self.walk(deadline=deadline if limited else give_up).run(progress=self.progress)
@@ -220,7 +226,7 @@ class HedgedRun:
             if limited:
                 self.matches = run.matches
                 raise
-        return self.by_tables.count()
+        return self.in_parts.count()
 
 
 class _Rising:

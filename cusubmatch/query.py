@@ -22,8 +22,9 @@ from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.images import turned
+from cusubmatch.induced import InducedRun
 from cusubmatch.pattern import Pattern, PatternError
-from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans, plan_tables
+from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans, plan_supergraphs, plan_tables
 from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
 from cusubmatch.table_sizes import table_sizes
 
@@ -45,6 +46,7 @@ BLOCKS = 32  # of rows that exist at once, about
 PINNED_BYTES = 1 << 30  # of one array
 TRIAL_SECONDS = 1.0  # which choosing a plan by trial may take; a time limit below that does without
 WORTH_TABLES = 5e6  # nanoseconds of walking from which a decomposition is looked for
+WORTH_TERM = 5e6  # nanoseconds of walking for each term of an induced count that is planned
 
 
 class Query(NamedTuple):
@@ -58,12 +60,20 @@ class Query(NamedTuple):
     deadline: float | None
 
     def count_run(self, progress):
-        """A run to count with: by tables, if the plan says so, else by walking."""
-        tables = self.plan.tables
-        if tables is None:
+        """A run to count with: by tables or from counts of supergraphs, if the plan says so, else by walking."""
+        if self.plan.in_parts is None:
             return self.run(progress=progress)
-        run = TableRun(self.placed, self.engine, self.plan, self.candidates, deadline=self.deadline, progress=progress)
-        return run if tables.first else HedgedRun(self._replace, run, progress)
+        options = {"deadline": self.deadline, "progress": progress}
+        if self.plan.tables is not None:
+            run: Any = TableRun(self.placed, self.engine, self.plan, self.candidates, **options)
+        else:
+            run = InducedRun(self.plan, self._term_run, **options)
+        return run if self.plan.in_parts.first else HedgedRun(self._replace, run, progress)
+
+    def _term_run(self, pattern, progress):
+        """A run that counts another pattern in the same graph."""
+        plan, candidates = _plan_of(self.placed, self.engine, pattern, "monomorphism", True)
+        return self._replace(plan=plan, candidates=candidates).count_run(progress)
 
     def vertex_run(self, progress, row_ns):
         """A run that counts by vertex and orbit without rows, each of which costs `row_ns`; None: rows are cheaper."""
@@ -238,7 +248,7 @@ def check_rows(argument, rows):
         raise ValueError(f"{argument}: expected at least 1, got {rows}")
 
 
-def _plan_of(graph, engine, pattern, semantics, unique, counting, suffix, by_trial):
+def _plan_of(graph, engine, pattern, semantics, unique, counting=True, suffix=None, by_trial=True):
     """The plan and the candidates, kept with the graph for the next call."""
 
     def make():
@@ -259,6 +269,10 @@ def _plan_of(graph, engine, pattern, semantics, unique, counting, suffix, by_tri
         )
         plan = engine.choose(graph, plans, candidates) if by_trial else plans(rivals=1)[0]
         if counting and suffix is None and hasattr(engine, "Kernels") and plan.cost > WORTH_TABLES:
+            if semantics == "induced":
+                term = functools.partial(_plan_of, graph, engine, semantics="monomorphism", unique=True)
+                found = plan_supergraphs(pattern, plan.cost, WORTH_TERM, lambda pattern: term(pattern)[0])
+                return dataclasses.replace(plan, supergraphs=found), candidates
             plan = dataclasses.replace(plan, tables=_tables_of(graph, engine, plan, candidates, plan.cost))
         return plan, candidates
 

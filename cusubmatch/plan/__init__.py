@@ -6,6 +6,7 @@ from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
 from cusubmatch.plan.polynomial import instructions
 from cusubmatch.plan.reuse import Rows, Step
 from cusubmatch.plan.suffix import Loss, Suffix, Variable
+from cusubmatch.plan.supergraphs import SupergraphPlan, plan_supergraphs, supergraphs
 from cusubmatch.plan.symmetry import implied_bounds
 from cusubmatch.plan.table_plan import TablePlan, TableSizes, plan_tables
 
@@ -19,6 +20,7 @@ __all__ = [
     "Shape",
     "Step",
     "Suffix",
+    "SupergraphPlan",
     "TablePlan",
     "TableSizes",
     "Variable",
@@ -27,5 +29,7 @@ __all__ = [
     "instructions",
     "make_plan",
     "make_plans",
+    "plan_supergraphs",
     "plan_tables",
+    "supergraphs",
 ]

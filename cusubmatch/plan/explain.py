@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cusubmatch.plan.explain_supergraphs import lines_of_supergraphs
 from cusubmatch.plan.explain_tables import lines_of_tables
 from cusubmatch.plan.reuse import Rows
 
@@ -30,14 +31,15 @@ class _Text:
     def whole(self):
         plan = self.plan
         wanted = "one match per subgraph" if plan.unique and plan.semantics != "homomorphism" else "every mapping"
-        by_tables = plan.tables is not None and plan.tables.first
+        in_parts = plan.in_parts is not None and plan.in_parts.first
         lines = [
             f"{plan.pattern!r}",
             f"{plan.semantics}, {wanted}; {self._way()}",
             f"engine: {plan.engine} ({plan.why})" if plan.engine else "",
         ]
-        if by_tables:
-            return "\n".join([line for line in lines if line] + lines_of_tables(plan))
+        if in_parts:
+            parts = lines_of_tables(plan) if plan.tables is not None else lines_of_supergraphs(plan)
+            return "\n".join([line for line in lines if line] + parts)
         lines += [self._method(), ""]
         for index, level in enumerate(plan.levels):
             lines += self._level(index, level)
@@ -51,16 +53,15 @@ class _Text:
             once = "every row is turned by" if plan.finish == "rows" else "the count is multiplied by the number of"
             lines += ["", f"{once} the pattern's automorphisms, {plan.factor:,}"]
         lines += ["", f"estimated work: {plan.cost / 1e9:,.3g} s on one core"]
-        if plan.tables is not None:
-            lines.append(
-                f"if it takes much longer, the count is made by decomposition: {plan.tables.cost / 1e9:,.3g} s"
-            )
+        if plan.in_parts is not None:
+            way = "by decomposition" if plan.tables is not None else "from those of supergraphs"
+            lines.append(f"if it takes much longer, the count is made {way}: {plan.in_parts.cost / 1e9:,.3g} s")
         return "\n".join(line for i, line in enumerate(lines) if line or i > 2)
 
     def _way(self):
         plan = self.plan
-        if plan.tables is not None and plan.tables.first:
-            return "count by decomposition"
+        if plan.in_parts is not None and plan.in_parts.first:
+            return "count by decomposition" if plan.tables is not None else "count from counts of supergraphs"
         if plan.suffix is None:
             return f"{'rows' if plan.finish == 'rows' else 'count'} by walking"
         core, suffix = (

@@ -65,6 +65,7 @@ def best_orders(
     keep: int = 1,
     given: tuple[int, ...] | None = None,
     core: Core | None = None,
+    avoided: list[set[int]] | None = None,
 ) -> list[Choice]:
     """The cheapest connected orders found, the cheapest first.
 
@@ -91,8 +92,10 @@ def best_orders(
         The order to cost, instead of searching for one.
     core : Core, optional
         Order its vertices only, as by lists; the suffix, counted from sizes of sets, comes after them.
+    avoided : list of sets, optional
+        Pattern vertices that must not touch it, per vertex, in induced matching.
     """
-    search = _Search(group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep, core)
+    search = _Search(group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep, core, avoided)
     sizes, vertices = estimator.shape.sizes, search.vertices
     if given is not None:
         search.follow(given)
@@ -115,12 +118,13 @@ def _ri_order(neighbours, sizes, first):
 
 
 class _Search:
-    def __init__(self, group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep, core):
+    def __init__(self, group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep, core, avoided):
         self.group, self.neighbours, self.estimator = group, neighbours, estimator
         self.restricted, self.bitmaps, self.pairs = restricted, method == "bitmaps", pairs
         self.warps, self.weighed = method == "warps", weighed
         self.limit, self.given, self.budget = limit, None, 0
         self.keep, self.core = keep, core
+        self.avoided = avoided or [set() for _ in neighbours]
         self.vertices = [v for v in range(len(neighbours)) if core is None or v not in core.suffix]
         self.found: list[Choice] = []
         # Where restrictions bound every vertex by the first one, bitmaps hold one side of a neighbourhood only.
@@ -232,7 +236,20 @@ class _Search:
             work += matches[last] * (read * (MARKED if at_leaf else ELEMENT) + (COMMON if at_leaf else SET))
         elif at_leaf:
             visit = OPEN
+        if not self.bitmaps:
+            work += self._subtractions(order, matches, vertex, expected, counted)
         return work + matches[level - 1] * visit
+
+    def _subtractions(self, order, matches, vertex, expected, counted):
+        """Cost of taking the rows of the vertices that this one must not touch off its candidates."""
+        first = min(i for i, u in enumerate(order) if u in self.neighbours[vertex])
+        row, work = self.estimator.statistics.neighbour_degree, 0.0
+        for level, u in enumerate(order):
+            if u in self.avoided[vertex]:
+                when = max(level, first)
+                marked = counted and when == len(order) - 1
+                work += matches[when] * (COMMON + expected * MARKED if marked else SET + (expected + row) * ELEMENT)
+        return work
 
     def _sizes(self, order, matches):
         """Cost of visiting the last core level, and of the sizes and the polynomial at each of its vertices."""
