@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from cusubmatch.csr import row_lengths
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.graph import Graph
-from cusubmatch.pattern import Pattern
-from cusubmatch.plan import Plan, TablePlan, constraints_of, make_plans
-from cusubmatch.plan.expression import Indicator, Walk
+from cusubmatch.plan import Plan, TablePlan
+from cusubmatch.plan.expression import Indicator
+from cusubmatch.planning import walk_plan
 from cusubmatch.residues import recombined
 from cusubmatch.skeleton import prepared, skeleton_of
 from cusubmatch.tables import Evaluation, moduli
 
-__all__ = ["HedgedRun", "TableRun", "walk_plan"]
+__all__ = ["HedgedRun", "TableRun"]
 
 PATIENCE = 1.5  # times the estimate, or as long as tables take, walking may last before it is given up,
 GRACE_SECONDS = 0.05  # and this long
 REPORT_SECONDS = 0.1  # between two reports of progress
-KEPT_WALKS = 64  # plans of quotients, at least
 
 
 class TableRun:
@@ -238,48 +237,3 @@ class _Rising:
     def __call__(self, done, matches):
         self.done, self.matches = max(self.done, done), max(self.matches, matches)
         self.progress(self.done, self.matches)
-
-
-def walk_plan(graph: Graph, engine: ModuleType, pattern: Pattern, term: Walk) -> tuple[Plan, Any]:
-    """The plan of walking all embeddings of a quotient of a pattern, and its candidates; kept with the graph."""
-    quotient = quotient_of(graph, pattern, term.members)
-
-    def make():
-        constraints = constraints_of(quotient, graph, "monomorphism")
-        candidates = engine.prepare(graph, quotient, constraints, True)
-        plans = functools.partial(
-            make_plans,
-            quotient,
-            constraints,
-            candidates.shape,
-            candidates.tested,
-            graph.statistics,
-            semantics="monomorphism",
-            unique=False,
-            counting=True,
-            methods=engine.METHODS,
-        )
-        return engine.choose(graph, plans, candidates), candidates
-
-    return graph.cache.get("walks", quotient, make, graph.keep(KEPT_WALKS))
-
-
-def quotient_of(graph: Graph, pattern: Pattern, members: Sequence[Sequence[int]]) -> Pattern:
-    """The pattern in which the vertices of each group are one; its label alternatives are those that all allow."""
-    place = {vertex: group for group, some in enumerate(members) for vertex in some}
-    labels: dict[Hashable, Any] = {}
-    for group, some in enumerate(members):
-        known = [pattern.labels[vertex] for vertex in some if pattern.labels[vertex] is not None]
-        if len(known) > 1:
-            codes = frozenset.intersection(*map(graph.vertex_label_codes, known))
-            labels[group] = [value for code, value in enumerate(graph.vertex_label_values or ()) if code in codes]
-        elif known:
-            labels[group] = known[0]
-    edges = dict.fromkeys(((place[e.source], place[e.target]), e.directed, e.labels) for e in pattern.edges)
-    return Pattern(
-        [ends for ends, _, _ in edges],
-        vertices=range(len(members)),
-        labels=labels,
-        directed=[directed for _, directed, _ in edges],
-        edge_labels=[kinds for _, _, kinds in edges],
-    )

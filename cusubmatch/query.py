@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import time
 from numbers import Integral, Real
 from types import ModuleType
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.counting import HedgedRun, TableRun, walk_plan
+from cusubmatch.counting import HedgedRun, TableRun
 from cusubmatch.engines import check_engine, choose_engine
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
@@ -24,9 +23,9 @@ from cusubmatch.graph import Graph
 from cusubmatch.images import turned
 from cusubmatch.induced import InducedRun
 from cusubmatch.pattern import Pattern, PatternError
-from cusubmatch.plan import SEMANTICS, Plan, constraints_of, make_plans, plan_supergraphs, plan_tables
+from cusubmatch.plan import SEMANTICS, Plan
+from cusubmatch.planning import WORTH_TABLES, plan_of, tables_of
 from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
-from cusubmatch.table_sizes import table_sizes
 
 __all__ = [
     "Query",
@@ -41,12 +40,9 @@ __all__ = [
     "time_limit_exceeded",
 ]
 
-KEPT_PLANS = 16  # at least
 BLOCKS = 32  # of rows that exist at once, about
 PINNED_BYTES = 1 << 30  # of one array
 TRIAL_SECONDS = 1.0  # which choosing a plan by trial may take; a time limit below that does without
-WORTH_TABLES = 5e6  # nanoseconds of walking from which a decomposition is looked for
-WORTH_TERM = 5e6  # nanoseconds of walking for each term of an induced count that is planned
 
 
 class Query(NamedTuple):
@@ -72,7 +68,7 @@ class Query(NamedTuple):
 
     def _term_run(self, pattern, progress):
         """A run that counts another pattern in the same graph."""
-        plan, candidates = _plan_of(self.placed, self.engine, pattern, "monomorphism", True)
+        plan, candidates = plan_of(self.placed, self.engine, pattern, "monomorphism", True)
         return self._replace(plan=plan, candidates=candidates).count_run(progress)
 
     def vertex_run(self, progress, row_ns):
@@ -81,7 +77,7 @@ class Query(NamedTuple):
         if not hasattr(self.engine, "Kernels") or rows < WORTH_TABLES:
             return None
         orbits = sorted(set(self.plan.pattern.automorphisms.orbits()))
-        tables = _tables_of(self.placed, self.engine, self.plan, self.candidates, rows, orbits)
+        tables = tables_of(self.placed, self.engine, self.plan, self.candidates, rows, orbits)
         if tables is None or not tables.first:
             return None
         plan = dataclasses.replace(self.plan, tables=tables)
@@ -220,7 +216,7 @@ def make_query(
     asked = pattern, semantics, unique, counting, suffix
     if time_limit is not None and time_limit < TRIAL_SECONDS:
         by_trial = by_trial and placed.cache.holds("plans", (*asked, True))
-    plan, candidates = _plan_of(placed, engine_of, *asked, by_trial)
+    plan, candidates = plan_of(placed, engine_of, *asked, by_trial)
     plan = dataclasses.replace(plan, engine=name, why=why)
     return Query(graph, placed, engine_of, plan, candidates, deadline)
 
@@ -246,49 +242,6 @@ def check_rows(argument, rows):
         raise TypeError(f"{argument}: expected an int, got {type(rows).__name__}")
     if rows < 1:
         raise ValueError(f"{argument}: expected at least 1, got {rows}")
-
-
-def _plan_of(graph, engine, pattern, semantics, unique, counting=True, suffix=None, by_trial=True):
-    """The plan and the candidates, kept with the graph for the next call."""
-
-    def make():
-        constraints = constraints_of(pattern, graph, semantics)
-        candidates = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
-        plans = functools.partial(
-            make_plans,
-            pattern,
-            constraints,
-            candidates.shape,
-            candidates.tested,
-            graph.statistics,
-            semantics=semantics,
-            unique=unique,
-            counting=counting,
-            methods=engine.METHODS,
-            suffix=suffix,
-        )
-        plan = engine.choose(graph, plans, candidates) if by_trial else plans(rivals=1)[0]
-        if counting and suffix is None and hasattr(engine, "Kernels") and plan.cost > WORTH_TABLES:
-            if semantics == "induced":
-                term = functools.partial(_plan_of, graph, engine, semantics="monomorphism", unique=True)
-                found = plan_supergraphs(pattern, plan.cost, WORTH_TERM, lambda pattern: term(pattern)[0])
-                return dataclasses.replace(plan, supergraphs=found), candidates
-            plan = dataclasses.replace(plan, tables=_tables_of(graph, engine, plan, candidates, plan.cost))
-        return plan, candidates
-
-    asked = pattern, semantics, unique, counting, suffix, by_trial
-    return graph.cache.get("plans", asked, make, graph.keep(KEPT_PLANS))
-
-
-def _tables_of(graph, engine, plan, candidates, walking, roots=(-1,)):
-    """The count by decomposition, if there is one; by vertex, if `roots` are pattern vertices."""
-    constraints = constraints_of(plan.pattern, graph, plan.semantics)
-    sizes = table_sizes(graph, engine)
-
-    def walk_cost(term):
-        return walk_plan(graph, engine, plan.pattern, term)[0].cost
-
-    return plan_tables(constraints, candidates.tested, candidates.shape, sizes, walking, walk_cost, roots)
 
 
 def as_pattern(P, argument):

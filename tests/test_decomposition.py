@@ -19,6 +19,7 @@ import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, tables
 from cusubmatch.generators import kronecker, rmat
 from cusubmatch.plan import constraints_of, plan_tables
+from cusubmatch.planning import walk_plan
 from cusubmatch.query import make_query
 from cusubmatch.table_sizes import table_sizes
 
@@ -54,7 +55,7 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     shape, tested = query.candidates.shape, query.candidates.tested
 
     def walk_cost(term):
-        return counting.walk_plan(query.placed, query.engine, pattern, term)[0].cost
+        return walk_plan(query.placed, query.engine, pattern, term)[0].cost
 
     plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, roots)
     if plan is None:
