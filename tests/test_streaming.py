@@ -144,11 +144,14 @@ def test_a_time_limit_is_kept_within_a_fifth_of_a_second(large, function):
     with pytest.raises(TimeLimitExceeded):
         csm.count_matches(large, LONG, time_limit=0)
     begin = time.perf_counter()
-    with pytest.raises(TimeLimitExceeded) as late:
+    with pytest.raises((TimeLimitExceeded, ResultTooLarge)) as late:
         result = function(large, LONG, time_limit=0.5)
         if function is csm.iter_matches:
             list(result)
     assert time.perf_counter() - begin < 0.5 + 0.2 + 0.5  # half a second for a slow machine
+    if isinstance(late.value, ResultTooLarge):  # a GPU finds more rows in that time than fit in memory
+        assert function is csm.subgraph_match
+        return
     partial = late.value.partial
     if function is csm.iter_matches:
         assert partial.columns.to_list() == LONG.columns  # what no batch has brought yet
