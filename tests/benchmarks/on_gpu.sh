@@ -4,7 +4,7 @@
 # small case, where the machine has it; 4. the benchmark.
 set -uo pipefail
 python3 -m pytest -m gpu -W default --tb=short -p no:cacheprovider tests
-tests="oracle properties networkx truth lsqb joins edge_cases bad_arguments dataframes examples"
+tests="oracle properties networkx truth lsqb joins edge_cases bad_arguments dataframes examples streaming output"
 python3 -m pytest --engine gpu -W default --tb=short -p no:cacheprovider $(printf 'tests/test_%s.py ' $tests)
 if command -v compute-sanitizer > /dev/null; then
     for tool in memcheck racecheck; do
