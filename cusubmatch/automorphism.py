@@ -9,6 +9,7 @@ of. A 12-clique or a star of 31 leaves costs milliseconds, though the star has 3
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable, Iterable, Sequence
 
 __all__ = ["AutomorphismGroup"]
@@ -83,13 +84,19 @@ class AutomorphismGroup:
             product *= len(others) + 1
         return product
 
-    def elements(self) -> list[list[int]]:
-        """Every automorphism as a list of images; only for groups of moderate order (Schreier, Sims)."""
-        span, found = range(self.size), [list(range(self.size))]
-        for vertex in span:
-            turns = self.images(span[:vertex], vertex).values()
-            found = [[image[v] for v in turn] for image in found for turn in turns]
-        return found
+    def element(self, index: int) -> list[int]:
+        """The automorphism of a number below the order, as a list of images: a product of turns (Schreier, Sims)."""
+        image = list(range(self.size))
+        for turns in self._turns:
+            index, turn = divmod(index, len(turns))
+            image = [image[v] for v in turns[turn]]
+        return image
+
+    @functools.cached_property
+    def _turns(self) -> list[list[list[int]]]:
+        """For each vertex what takes it to each vertex of its orbit, once all before it are fixed."""
+        span = range(self.size)
+        return [list(self.images(span[:vertex], vertex).values()) for vertex in span]
 
     def form(self) -> str:
         """A text that is equal for two graphs with the same colours exactly if one is the other with vertices renamed.

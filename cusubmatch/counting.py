@@ -61,7 +61,7 @@ class TableRun:
         self.tables: Any = plan.tables
         self.deadline, self.progress = deadline, progress
         self._done = self._reported = 0.0
-        self._running = 0.0  # cost of the step that runs
+        self._whole = 1.0  # cost of all residues, once their number is known
 
     @property
     def expected(self) -> TablePlan:
@@ -183,8 +183,6 @@ class TableRun:
         if self.progress is not None and now > self._reported + REPORT_SECONDS:
             self._reported = now
             self.progress(min(self._done / self._whole, 1.0), 0)
-
-    _whole = 1.0
 
 
 class HedgedRun:

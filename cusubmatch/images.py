@@ -25,7 +25,8 @@ def turned(blocks: Iterable[Any], plan: Plan, xp: Any) -> Iterator[Any]:
         return
     named = [vertex for vertex, name in enumerate(plan.pattern.names) if name is not None]
     column = {vertex: place for place, vertex in enumerate(named)}
-    images = [[column[image[vertex]] for vertex in named] for image in plan.pattern.automorphisms.elements()]
+    automorphisms = map(plan.pattern.automorphisms.element, range(plan.factor))
+    images = [[column[image[vertex]] for vertex in named] for image in automorphisms]
     places = xp.asarray(np.array(images, np.int64).T)
     rows = max(1, (HOST_BYTES if xp is np else DEVICE_BYTES) // (4 * max(places.size, 1)))
     for block in blocks:

@@ -144,16 +144,5 @@ def _images(group: AutomorphismGroup, matches: np.ndarray, ranks: list[int], pla
     """The matches, each under the automorphism that the rest of its rank stands for."""
     if plan.factor == 1:
         return matches
-    span = range(group.size)
-    turns = [list(group.images(span[:vertex], vertex).values()) for vertex in span]
-    images = np.array([_automorphism(turns, rank % plan.factor) for rank in ranks], np.int64).reshape(-1, group.size)
+    images = np.array([group.element(rank % plan.factor) for rank in ranks], np.int64).reshape(-1, group.size)
     return np.take_along_axis(matches, images.T, axis=0)
-
-
-def _automorphism(turns: list[list[list[int]]], index: int) -> list[int]:
-    """The automorphism of that number, as a list of images: a product of one of each choice (Schreier, Sims)."""
-    image = list(range(len(turns)))
-    for choices in turns:
-        index, choice = divmod(index, len(choices))
-        image = [image[v] for v in choices[choice]]
-    return image

@@ -29,6 +29,7 @@ from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, WAYS, Settings, l
 
 from cusubmatch import Graph, Pattern, PatternError, ResultTooLarge, TimeLimitExceeded, count_matches
 from cusubmatch import sample as sampling
+from cusubmatch.automorphism import AutomorphismGroup
 from cusubmatch.cpu import Sampler, neighbourhood
 from cusubmatch.cpu import sample as engine
 from cusubmatch.sample import sample_matches
@@ -312,7 +313,7 @@ def test_the_test_of_chance_finds_a_wrong_sampler_out():
 
 def test_the_test_of_chance_finds_out_that_only_one_image_of_a_match_is_drawn():
     text, unique, n = CHANCES[2]
-    with patch.object(sampling, "_automorphism", lambda turns, index: list(range(3))):
+    with patch.object(AutomorphismGroup, "element", lambda group, index: list(range(3))):
         counted = counts_of_samples(SMALL, text, n, unique=unique)
     assert excess(counted, n, count_matches(SMALL, text, unique=False), DRAWS) > 4
 
@@ -413,6 +414,5 @@ def test_a_sample_of_more_rows_than_memory_says_what_would_do(monkeypatch):
 def test_automorphisms_are_numbered_each_once():
     for pattern in (Pattern.clique(4), Pattern.cycle(6), Pattern.star(4), Pattern.parse(HOUSE)):
         group, size = pattern.automorphisms, len(pattern)
-        turns = [list(group.images(range(v), v).values()) for v in range(size)]
-        found = {tuple(sampling._automorphism(turns, index)) for index in range(group.order)}
+        found = {tuple(group.element(index)) for index in range(group.order)}
         assert found == {tuple(s) for s in permutations(range(size)) if tuple(s) in set(automorphisms(pattern))}

@@ -10,8 +10,9 @@ from cusubmatch.gpu import cuda
 
 __all__ = ["Machine", "machine"]
 
-REGISTERS, WIDE_REGISTERS = 64, 72  # a thread of the walker takes no more, with lists past 2**32 or counts by task the
-# second: all its blocks are to be resident at once
+# A thread of the walker takes no more, so that all its blocks are resident at once; the second number is for lists past
+# 2**32 and for counts by task.
+REGISTERS, WIDE_REGISTERS = 64, 72
 WARPS = 64  # resident on a multiprocessor at most
 ALL_REGISTERS = 65_536  # of a multiprocessor
 RESERVED = 1024  # bytes of shared memory a block that the system takes
