@@ -10,6 +10,7 @@ import functools
 import os
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -77,3 +78,26 @@ def data_path():
 def data_graph():
     """A data graph by name, loaded once a session: `data_graph("karate")`, `data_graph("lsqb-example.directed")`."""
     return load_graph
+
+
+@pytest.fixture(scope="module")
+def skewed():
+    """An undirected graph of 256 vertices with hubs."""
+    from cusubmatch import Graph
+    from cusubmatch.generators import rmat
+
+    return Graph.from_edgelist(rmat(8, 6, seed=3))
+
+
+@pytest.fixture(scope="module")
+def labelled():
+    """A directed graph of 200 vertices with hubs, two vertex labels and two edge labels."""
+    from strategies import skewed_rows
+
+    from cusubmatch import Graph
+
+    random = np.random.default_rng(5)
+    source, target = skewed_rows()
+    edges = pd.DataFrame({"src": source, "dst": target, "kind": random.choice(["X", "Y"], len(source))})
+    vertices = pd.DataFrame({"vertex": range(200), "label": random.choice(["A", "B"], 200)})
+    return Graph.from_edgelist(edges, directed=True, edge_label="kind", vertices=vertices, vertex_label="label")

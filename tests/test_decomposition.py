@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from naive import embeddings
 from naive import matches as naive_matches
-from strategies import cases, examples, skewed_rows
+from strategies import cases, examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, tables
@@ -66,20 +66,6 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
 
 def walked(graph, pattern, semantics="monomorphism", unique=None):
     return make_query(graph, pattern, semantics, unique, "cpu", None, counting=True).run().count()
-
-
-@pytest.fixture(scope="module")
-def skewed():
-    return Graph.from_edgelist(rmat(8, 6, seed=3))
-
-
-@pytest.fixture(scope="module")
-def labelled():
-    random = np.random.default_rng(5)
-    source, target = skewed_rows()
-    edges = pd.DataFrame({"src": source, "dst": target, "kind": random.choice(["X", "Y"], len(source))})
-    vertices = pd.DataFrame({"vertex": range(200), "label": random.choice(["A", "B"], 200)})
-    return Graph.from_edgelist(edges, directed=True, edge_label="kind", vertices=vertices, vertex_label="label")
 
 
 @pytest.mark.parametrize("name", SHAPES)

@@ -180,6 +180,18 @@ def cliques(
 
 
 @jit
+def _forget_below(offsets, targets, u, first, last, row):
+    """Set a row to zero at the vertices below u that a path of two leads to over the entries first, ..., last - 1."""
+    for e in range(first, last):
+        v = targets[e]
+        for f in range(offsets[v], offsets[v + 1]):
+            w = targets[f]
+            if w >= u:
+                break
+            row[w] = ZERO
+
+
+@jit
 def wedges_below(offsets, targets, upper, begin, end, budget, row, out):
     """For every entry add the 4-cycles that it is in as the first of (u, v), (v, w), u being the highest vertex."""
     steps = 0
@@ -203,13 +215,7 @@ def wedges_below(offsets, targets, upper, begin, end, budget, row, out):
                 found += more
                 out[f] += more
             out[e] += found
-        for e in range(first, last):
-            v = targets[e]
-            for f in range(offsets[v], offsets[v + 1]):
-                w = targets[f]
-                if w >= u:
-                    break
-                row[w] = ZERO
+        _forget_below(offsets, targets, u, first, last, row)
         if steps > budget:
             return u + 1
     return end
@@ -250,13 +256,7 @@ def paths_below(
                     else:
                         out[f] += more
             out[e] += found
-        for e in range(first, last):
-            v = targets[e]
-            for f in range(offsets[v], offsets[v + 1]):
-                w = targets[f]
-                if w >= u:
-                    break
-                row[w] = ZERO
+        _forget_below(offsets, targets, u, first, last, row)
         if steps > budget:
             return u + 1
     return end

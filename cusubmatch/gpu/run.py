@@ -27,7 +27,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
 from cusubmatch.plan.candidates import Candidates
 
-__all__ = ["Run"]
+__all__ = ["KEPT_PLANS", "SLICE_S", "Run", "nanoseconds_of"]
 
 SLICE_S = 0.05  # of a launch
 OUTPUT_BYTES = 256 << 20
@@ -211,7 +211,7 @@ class Run:
         made = self.prepared
         launch = self.kernel[made.blocks, made.warps * self.gpu.target.WARP, 4 * made.shared]
         given = [*made.graph, *workspace.arguments, output.array, workspace.sums]
-        launch(output.program, *given, np.int64(1e9 * self._slice()))
+        launch(output.program, *given, nanoseconds_of(self.slice_s, self.deadline))
 
     def _output(self, rows):
         """Room for so many rows, or about, and the program that fills it."""
@@ -224,12 +224,6 @@ class Run:
         words[p.CAPACITY], words[p.ENOUGH] = capacity, rows
         array = xp.empty((max(self.columns, 1), capacity), np.int32)
         return Output(array, self.gpu.to_device(array.reshape(-1)), self.gpu.to_device(xp.asarray(words)), capacity)
-
-    def _slice(self):
-        """Seconds that the next launch may take."""
-        if self.deadline is None:
-            return self.slice_s
-        return min(self.slice_s, max(self.deadline - time.monotonic(), 0.0))
 
     def _done(self, workspace):
         """The fraction of the work that is done, if someone wants to know and it is not all."""
@@ -257,3 +251,9 @@ class Run:
     def _report(self, done):
         if self.progress is not None:
             self.progress(done, self.matches)
+
+
+def nanoseconds_of(slice_s: float, deadline: float | None) -> np.int64:
+    """How long the next launch may take, as the walker is told."""
+    left = slice_s if deadline is None else max(deadline - time.monotonic(), 0.0)
+    return np.int64(1e9 * min(slice_s, left))

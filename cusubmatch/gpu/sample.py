@@ -26,7 +26,7 @@ from cusubmatch.gpu.frontier import Frontier, Sums, carry, on_host
 from cusubmatch.gpu.leaf import COUNT, PAIRS, WEIGHTS
 from cusubmatch.gpu.machine import Machine, machine
 from cusubmatch.gpu.prepared import Prepared, prepare_plan
-from cusubmatch.gpu.run import KEPT_PLANS, SLICE_S
+from cusubmatch.gpu.run import KEPT_PLANS, SLICE_S, nanoseconds_of
 from cusubmatch.gpu.walk import make_walk
 from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
@@ -225,7 +225,7 @@ class Sampler:
         try:
             while more:
                 running = True
-                launch(*given, np.int64(1e9 * self._slice()))
+                launch(*given, nanoseconds_of(self.slice_s, self.deadline))
                 workspace.read()
                 running, more = False, bool(workspace.state[r.STOP])
                 if more:
@@ -238,9 +238,3 @@ class Sampler:
             if running:
                 workspace.stop()
         return Sums(counters), shift
-
-    def _slice(self) -> float:
-        """Seconds that the next launch may take."""
-        if self.deadline is None:
-            return self.slice_s
-        return min(self.slice_s, max(self.deadline - time.monotonic(), 0.0))
