@@ -27,6 +27,7 @@ class Skeleton:
 
     Attributes
     ----------
+    xp : module
     offsets : int64 array, n + 1
     targets : int32 array
     upper : int64 array, n
@@ -36,7 +37,8 @@ class Skeleton:
     """
 
     def __init__(self, xp: Any, offsets: Any, targets: Any, find_mates: Callable[[], Any]):
-        self.offsets, self.targets, self._find_mates = offsets, targets, find_mates
+        self.xp, self.offsets, self.targets, self._find_mates = xp, offsets, targets, find_mates
+        self._kept: dict[str, Any] = {}
         higher = targets > sources_of(xp, offsets)
         sums = xp.zeros(len(targets) + 1, xp.int64)
         xp.cumsum(higher, out=sums[1:])
@@ -49,6 +51,12 @@ class Skeleton:
     @functools.cached_property
     def mate(self) -> Any:
         return self._find_mates()
+
+    def keep(self, name: str, make: Callable[[], Any]) -> Any:
+        """What an engine's kernels derive from the skeleton, made when it is first asked for."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
 
 
 def skeleton_of(graph: Graph, mates: Callable[[Any, Any], Any]) -> Skeleton:

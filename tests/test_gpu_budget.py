@@ -4,12 +4,13 @@ import pytest
 from budget import ARCHITECTURES, budget_of
 from numba import types, void
 
-from cusubmatch.gpu import cliques, filters, triangles
+from cusubmatch.gpu import clique_tables, cliques, entries, filters, loops, pairs, triangle_tables, triangles, wedges
 from cusubmatch.gpu.cuda import gpu
 from cusubmatch.gpu.deepen import deepen_signature, make_deepen
 from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, WEIGHTS
 from cusubmatch.gpu.machine import REGISTERS, WIDE_REGISTERS
 from cusubmatch.gpu.rows import make_first, make_mark
+from cusubmatch.gpu.tables import Shape
 from cusubmatch.gpu.walk import make_walk
 
 # Registers of a thread: with 64 a multiprocessor holds 32 warps, with 48 it holds 40.
@@ -22,6 +23,7 @@ MOST = {
     "filters": 48,
     "rows": 40,
     "deepen": 56,
+    "tables": 72,
 }
 STATIC_SHARED = 48 << 10
 U32, I32, I64, U64 = (types.Array(dtype, 1, "C") for dtype in (types.uint32, types.int32, types.int64, types.uint64))
@@ -44,12 +46,22 @@ def walkers():
         yield "rows", f"first candidates{' wide' * wide}", make_first(gpu(), wide).py_func, first
 
 
+def table_signatures():
+    shape = Shape()
+    for module in (wedges, loops, pairs):
+        yield from module.signatures(gpu(), shape.threads, shape.lanes)
+    yield from triangle_tables.signatures(gpu(), shape.edge_threads, shape.lanes)
+    for module in (clique_tables, entries):
+        yield from module.signatures(gpu(), shape.edge_threads)
+
+
 def kernels():
     yield from walkers()
     for module, found in {
         "triangles": triangles.signatures(gpu()),
         "cliques": cliques.signatures(gpu()),
         "filters": filters.signatures(),
+        "tables": table_signatures(),
     }.items():
         for name, function, signature in found:
             yield module, name, function, signature

@@ -1,0 +1,104 @@
+"""What both engines' kernels for tables have in common: which sums a chain or a cycle with weights is put together from.
+
+A cycle is found from its highest vertex, which can be any of the pattern's: with weights each of them in turn stands
+there, and the weights are read from that end. Turned round, an array over entries is read at the mates.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from cusubmatch.skeleton import Skeleton
+
+__all__ = ["Folding"]
+
+Values = Sequence[Any]  # arrays over the entries, None for all ones
+
+
+class Folding(ABC):
+    """Chains and cycles on a skeleton, from sums over triangles and over what lies below a vertex.
+
+    Values are uint64 arrays over the entries, or None for all ones; with a `prime`, residues, else modulo 2^64.
+    """
+
+    skeleton: Skeleton
+
+    @abstractmethod
+    def triangles(self) -> Any:
+        """Over entries (x, y), x < y: the triangles that they are in; 0 elsewhere."""
+
+    @abstractmethod
+    def weighted_triangles(self, values: Values, prime: int) -> Any:
+        """Over entries (x, y): the sum over z of two arrays at (x, z) and (z, y)."""
+
+    @abstractmethod
+    def wedges(self) -> Any:
+        """Over entries (x, y), x > y: the paths of three steps from x to y; 0 elsewhere."""
+
+    @abstractmethod
+    def paths_below(self, weights: Values, *, towards_top: bool, prime: int) -> Any:
+        """4-cycles u, v, w, v' below their highest vertex u, one way round weighted a[u, v] b[v, w], the other c and d.
+
+        Over entries: their sums at the entry (u, v') of the other way, if `towards_top`, or at (v', w).
+        """
+
+    @abstractmethod
+    def fours(self) -> int:
+        """The cycles of four, each once."""
+
+    @abstractmethod
+    def fives(self) -> int:
+        """The cycles of five, each twice."""
+
+    @abstractmethod
+    def loops(self, values: Values, backs: Values, prime: int) -> int:
+        """Weighted cycles of five whose highest vertex is where the first step starts; `backs`: turned round."""
+
+    def turned(self, values: Any) -> Any:
+        """An array over entries, read at the mates."""
+        return None if values is None else values[self.skeleton.mate]
+
+    def chain(self, values: Values, same: bool, prime: int) -> Any:
+        """Over entries (x, y): sums over paths of two or three steps from x to y; `same`: turned round they are alike.
+
+        Their vertices all differ.
+        """
+        if all(value is None for value in values):
+            out = self.triangles() if len(values) == 2 else self.wedges()
+            out += out[self.skeleton.mate]
+        else:
+            out = self.weighted_triangles(values, prime) if len(values) == 2 else self._squares(values, same, prime)
+        return out % out.dtype.type(prime) if prime else out
+
+    def _squares(self, values, same, prime):
+        """Each of the four vertices in turn is the highest one."""
+        mate, (first, second, third) = self.skeleton.mate, values
+        first_back, second_back, third_back = map(self.turned, values)
+        ends = self.paths_below((first, second, None, third_back), towards_top=True, prime=prime)
+        ends += self.paths_below((second, third, first_back, None), towards_top=False, prime=prime)
+        if same:
+            return ends + ends[mate]
+        out = self.paths_below((third_back, second_back, None, first), towards_top=True, prime=prime)
+        out += self.paths_below((second_back, first_back, third, None), towards_top=False, prime=prime)
+        return ends + out[mate]
+
+    def loop(self, values: Sequence, prime: int) -> int:
+        """The sum over cycles of four steps, all ones, or of five, from each start, in this direction.
+
+        Their vertices all differ.
+        """
+        modulus = prime or 1 << 64
+        if len(values) == 4:
+            return 8 * self.fours() % modulus
+        if all(value is None for value in values) and not prime:
+            return 5 * self.fives() % modulus
+        kinds = [-1 if value is None else id(value) for value in values]
+        around = [tuple(kinds[top:] + kinds[:top]) for top in range(5)]
+        backs, total = [self.turned(value) for value in values], 0
+        for name, many in Counter(around).items():
+            top = around.index(name)
+            total += many * self.loops(values[top:] + values[:top], backs[top:] + backs[:top], prime)
+        return total % modulus

@@ -1,0 +1,284 @@
+"""Cycles of five from their highest vertex u: u, a, b, c, d and back, all of them different.
+
+A block takes a top u and counts its wedges u, a, b below it, as `wedges` does; along the edges b, c between their ends
+the products add up. What that counts too much, where a is c or b is d, falls out on the way; where a is d it is a
+triangle with a neighbour above it (`triangle_tables`). The ends that were reached are noted once, those with many lower
+neighbours apart: the whole block goes over the rows of these.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numba import int32, int64, uint32, uint64, void
+
+from cusubmatch.gpu.cuda import Target
+from cusubmatch.gpu.residue import residue_functions
+from cusubmatch.gpu.warp import warp_functions
+from cusubmatch.gpu.wedges import TICKET
+
+__all__ = ["LONG", "make_fives", "make_loops", "signatures"]
+
+U, L, I = np.uint32, np.uint64, np.int64
+
+LONG = 256  # lower neighbours, from which on a whole block goes over them
+NEAR = 1 << 31  # the bit of a counter that says whether the vertex is a neighbour of the top
+
+
+@functools.cache
+def make_fives(target: Target, threads: int, lanes: int, long: int = LONG) -> Any:
+    """The kernel that counts closed walks of five below their top, less those with a = c or b = d."""
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    add_to = warp_functions(target).add_to
+    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
+    LONG_ROW, FLAG, COUNT = long, NEAR, NEAR - 1
+
+    @kernel
+    def fives(offsets, targets, upper, mate, tops, start, stop, window, rest, seen, stride, state):
+        near = cuda.shared.array(0, uint32)
+        drawn = cuda.shared.array(3, uint32)  # the item; how many ends have few lower neighbours, and many
+        lane = lane_of()
+        thread = U(U(warp_of() * U(WARP)) + lane)
+        member, group = I(U(thread & U(LANES - 1))), I(U(thread >> U(SHIFT)))
+        row, total = I(cuda.blockIdx.x) * stride, L(0)
+        i = I(thread)
+        while i < window:
+            near[i] = U(0)
+            i += THREADS
+        while True:
+            cuda.syncthreads()
+            if thread == U(0):
+                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
+                drawn[1], drawn[2] = U(0), U(0)
+            cuda.syncthreads()
+            item = U(drawn[0])
+            if item >= stop:
+                break
+            u = tops[item]
+            first, last, base = offsets[u], upper[u], I(u) - window
+            e = first + I(thread)
+            while e < last:
+                w = I(targets[e])
+                if w >= base:
+                    near[w - base] = U(FLAG)
+                else:
+                    rest[row + w] = U(FLAG)
+                e += THREADS
+            cuda.syncthreads()
+            e = first + group
+            while e < last:
+                begin, end = offsets[targets[e]], mate[e]
+                f = begin + member
+                twice = L(2 * (end - begin) - 1)
+                while f < end:
+                    w = I(targets[f])
+                    if w >= base:
+                        old = U(cuda.atomic.add(near, w - base, U(1)))
+                    else:
+                        old = U(cuda.atomic.add(rest, row + w, U(1)))
+                    if old >= U(FLAG):
+                        total = L(total - twice)
+                    if U(old & U(COUNT)) == U(0):
+                        if upper[w] - offsets[w] > LONG_ROW:
+                            place = stride - 1 - I(cuda.atomic.add(drawn, 2, U(1)))
+                        else:
+                            place = I(cuda.atomic.add(drawn, 1, U(1)))
+                        seen[row + place] = np.int32(w)
+                    f += LANES
+                e += GROUPS
+            cuda.syncthreads()
+            few, many = I(drawn[1]), I(drawn[2])
+            k = group
+            while k < few:
+                b = I(seen[row + k])
+                if b >= base:
+                    weight = L(2) * L(U(near[b - base] & U(COUNT)))
+                else:
+                    weight = L(2) * L(U(rest[row + b] & U(COUNT)))
+                f, end, sums = offsets[b] + member, upper[b], L(0)
+                while f < end:
+                    c = I(targets[f])
+                    if c >= base:
+                        sums = L(sums + L(U(near[c - base] & U(COUNT))))
+                    else:
+                        sums = L(sums + L(U(rest[row + c] & U(COUNT))))
+                    f += LANES
+                total = L(total + L(weight * sums))
+                k += GROUPS
+            k = I(0)
+            while k < many:
+                b = I(seen[row + stride - 1 - k])
+                if b >= base:
+                    weight = L(2) * L(U(near[b - base] & U(COUNT)))
+                else:
+                    weight = L(2) * L(U(rest[row + b] & U(COUNT)))
+                f, end, sums = offsets[b] + I(thread), upper[b], L(0)
+                while f < end:
+                    c = I(targets[f])
+                    if c >= base:
+                        sums = L(sums + L(U(near[c - base] & U(COUNT))))
+                    else:
+                        sums = L(sums + L(U(rest[row + c] & U(COUNT))))
+                    f += THREADS
+                total = L(total + L(weight * sums))
+                k += 1
+            cuda.syncthreads()
+            k = I(thread)
+            while k < few + many:
+                if k < few:
+                    w = I(seen[row + k])
+                else:
+                    w = I(seen[row + stride - 1 - (k - few)])
+                if w >= base:
+                    near[w - base] = U(0)
+                else:
+                    rest[row + w] = U(0)
+                k += THREADS
+            e = first + I(thread)
+            while e < last:
+                w = I(targets[e])
+                if w >= base:
+                    near[w - base] = U(0)
+                else:
+                    rest[row + w] = U(0)
+                e += THREADS
+        cuda.syncwarp()
+        add_to(state, lane, total)
+
+    return fives
+
+
+@functools.cache
+def make_loops(target: Target, threads: int) -> Any:
+    """The kernel of `fives` with a weight on each of the five steps, u being where the first one starts.
+
+    A warp has a list. `x_back` is an array turned round: at (q, p) what it is at (p, q). The four rows of a block stand
+    one after another in `rows`.
+    """
+    cuda, WARP, FULL, kernel = target.cuda, target.WARP, target.FULL, target.kernel
+    lane_of, warp_of, functions = target.lane, target.warp, warp_functions(target)
+    add_to, warp_sum, (times, _) = functions.add_to, functions.warp_sum, residue_functions(target)
+    WARPS, THREADS = threads // target.WARP, threads
+
+    @target.device
+    def reduced(value, prime):
+        found = warp_sum(value)
+        if prime != L(0):
+            found = L(found % prime)
+        return found
+
+    @kernel
+    def loops(
+        offsets, targets, upper, mate, tops, start, stop, one, one_mask, two, two_mask, two_back, three, three_mask,
+        three_back, four, four_mask, four_back, five_back, five_mask, prime, rows, seen, stride, state,
+    ):  # fmt: skip
+        drawn = cuda.shared.array(2, uint32)
+        lane, warp = lane_of(), warp_of()
+        thread = I(U(U(warp * U(WARP)) + lane))
+        left = I(cuda.blockIdx.x) * stride
+        listed, left = left, 4 * left
+        right, ahead, behind = left + stride, left + 2 * stride, left + 3 * stride
+        total, less = L(0), L(0)
+        while True:
+            cuda.syncthreads()
+            if thread == 0:
+                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
+                drawn[1] = U(0)
+            cuda.syncthreads()
+            item = U(drawn[0])
+            if item >= stop:
+                break
+            u = tops[item]
+            first, last = offsets[u], upper[u]
+            e = first + thread
+            while e < last:
+                rows[ahead + I(targets[e])] = L(one[e & one_mask])
+                rows[behind + I(targets[e])] = L(five_back[e & five_mask])
+                e += THREADS
+            cuda.syncthreads()
+            e = first + I(warp)
+            while e < last:
+                out_there, back_here = L(one[e & one_mask]), L(five_back[e & five_mask])
+                b_sum, a_sum, d_sum, c_sum, both = L(0), L(0), L(0), L(0), L(0)
+                f, end = offsets[targets[e]] + I(lane), mate[e]
+                while f < end:
+                    w = I(targets[f])
+                    second, fourth = L(two[f & two_mask]), L(four_back[f & four_mask])
+                    more = times(out_there, second, prime)
+                    if more != L(0) and L(cuda.atomic.add(rows, left + w, more)) == L(0):
+                        seen[listed + I(cuda.atomic.add(drawn, 1, U(1)))] = np.int32(w)
+                    cuda.atomic.add(rows, right + w, times(back_here, fourth, prime))
+                    b_side = times(second, three_back[f & three_mask], prime)  # v is a and c, w is b
+                    closing = times(four[f & four_mask], rows[behind + w], prime)  # w is d
+                    b_sum, d_sum = L(b_sum + b_side), L(d_sum + closing)
+                    both = L(both + times(b_side, closing, prime))
+                    c_sum = L(c_sum + times(fourth, three[f & three_mask], prime))  # v is b and d, w is c
+                    a_sum = L(a_sum + times(two_back[f & two_mask], rows[ahead + w], prime))  # w is a
+                    f += WARP
+                cuda.syncwarp()
+                b_sum, d_sum, both = reduced(b_sum, prime), reduced(d_sum, prime), reduced(both, prime)
+                c_sum, a_sum = reduced(c_sum, prime), reduced(a_sum, prime)
+                if lane == U(0):
+                    less = L(less + times(out_there, times(b_sum, d_sum, prime), prime))
+                    less = L(less + times(back_here, times(c_sum, a_sum, prime), prime))
+                    less = L(less + L(prime - times(out_there, both, prime)))
+                e += WARPS
+            cuda.syncthreads()
+            k, reached = I(warp), I(drawn[1])
+            while k < reached:
+                b, weight = I(seen[listed + k]), np.int64(0)
+                if lane == U(0):
+                    weight = np.int64(cuda.atomic.exch(rows, left + b, L(0)))
+                weight = L(cuda.shfl_sync(FULL, weight, 0))
+                if prime != L(0):
+                    weight = L(weight % prime)
+                f, end, sums, going = offsets[b] + I(lane), offsets[b + 1], L(0), weight != L(0)
+                while going and f < end:
+                    c = I(targets[f])
+                    if c >= u:
+                        break
+                    other = L(rows[right + c])
+                    if prime != L(0):
+                        other = L(other % prime)
+                    sums = L(sums + times(other, three[f & three_mask], prime))
+                    f += WARP
+                if prime != L(0):
+                    sums = L(sums % prime)
+                total = L(total + times(weight, sums, prime))
+                cuda.syncwarp()
+                k += WARPS
+            cuda.syncthreads()
+            e = first + I(warp)
+            while e < last:
+                v, f, end = I(targets[e]), offsets[targets[e]] + I(lane), mate[e]
+                if lane == U(0):
+                    rows[ahead + v] = L(0)
+                    rows[behind + v] = L(0)
+                while f < end:
+                    rows[right + I(targets[f])] = L(0)
+                    f += WARP
+                e += WARPS
+            if prime != L(0):
+                total, less = L(total % prime), L(less % prime)
+        total = L(total - less)
+        if prime != L(0):
+            total = L(L(total + prime) % prime)
+        cuda.syncwarp()
+        add_to(state, lane, total)
+
+    return loops
+
+
+def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
+    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
+    target = target._replace(kernel=lambda function: function)
+    ids, places, words, numbers = int32[::1], int64[::1], uint32[::1], uint64[::1]
+    below = (places, ids, places, places, ids, uint32, uint32)
+    sided = (numbers, int64, numbers)
+    steps = (numbers, int64, *sided, *sided, *sided, numbers, int64)
+    return [
+        ("fives", make_fives(target, threads, lanes), void(*below, int64, words, ids, int64, numbers)),
+        ("loops", make_loops(target, threads), void(*below, *steps, uint64, numbers, ids, int64, numbers)),
+    ]

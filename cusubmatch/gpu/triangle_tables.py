@@ -1,0 +1,243 @@
+"""What is added up triangle by triangle: tables over entries, and what cycles of five that pinch themselves count.
+
+A triangle u < v < w is found at its lowest edge (u, v), by a few lanes that search the longer of the lists of higher
+neighbours for the elements of the shorter. It is three entries e = (u, v), f = (v, w), g = (u, w), and their mates.
+A weight is an array over the entries, or a single 1 with the mask 0.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numba import int32, int64, uint64, void
+
+from cusubmatch.gpu.cuda import Target
+from cusubmatch.gpu.residue import residue_functions
+from cusubmatch.gpu.warp import warp_functions
+
+__all__ = [
+    "make_pinched",
+    "make_sides",
+    "make_third",
+    "make_triangles",
+    "make_weighted_pinched",
+    "make_weighted_triangles",
+    "signatures",
+]
+
+U, L, I = np.uint32, np.uint64, np.int64
+
+
+@functools.cache
+def make_sides(target: Target) -> Any:
+    """A device function: where the higher neighbours of both ends of an edge begin and end, the shorter list first.
+
+    (offsets, upper, e, u, v) -> begin, end, begin, end, and whether the first list is that of v; what stands before e
+    in the list of u is no third vertex.
+    """
+
+    @target.device
+    def sides(offsets, upper, e, u, v):
+        begin, end, other, other_end = I(upper[v]), I(offsets[v + 1]), I(e + 1), I(offsets[u + 1])
+        of_v = end - begin <= other_end - other
+        if not of_v:
+            begin, end, other, other_end = other, other_end, begin, end
+        return begin, end, other, other_end, of_v
+
+    return sides
+
+
+@functools.cache
+def make_third(target: Target) -> Any:
+    """A device function: the place of a vertex in a sorted list that begins and ends somewhere, or -1."""
+
+    @target.device
+    def third(targets, begin, end, w):
+        low, high = begin, end
+        while low < high:
+            middle = (low + high) >> 1
+            if targets[middle] < w:
+                low = middle + 1
+            else:
+                high = middle
+        if low < end and targets[low] == w:
+            return low
+        return I(-1)
+
+    return third
+
+
+@functools.cache
+def make_triangles(target: Target, threads: int, lanes: int) -> Any:
+    """The kernel that adds to each entry (x, y), x < y, the triangles that it is in."""
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    sides, third = make_sides(target), make_third(target)
+    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @kernel
+    def triangles(offsets, targets, upper, _mate, lows, edges, start, stop, out):
+        thread = U(U(warp_of() * U(WARP)) + lane_of())
+        k = I(start) + I(cuda.blockIdx.x) * GROUPS + I(U(thread >> U(SHIFT)))
+        while k < stop:
+            e = edges[k]
+            begin, end, other, other_end, of_v = sides(offsets, upper, e, lows[k], targets[e])
+            i, found = begin + I(U(thread & U(LANES - 1))), L(0)
+            while i < end:
+                j = third(targets, other, other_end, targets[i])
+                if j >= 0:
+                    cuda.atomic.add(out, i, L(1))
+                    cuda.atomic.add(out, j, L(1))
+                    found = L(found + L(1))
+                i += LANES
+            if found != L(0):
+                cuda.atomic.add(out, e, found)
+            k += I(cuda.gridDim.x) * GROUPS
+
+    return triangles
+
+
+@functools.cache
+def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
+    """The kernel that adds to each entry (x, y) the sum over z of a[x, z] b[z, y]."""
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    sides, third, (times, _) = make_sides(target), make_third(target), residue_functions(target)
+    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @kernel
+    def weighted_triangles(
+        offsets, targets, upper, mate, lows, edges, start, stop, a, a_mask, b, b_mask, prime, out
+    ):  # fmt: skip
+        thread = U(U(warp_of() * U(WARP)) + lane_of())
+        k = I(start) + I(cuda.blockIdx.x) * GROUPS + I(U(thread >> U(SHIFT)))
+        while k < stop:
+            e = edges[k]
+            begin, end, other, other_end, of_v = sides(offsets, upper, e, lows[k], targets[e])
+            i, back = begin + I(U(thread & U(LANES - 1))), mate[e]
+            while i < end:
+                g = third(targets, other, other_end, targets[i])
+                if g >= 0:
+                    f = i
+                    if not of_v:
+                        f, g = g, f
+                    f_back, g_back = mate[f], mate[g]
+                    cuda.atomic.add(out, e, times(a[g & a_mask], b[f_back & b_mask], prime))
+                    cuda.atomic.add(out, back, times(a[f & a_mask], b[g_back & b_mask], prime))
+                    cuda.atomic.add(out, g, times(a[e & a_mask], b[f & b_mask], prime))
+                    cuda.atomic.add(out, g_back, times(a[f_back & a_mask], b[back & b_mask], prime))
+                    cuda.atomic.add(out, f, times(a[back & a_mask], b[g & b_mask], prime))
+                    cuda.atomic.add(out, f_back, times(a[g_back & a_mask], b[e & b_mask], prime))
+                i += LANES
+            k += I(cuda.gridDim.x) * GROUPS
+
+    return weighted_triangles
+
+
+@functools.cache
+def make_pinched(target: Target, threads: int, lanes: int) -> Any:
+    """The kernel that counts, for each vertex of a triangle, its neighbours above all three, twice."""
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    sides, third, add_to = make_sides(target), make_third(target), warp_functions(target).add_to
+    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @kernel
+    def pinched(offsets, targets, upper, _mate, lows, edges, start, stop, state):
+        lane = lane_of()
+        thread = U(U(warp_of() * U(WARP)) + lane)
+        k, total = I(start) + I(cuda.blockIdx.x) * GROUPS + I(U(thread >> U(SHIFT))), L(0)
+        while k < stop:
+            e = edges[k]
+            u, v = I(lows[k]), I(targets[e])
+            begin, end, other, other_end, of_v = sides(offsets, upper, e, u, v)
+            i = begin + I(U(thread & U(LANES - 1)))
+            while i < end:
+                w = I(targets[i])
+                j = third(targets, other, other_end, w)
+                if j >= 0:
+                    above = (end - i - 1) + (other_end - j - 1) + (offsets[w + 1] - upper[w])
+                    total = L(total + L(2 * above))
+                i += LANES
+            k += I(cuda.gridDim.x) * GROUPS
+        cuda.syncwarp()
+        add_to(state, lane, total)
+
+    return pinched
+
+
+@functools.cache
+def make_weighted_pinched(target: Target, threads: int, lanes: int) -> Any:
+    """`pinched` with weights: `two`, `three`, `four` on the ways round the triangle.
+
+    `sums` are running sums over the entries of the weight of going to the neighbour above and back.
+    """
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    sides, third, (times, _) = make_sides(target), make_third(target), residue_functions(target)
+    add_to = warp_functions(target).add_to
+    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @kernel
+    def weighted_pinched(
+        offsets, targets, upper, mate, lows, edges, start, stop, two, two_mask, three, three_mask, four, four_mask,
+        sums, prime, state,
+    ):  # fmt: skip
+        lane = lane_of()
+        thread = U(U(warp_of() * U(WARP)) + lane)
+        k, total = I(start) + I(cuda.blockIdx.x) * GROUPS + I(U(thread >> U(SHIFT))), L(0)
+        while k < stop:
+            e = edges[k]
+            u, v = I(lows[k]), I(targets[e])
+            begin, end, other, other_end, of_v = sides(offsets, upper, e, u, v)
+            i = begin + I(U(thread & U(LANES - 1)))
+            while i < end:
+                w = I(targets[i])
+                g = third(targets, other, other_end, w)
+                if g >= 0:
+                    f = i
+                    if not of_v:
+                        f, g = g, f
+                    at, corner = I(0), u
+                    ab, bc, ca = e, f, mate[g]  # the way round from u; then from v, from w
+                    ac, cb, ba = g, mate[f], mate[e]
+                    while at < 3:
+                        last = ac if at == 0 else ab
+                        if at == 2:
+                            last = upper[w] - 1
+                        above = L(sums[offsets[corner + 1]] - sums[last + 1])
+                        if above != L(0):
+                            if prime != L(0):
+                                above = L(above % prime)
+                            way = times(two[ab & two_mask], three[bc & three_mask], prime)
+                            way = times(way, four[ca & four_mask], prime)
+                            round_ = times(two[ac & two_mask], three[cb & three_mask], prime)
+                            way = L(way + times(round_, four[ba & four_mask], prime))
+                            if prime != L(0):
+                                way = L(way % prime)
+                            total = L(total + times(above, way, prime))
+                        ab, bc, ca = bc, ca, ab
+                        ac, cb, ba = ba, ac, cb
+                        corner = v if at == 0 else w
+                        at += 1
+                i += LANES
+            k += I(cuda.gridDim.x) * GROUPS
+        if prime != L(0):
+            total = L(total % prime)
+        cuda.syncwarp()
+        add_to(state, lane, total)
+
+    return weighted_pinched
+
+
+def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
+    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
+    target = target._replace(kernel=lambda function: function)
+    ids, places, numbers = int32[::1], int64[::1], uint64[::1]
+    edges, weight = (places, ids, places, places, ids, places, int64, int64), (numbers, int64)
+    weighted = void(*edges, *weight, *weight, uint64, numbers)
+    pinched = void(*edges, *weight, *weight, *weight, numbers, uint64, numbers)
+    return [
+        ("triangles", make_triangles(target, threads, lanes), void(*edges, numbers)),
+        ("weighted triangles", make_weighted_triangles(target, threads, lanes), weighted),
+        ("pinched", make_pinched(target, threads, lanes), void(*edges, numbers)),
+        ("weighted pinched", make_weighted_pinched(target, threads, lanes), pinched),
+    ]

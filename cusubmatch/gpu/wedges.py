@@ -1,0 +1,254 @@
+"""Cycles of four from their highest vertex: what lies two steps below it is counted in a row of one number a vertex.
+
+A block takes a vertex u, the top, and goes over its wedges u, v, w with w < u and v < u, a few lanes a list of w; every
+cycle of four is found at one top (degree ordering; Chiba & Nishizeki 1985). Most wedges end at vertices of high rank,
+so a block keeps the counters of the ranks just below u, the window, in shared memory, where adding is some fifty times
+faster; the rest of its row lies in device memory. Tops come by falling work, and a row is zero between two of them.
+The list of v ends, as far as u is concerned, where u stands in it: at the mate of the entry (u, v).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numba import int32, int64, uint32, uint64, void
+
+from cusubmatch.gpu.cuda import Target
+from cusubmatch.gpu.pieces import FIRST_TICKET
+from cusubmatch.gpu.residue import residue_functions
+from cusubmatch.gpu.warp import warp_functions
+
+__all__ = ["TICKET", "make_clear", "make_fours", "make_paths", "make_wedges", "signatures"]
+
+U, L, I = np.uint32, np.uint64, np.int64
+
+TICKET = FIRST_TICKET
+
+
+@functools.cache
+def make_clear(target: Target, threads: int, lanes: int) -> Any:
+    """A device function that sets a row to zero where the wedges of a top lead.
+
+    A `dense` window is set to zero as a whole: it is shorter than the wedges are many.
+    """
+    device, LANES, GROUPS, SHIFT, THREADS = target.device, lanes, threads // lanes, lanes.bit_length() - 1, threads
+
+    @device
+    def clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, dense):
+        if dense:
+            i = I(thread)
+            while i < window:
+                near[i] = U(0)
+                i += THREADS
+        e = first + I(U(thread) >> U(SHIFT))
+        while e < last:
+            f, end = offsets[targets[e]] + I(U(thread) & U(LANES - 1)), mate[e]
+            while f < end:
+                w = I(targets[f])
+                if w >= base:
+                    if dense:
+                        break
+                    near[w - base] = U(0)
+                else:
+                    rest[row + w] = U(0)
+                f += LANES
+            e += GROUPS
+
+    return clear
+
+
+@functools.cache
+def make_fours(target: Target, threads: int, lanes: int) -> Any:
+    """The kernel that counts cycles of four, each once: a wedge makes one with each that came to its end before."""
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    add_to, clear = warp_functions(target).add_to, make_clear(target, threads, lanes)
+    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
+
+    @kernel
+    def fours(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, stride, state):
+        near = cuda.shared.array(0, uint32)
+        drawn = cuda.shared.array(1, uint32)
+        lane = lane_of()
+        thread = U(U(warp_of() * U(WARP)) + lane)
+        row, total = I(cuda.blockIdx.x) * stride, L(0)
+        i = I(thread)
+        while i < window:
+            near[i] = U(0)
+            i += THREADS
+        while True:
+            cuda.syncthreads()
+            if thread == U(0):
+                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
+            cuda.syncthreads()
+            item = U(drawn[0])
+            if item >= stop:
+                break
+            u = tops[item]
+            first, last, base = offsets[u], upper[u], I(u) - window
+            e = first + I(U(thread >> U(SHIFT)))
+            while e < last:
+                f, end = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e]
+                while f < end:
+                    w = I(targets[f])
+                    if w >= base:
+                        total = L(total + L(cuda.atomic.add(near, w - base, U(1))))
+                    else:
+                        total = L(total + L(cuda.atomic.add(rest, row + w, U(1))))
+                    f += LANES
+                e += GROUPS
+            cuda.syncthreads()
+            clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, item < dense)
+        cuda.syncwarp()
+        add_to(state, lane, total)
+
+    return fours
+
+
+@functools.cache
+def make_wedges(target: Target, threads: int, lanes: int) -> Any:
+    """The kernel that adds to each entry the cycles of four that it is in as the first of (u, v), (v, w), u the top."""
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    clear = make_clear(target, threads, lanes)
+    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
+
+    @kernel
+    def wedges(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, stride, out, state):
+        near = cuda.shared.array(0, uint32)
+        drawn = cuda.shared.array(1, uint32)
+        thread = U(U(warp_of() * U(WARP)) + lane_of())
+        row = I(cuda.blockIdx.x) * stride
+        i = I(thread)
+        while i < window:
+            near[i] = U(0)
+            i += THREADS
+        while True:
+            cuda.syncthreads()
+            if thread == U(0):
+                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
+            cuda.syncthreads()
+            item = U(drawn[0])
+            if item >= stop:
+                break
+            u = tops[item]
+            first, last, base = offsets[u], upper[u], I(u) - window
+            e = first + I(U(thread >> U(SHIFT)))
+            while e < last:
+                f, end = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e]
+                while f < end:
+                    w = I(targets[f])
+                    if w >= base:
+                        cuda.atomic.add(near, w - base, U(1))
+                    else:
+                        cuda.atomic.add(rest, row + w, U(1))
+                    f += LANES
+                e += GROUPS
+            cuda.syncthreads()
+            e = first + I(U(thread >> U(SHIFT)))
+            while e < last:
+                f, end, found = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e], L(0)
+                while f < end:
+                    w = I(targets[f])
+                    if w >= base:
+                        others = U(U(near[w - base]) - U(1))
+                    else:
+                        others = U(U(rest[row + w]) - U(1))
+                    if others != U(0):
+                        cuda.atomic.add(out, f, L(others))
+                        found = L(found + L(others))
+                    f += LANES
+                if found != L(0):
+                    cuda.atomic.add(out, e, found)
+                e += GROUPS
+            cuda.syncthreads()
+            clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, item < dense)
+
+    return wedges
+
+
+@functools.cache
+def make_paths(target: Target, threads: int, lanes: int) -> Any:
+    """The kernel of weighted cycles u, v, w, v' below the top: one way round is a[u, v] b[v, w], the other c and d.
+
+    Their product is added to the entry (u, v') of the other way, if `towards_top`, or to (v', w). A weight is an array
+    over the entries, or a single 1 with the mask 0.
+    """
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    times, minus = residue_functions(target)
+    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @kernel
+    def paths(
+        offsets, targets, upper, mate, tops, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, towards_top,
+        prime, rows, stride, out, state,
+    ):  # fmt: skip
+        drawn = cuda.shared.array(1, uint32)
+        thread = U(U(warp_of() * U(WARP)) + lane_of())
+        row = I(cuda.blockIdx.x) * stride
+        while True:
+            cuda.syncthreads()
+            if thread == U(0):
+                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
+            cuda.syncthreads()
+            item = U(drawn[0])
+            if item >= stop:
+                break
+            u = tops[item]
+            first, last = offsets[u] + I(U(thread >> U(SHIFT))), upper[u]
+            e = first
+            while e < last:
+                f, end, weight = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e], L(a[e & a_mask])
+                if weight != L(0):
+                    while f < end:
+                        cuda.atomic.add(rows, row + I(targets[f]), times(weight, L(b[f & b_mask]), prime))
+                        f += LANES
+                e += GROUPS
+            cuda.syncthreads()
+            e = first
+            while e < last:
+                f, end, found = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e], L(0)
+                weight, other = L(a[e & a_mask]), L(c[e & c_mask])
+                if other != L(0):
+                    while f < end:
+                        more = L(rows[row + I(targets[f])])
+                        if prime != L(0):
+                            more = L(more % prime)
+                        more = minus(more, times(weight, L(b[f & b_mask]), prime), prime)
+                        if more != L(0):
+                            more = times(more, times(other, L(d[f & d_mask]), prime), prime)
+                            if towards_top != U(0):
+                                found = L(found + more)
+                            else:
+                                cuda.atomic.add(out, f, more)
+                        f += LANES
+                if found != L(0):
+                    cuda.atomic.add(out, e, found)
+                e += GROUPS
+            cuda.syncthreads()
+            e = first
+            while e < last:
+                f, end = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e]
+                while f < end:
+                    rows[row + I(targets[f])] = L(0)
+                    f += LANES
+                e += GROUPS
+
+    return paths
+
+
+def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
+    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
+    target = target._replace(kernel=lambda function: function)
+    ids, places, words, numbers = int32[::1], int64[::1], uint32[::1], uint64[::1]
+    below = (places, ids, places, places, ids, uint32, uint32)
+    weights = (numbers, int64) * 4
+    return [
+        ("fours", make_fours(target, threads, lanes), void(*below, uint32, int64, words, int64, numbers)),
+        ("wedges", make_wedges(target, threads, lanes), void(*below, uint32, int64, words, int64, numbers, numbers)),
+        (
+            "paths",
+            make_paths(target, threads, lanes),
+            void(*below, *weights, uint32, uint64, numbers, int64, numbers, numbers),
+        ),
+    ]

@@ -1,0 +1,127 @@
+"""The GPU's kernels for tables: lane by lane on small graphs and natively on larger ones, against the CPU's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from targets import emulator, one_lane
+
+from cusubmatch import Graph
+from cusubmatch.cpu.tables import Kernels as OnCpu
+from cusubmatch.cpu.tables import mates as mates_on_cpu
+from cusubmatch.generators import rmat
+from cusubmatch.gpu.machine import Machine
+from cusubmatch.gpu.tables import Kernels, Shape, mates_on
+from cusubmatch.skeleton import skeleton_of
+
+NATIVE = one_lane()
+PRIME = 2_147_483_629
+SHAPES = {
+    "no window": Shape(threads=64, lanes=4, window=0, blocks=2, edge_threads=64, long=3),
+    "a narrow window": Shape(threads=64, lanes=8, window=9, blocks=1, edge_threads=32),
+    "a wide window": Shape(threads=32, lanes=32, window=200, blocks=2, edge_threads=64),
+}
+
+
+def nothing(_share):
+    pass
+
+
+def skeleton(scale, seed=3, degree=5):
+    return skeleton_of(Graph.from_edgelist(rmat(scale, degree, seed=seed)), mates_on_cpu)
+
+
+def weights_of(skeleton, how, size, seed=1):
+    """Arrays over the entries: all ones, some ones, small numbers, or ones that wrap."""
+    random = np.random.default_rng(seed)
+    most = {"ones": 1, "some": 4, "small": 4, "residues": PRIME, "wrapping": 1 << 63}[how]
+    made = [random.integers(0, most, len(skeleton.targets)).astype(np.uint64) for _ in range(size)]
+    return [None if how == "ones" or (how == "some" and i % 2) else values for i, values in enumerate(made)]
+
+
+def on_gpu(skeleton, target, shape):
+    return Kernels(skeleton, nothing, Machine(target, 1, 100_000), shape)
+
+
+def both(skeleton, target, shape):
+    return OnCpu(skeleton, nothing), on_gpu(skeleton, target, shape)
+
+
+def agree(cpu, gpu, kernel, *arguments):
+    one, other = getattr(cpu, kernel)(*arguments), getattr(gpu, kernel)(*arguments)
+    assert np.array_equal(one, other), kernel
+    return one
+
+
+def all_kernels(cpu, gpu, how, prime):
+    s = cpu.skeleton
+    values = weights_of(s, how, 5)
+    vertex = np.random.default_rng(2).integers(0, 5, s.vertices).astype(np.uint64)
+    assert agree(cpu, gpu, "rows", values[0], None if how == "ones" else vertex, prime).any()
+    assert agree(cpu, gpu, "chain", values[:2], False, prime).any()
+    assert agree(cpu, gpu, "chain", values[:3], False, prime).any()
+    same = [values[0], values[1], values[0]]
+    symmetric = [None if v is None else v + v[s.mate] for v in same]
+    symmetric = [None if v is None else v % np.uint64(prime) if prime else v for v in symmetric]
+    agree(cpu, gpu, "chain", symmetric, True, prime)
+    assert agree(cpu, gpu, "cliques", values, prime).any()
+    assert agree(cpu, gpu, "loop", values, prime)
+    assert agree(cpu, gpu, "loop", [values[0], values[0], None, values[1], values[0]], prime)
+
+
+WAYS = [("ones", 0), ("some", 0), ("small", 0), ("wrapping", 0), ("ones", PRIME), ("some", PRIME), ("residues", PRIME)]
+
+
+@pytest.mark.parametrize(("how", "prime"), WAYS)
+@pytest.mark.parametrize("name", SHAPES)
+def test_kernels_agree_with_those_of_the_cpu_lane_by_lane(name, how, prime):
+    target = emulator(seed=len(how))
+    all_kernels(*both(skeleton(5, degree=4), target, SHAPES[name]), how, prime)
+
+
+@pytest.mark.parametrize(("how", "prime"), WAYS)
+def test_kernels_agree_with_those_of_the_cpu_on_one_lane(how, prime):
+    all_kernels(*both(skeleton(9), NATIVE, Shape(window=100)), how, prime)
+
+
+def pairs_by_matrices(skeleton, ends, paths, apart, prime):
+    """The sum over pairs, by products of matrices of Python's integers."""
+    n, sources = skeleton.vertices, np.repeat(np.arange(skeleton.vertices), np.diff(skeleton.offsets))
+
+    def matrix(values):
+        found = np.zeros((n, n), object)
+        found[sources, skeleton.targets] = 1 if values is None else values.astype(object)
+        return found
+
+    x, y = (np.ones(n, object) if weights is None else weights.astype(object) for weights in ends)
+    found = x[:, None] * y[None, :]
+    for (a, b), power in paths:
+        found = found * (matrix(a) @ matrix(b)) ** power
+    if apart:
+        found = found - np.diag(np.diag(found))
+    return int(found.sum()) % (prime or 1 << 64)
+
+
+@pytest.mark.parametrize(("how", "prime"), WAYS)
+@pytest.mark.parametrize("name", ["lanes", "one lane"])
+def test_pairs_are_what_products_of_matrices_say(name, how, prime):
+    graph = skeleton(5, degree=4) if name == "lanes" else skeleton(7)
+    target, shape = (emulator(seed=1), SHAPES["no window"]) if name == "lanes" else (NATIVE, Shape())
+    gpu = on_gpu(graph, target, shape)
+    values, vertex = weights_of(graph, how, 4), np.arange(graph.vertices).astype(np.uint64) % 7
+    plain = [((None, None), 2)]
+    assert gpu.pairs((None, None), plain, True, True, prime) * 2 % (prime or 1 << 64) == pairs_by_matrices(
+        graph, (None, None), plain, True, prime
+    )
+    for paths in ([(values[:2], 2)], [(values[:2], 1), (values[2:], 2)]):
+        for ends in ((None, None), (vertex, None), (None, vertex)):
+            for apart in (False, True):
+                found = gpu.pairs(ends, paths, False, apart, prime)
+                assert found == pairs_by_matrices(graph, ends, paths, apart, prime)
+
+
+@pytest.mark.parametrize("target", [emulator(seed=4), NATIVE], ids=["lanes", "one lane"])
+def test_each_entry_finds_its_mate(target):
+    graph = skeleton(6 if target.WARP > 1 else 10)
+    found = mates_on(Machine(target, 1, 0), np, graph.offsets, graph.targets)
+    assert np.array_equal(found, graph.mate)
