@@ -116,7 +116,10 @@ class TableRun:
                 self.graph.xp, self.tables.decompositions, skeleton, indicators, kernels, walk, prime, self._finished
             )
             residues.append(what(one))
-        return residues[0] if primes == [0] else [recombined(some, primes) for some in zip(*residues, strict=True)]
+        if primes == [0]:
+            return residues[0]
+        there = (map(_on_host, some) for some in zip(*residues, strict=True))
+        return [recombined(list(some), primes) for some in there]
 
     def _walk(self, term):
         """The embeddings of a quotient of the pattern, by walking."""
@@ -183,6 +186,11 @@ class TableRun:
         if self.progress is not None and now > self._reported + REPORT_SECONDS:
             self._reported = now
             self.progress(min(self._done / self._whole, 1.0), 0)
+
+
+def _on_host(residue):
+    """A number, or an array in host memory."""
+    return residue.get() if hasattr(residue, "get") else residue
 
 
 class HedgedRun:

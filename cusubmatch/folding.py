@@ -1,4 +1,4 @@
-"""What both engines' kernels for tables have in common: which sums a chain or a cycle with weights is put together from.
+"""What both engines' kernels for tables have in common: of which sums chains and cycles are made.
 
 A cycle is found from its highest vertex, which can be any of the pattern's: with weights each of them in turn stands
 there, and the weights are read from that end. Turned round, an array over entries is read at the mates.
@@ -85,7 +85,7 @@ class Folding(ABC):
         out += self.paths_below((second_back, first_back, third, None), towards_top=False, prime=prime)
         return ends + out[mate]
 
-    def loop(self, values: Sequence, prime: int) -> int:
+    def loop(self, values: list, prime: int) -> int:
         """The sum over cycles of four steps, all ones, or of five, from each start, in this direction.
 
         Their vertices all differ.

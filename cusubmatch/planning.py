@@ -18,12 +18,10 @@ from cusubmatch.plan import Plan, TablePlan, constraints_of, make_plans, plan_su
 from cusubmatch.plan.expression import Walk
 from cusubmatch.table_sizes import table_sizes
 
-__all__ = ["WORTH_TABLES", "plan_of", "tables_of", "walk_plan"]
+__all__ = ["plan_of", "tables_of", "walk_plan"]
 
 KEPT_PLANS = 16  # at least
 KEPT_WALKS = 64  # plans of quotients, at least
-WORTH_TABLES = 5e6  # nanoseconds of walking from which a decomposition is looked for
-WORTH_TERM = 5e6  # nanoseconds of walking for each term of an induced count that is planned
 
 
 def plan_of(
@@ -40,10 +38,10 @@ def plan_of(
 
     def make():
         plan, candidates = _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial)
-        if counting and suffix is None and hasattr(engine, "Kernels") and plan.cost > WORTH_TABLES:
+        if counting and suffix is None and plan.cost > engine.RATES.worth:
             if semantics == "induced":
                 term = functools.partial(plan_of, graph, engine, semantics="monomorphism", unique=True)
-                found = plan_supergraphs(pattern, plan.cost, WORTH_TERM, lambda pattern: term(pattern)[0])
+                found = plan_supergraphs(pattern, plan.cost, engine.RATES.worth, lambda pattern: term(pattern)[0])
                 plan = dataclasses.replace(plan, supergraphs=found)
             else:
                 plan = dataclasses.replace(plan, tables=tables_of(graph, engine, plan, candidates, plan.cost))
@@ -66,7 +64,7 @@ def tables_of(
     def walk_cost(term):
         return walk_plan(graph, engine, plan.pattern, term)[0].cost
 
-    return plan_tables(constraints, candidates.tested, candidates.shape, sizes, walking, walk_cost, roots)
+    return plan_tables(constraints, candidates.tested, candidates.shape, sizes, walking, walk_cost, engine.RATES, roots)
 
 
 def walk_plan(graph: Graph, engine: ModuleType, pattern: Pattern, term: Walk) -> tuple[Plan, Any]:

@@ -24,7 +24,7 @@ from cusubmatch.images import turned
 from cusubmatch.induced import InducedRun
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import SEMANTICS, Plan
-from cusubmatch.planning import WORTH_TABLES, plan_of, tables_of
+from cusubmatch.planning import plan_of, tables_of
 from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
 
 __all__ = [
@@ -74,7 +74,7 @@ class Query(NamedTuple):
     def vertex_run(self, progress, row_ns):
         """A run that counts by vertex and orbit without rows, each of which costs `row_ns`; None: rows are cheaper."""
         rows = self.plan.cost + row_ns * self.plan.levels[-1].matches
-        if not hasattr(self.engine, "Kernels") or rows < WORTH_TABLES:
+        if rows < self.engine.RATES.worth:
             return None
         orbits = sorted(set(self.plan.pattern.automorphisms.orbits()))
         tables = tables_of(self.placed, self.engine, self.plan, self.candidates, rows, orbits)

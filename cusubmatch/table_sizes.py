@@ -62,9 +62,12 @@ def _loop_steps(xp, offsets, targets, upper):
     lower = (upper - offsets[:-1]).astype(xp.float64)
     steps = 0.0
     for top in tops:
+        near = targets[int(offsets[top]) : int(upper[top])]
+        lengths = row_lengths(offsets)[near]
+        ends = xp.cumsum(lengths)
+        places = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(offsets[near] - (ends - lengths), lengths)
         reached = xp.zeros(n, bool)
-        for v in targets[int(offsets[top]) : int(upper[top])].tolist():
-            reached[targets[int(offsets[v]) : int(offsets[v + 1])]] = True
+        reached[targets[places]] = True
         reached[top:] = False
         steps += float(lower[reached].sum()) / float(wedges[top])
     return total * (1 + steps / len(tops))

@@ -16,7 +16,7 @@ from naive import matches as naive_matches
 from strategies import cases, examples
 
 import cusubmatch as csm
-from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, tables
+from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, cpu, tables
 from cusubmatch.generators import kronecker, rmat
 from cusubmatch.plan import constraints_of, plan_tables
 from cusubmatch.planning import walk_plan
@@ -57,7 +57,7 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     def walk_cost(term):
         return walk_plan(query.placed, query.engine, pattern, term)[0].cost
 
-    plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, roots)
+    plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, cpu.RATES, roots)
     if plan is None:
         return None
     plan = dataclasses.replace(query.plan, tables=plan)

@@ -2,6 +2,6 @@
 
 from cusubmatch.cpu.engine import METHODS, Run, choose, place, prepare
 from cusubmatch.cpu.sample import Sampler
-from cusubmatch.cpu.tables import Kernels, mates
+from cusubmatch.cpu.tables import RATES, Kernels, mates
 
-__all__ = ["METHODS", "Kernels", "Run", "Sampler", "choose", "mates", "place", "prepare"]
+__all__ = ["METHODS", "RATES", "Kernels", "Run", "Sampler", "choose", "mates", "place", "prepare"]

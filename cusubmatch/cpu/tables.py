@@ -15,9 +15,10 @@ import numpy as np
 
 from cusubmatch.cpu import loop_kernels, table_kernels
 from cusubmatch.cpu.compiled import announced, threads
+from cusubmatch.plan import Rates
 from cusubmatch.skeleton import Skeleton
 
-__all__ = ["Kernels", "mates"]
+__all__ = ["RATES", "Kernels", "mates"]
 
 BUDGET = 1 << 23  # steps between two looks at the clock
 RANGES = 64  # of rows
@@ -25,6 +26,24 @@ ALONE = 1 << 17  # entries of a skeleton that one thread is left to work on
 TABLES_BYTES = 4 << 30  # that the threads' tables may take
 WAIT_SECONDS = 0.02
 ONE = np.ones(1, np.uint64)
+RATES = Rates(
+    worth=5e6,
+    start=60_000.0,
+    call=12_000.0,
+    prepared=6.0,
+    vertex=1.5,
+    entry=2.0,
+    gathered=3.0,
+    triangle=1.6,
+    weighted_triangle=3.0,
+    wedge=1.6,
+    weighted_wedge=3.0,
+    loop=1.1,
+    weighted_loop=2.5,
+    clique=1.5,
+    weighted_clique=15.0,
+    pair=1.6,
+)  # of one core
 
 
 class Kernels:

@@ -18,7 +18,7 @@ from cusubmatch.gpu.triangle_tables import make_sides, make_third
 
 __all__ = ["make_cliques", "signatures"]
 
-U, L, I = np.uint32, np.uint64, np.int64
+U, L, S = np.uint32, np.uint64, np.int64
 
 ENTRIES = 16  # from each of four vertices to each
 
@@ -64,31 +64,31 @@ def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
     ):  # fmt: skip
         entries = cuda.shared.array(SPACE, int64)
         lane = lane_of()
-        thread = I(U(U(warp_of() * U(WARP)) + lane))
-        number = I(cuda.blockIdx.x) * WARPS + I(warp_of())
-        of_u, k = 2 * number * longest, I(start) + number
+        thread = S(U(U(warp_of() * U(WARP)) + lane))
+        number = S(cuda.blockIdx.x) * WARPS + S(warp_of())
+        of_u, k = 2 * number * longest, S(start) + number
         of_v = of_u + longest
         while k < stop:
             i = edges[k]
             begin, end, other, other_end, is_v = sides(offsets, upper, i, lows[k], targets[i])
-            found = I(0)
+            found = S(0)
             while begin < end:
-                f, g = begin + I(lane), I(-1)
+                f, g = begin + S(lane), S(-1)
                 if f < end:
                     g = third(targets, other, other_end, targets[f])
                 hits = U(cuda.ballot_sync(FULL, g >= 0))
                 if g >= 0:
-                    place = found + I(cuda.popc(U(hits & U(U(U(1) << lane) - U(1)))))
+                    place = found + S(cuda.popc(U(hits & U(U(U(1) << lane) - U(1)))))
                     if not is_v:
                         f, g = g, f
                     common[of_u + place], common[of_v + place] = g, f
-                found += I(cuda.popc(hits))
+                found += S(cuda.popc(hits))
                 begin += WARP
             cuda.syncwarp()
-            m = I(0)
+            m = S(0)
             while m < found - 1:
                 g, j = common[of_u + m], common[of_v + m]
-                w, n = I(targets[g]), m + 1 + I(lane)
+                w, n = S(targets[g]), m + 1 + S(lane)
                 while n < found:
                     h = third(targets, upper[w], offsets[w + 1], targets[common[of_u + n]])
                     if h >= 0:
@@ -99,9 +99,7 @@ def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
                             note(entries, thread, 1, 2, j, mate)
                             note(entries, thread, 1, 3, common[of_v + n], mate)
                             note(entries, thread, 2, 3, h, mate)
-                            all_ways(
-                                entries, thread, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, prime, out
-                            )
+                            all_ways(entries, thread, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, prime, out)
                         else:
                             cuda.atomic.add(out, i, L(2))
                             cuda.atomic.add(out, g, L(2))
@@ -112,7 +110,7 @@ def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
                     n += WARP
                 m += 1
             cuda.syncwarp()
-            k += I(cuda.gridDim.x) * WARPS
+            k += S(cuda.gridDim.x) * WARPS
 
     return cliques
 

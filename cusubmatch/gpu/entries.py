@@ -12,7 +12,7 @@ from cusubmatch.gpu.cuda import Target
 
 __all__ = ["make_mates", "signatures"]
 
-U, I = np.uint32, np.int64
+U, S = np.uint32, np.int64
 
 
 @functools.cache
@@ -23,16 +23,16 @@ def make_mates(target: Target, threads: int) -> Any:
 
     @kernel
     def mates(offsets, targets, found):
-        e = I(cuda.blockIdx.x) * THREADS + I(U(U(warp_of() * U(WARP)) + lane_of()))
+        e = S(cuda.blockIdx.x) * THREADS + S(U(U(warp_of() * U(WARP)) + lane_of()))
         while e < len(targets):
-            low, high = I(0), I(len(offsets) - 1)  # the row of x begins at or before e, the next one after it
+            low, high = S(0), S(len(offsets) - 1)  # the row of x begins at or before e, the next one after it
             while high - low > 1:
                 middle = (low + high) >> 1
                 if offsets[middle] <= e:
                     low = middle
                 else:
                     high = middle
-            x, y = low, I(targets[e])
+            x, y = low, S(targets[e])
             low, high = offsets[y], offsets[y + 1]
             while low < high:
                 middle = (low + high) >> 1
@@ -41,7 +41,7 @@ def make_mates(target: Target, threads: int) -> Any:
                 else:
                     high = middle
             found[e] = low
-            e += I(cuda.gridDim.x) * THREADS
+            e += S(cuda.gridDim.x) * THREADS
 
     return mates
 

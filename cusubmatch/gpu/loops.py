@@ -21,7 +21,7 @@ from cusubmatch.gpu.wedges import TICKET
 
 __all__ = ["LONG", "make_fives", "make_loops", "signatures"]
 
-U, L, I = np.uint32, np.uint64, np.int64
+U, L, S = np.uint32, np.uint64, np.int64
 
 LONG = 256  # lower neighbours, from which on a whole block goes over them
 NEAR = 1 << 31  # the bit of a counter that says whether the vertex is a neighbour of the top
@@ -41,9 +41,9 @@ def make_fives(target: Target, threads: int, lanes: int, long: int = LONG) -> An
         drawn = cuda.shared.array(3, uint32)  # the item; how many ends have few lower neighbours, and many
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
-        member, group = I(U(thread & U(LANES - 1))), I(U(thread >> U(SHIFT)))
-        row, total = I(cuda.blockIdx.x) * stride, L(0)
-        i = I(thread)
+        member, group = S(U(thread & U(LANES - 1))), S(U(thread >> U(SHIFT)))
+        row, total = S(cuda.blockIdx.x) * stride, L(0)
+        i = S(thread)
         while i < window:
             near[i] = U(0)
             i += THREADS
@@ -57,10 +57,10 @@ def make_fives(target: Target, threads: int, lanes: int, long: int = LONG) -> An
             if item >= stop:
                 break
             u = tops[item]
-            first, last, base = offsets[u], upper[u], I(u) - window
-            e = first + I(thread)
+            first, last, base = offsets[u], upper[u], S(u) - window
+            e = first + S(thread)
             while e < last:
-                w = I(targets[e])
+                w = S(targets[e])
                 if w >= base:
                     near[w - base] = U(FLAG)
                 else:
@@ -73,7 +73,7 @@ def make_fives(target: Target, threads: int, lanes: int, long: int = LONG) -> An
                 f = begin + member
                 twice = L(2 * (end - begin) - 1)
                 while f < end:
-                    w = I(targets[f])
+                    w = S(targets[f])
                     if w >= base:
                         old = U(cuda.atomic.add(near, w - base, U(1)))
                     else:
@@ -82,24 +82,24 @@ def make_fives(target: Target, threads: int, lanes: int, long: int = LONG) -> An
                         total = L(total - twice)
                     if U(old & U(COUNT)) == U(0):
                         if upper[w] - offsets[w] > LONG_ROW:
-                            place = stride - 1 - I(cuda.atomic.add(drawn, 2, U(1)))
+                            place = stride - 1 - S(cuda.atomic.add(drawn, 2, U(1)))
                         else:
-                            place = I(cuda.atomic.add(drawn, 1, U(1)))
+                            place = S(cuda.atomic.add(drawn, 1, U(1)))
                         seen[row + place] = np.int32(w)
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
-            few, many = I(drawn[1]), I(drawn[2])
+            few, many = S(drawn[1]), S(drawn[2])
             k = group
             while k < few:
-                b = I(seen[row + k])
+                b = S(seen[row + k])
                 if b >= base:
                     weight = L(2) * L(U(near[b - base] & U(COUNT)))
                 else:
                     weight = L(2) * L(U(rest[row + b] & U(COUNT)))
                 f, end, sums = offsets[b] + member, upper[b], L(0)
                 while f < end:
-                    c = I(targets[f])
+                    c = S(targets[f])
                     if c >= base:
                         sums = L(sums + L(U(near[c - base] & U(COUNT))))
                     else:
@@ -107,16 +107,16 @@ def make_fives(target: Target, threads: int, lanes: int, long: int = LONG) -> An
                     f += LANES
                 total = L(total + L(weight * sums))
                 k += GROUPS
-            k = I(0)
+            k = S(0)
             while k < many:
-                b = I(seen[row + stride - 1 - k])
+                b = S(seen[row + stride - 1 - k])
                 if b >= base:
                     weight = L(2) * L(U(near[b - base] & U(COUNT)))
                 else:
                     weight = L(2) * L(U(rest[row + b] & U(COUNT)))
-                f, end, sums = offsets[b] + I(thread), upper[b], L(0)
+                f, end, sums = offsets[b] + S(thread), upper[b], L(0)
                 while f < end:
-                    c = I(targets[f])
+                    c = S(targets[f])
                     if c >= base:
                         sums = L(sums + L(U(near[c - base] & U(COUNT))))
                     else:
@@ -125,20 +125,20 @@ def make_fives(target: Target, threads: int, lanes: int, long: int = LONG) -> An
                 total = L(total + L(weight * sums))
                 k += 1
             cuda.syncthreads()
-            k = I(thread)
+            k = S(thread)
             while k < few + many:
                 if k < few:
-                    w = I(seen[row + k])
+                    w = S(seen[row + k])
                 else:
-                    w = I(seen[row + stride - 1 - (k - few)])
+                    w = S(seen[row + stride - 1 - (k - few)])
                 if w >= base:
                     near[w - base] = U(0)
                 else:
                     rest[row + w] = U(0)
                 k += THREADS
-            e = first + I(thread)
+            e = first + S(thread)
             while e < last:
-                w = I(targets[e])
+                w = S(targets[e])
                 if w >= base:
                     near[w - base] = U(0)
                 else:
@@ -176,8 +176,8 @@ def make_loops(target: Target, threads: int) -> Any:
     ):  # fmt: skip
         drawn = cuda.shared.array(2, uint32)
         lane, warp = lane_of(), warp_of()
-        thread = I(U(U(warp * U(WARP)) + lane))
-        left = I(cuda.blockIdx.x) * stride
+        thread = S(U(U(warp * U(WARP)) + lane))
+        left = S(cuda.blockIdx.x) * stride
         listed, left = left, 4 * left
         right, ahead, behind = left + stride, left + 2 * stride, left + 3 * stride
         total, less = L(0), L(0)
@@ -194,21 +194,21 @@ def make_loops(target: Target, threads: int) -> Any:
             first, last = offsets[u], upper[u]
             e = first + thread
             while e < last:
-                rows[ahead + I(targets[e])] = L(one[e & one_mask])
-                rows[behind + I(targets[e])] = L(five_back[e & five_mask])
+                rows[ahead + S(targets[e])] = L(one[e & one_mask])
+                rows[behind + S(targets[e])] = L(five_back[e & five_mask])
                 e += THREADS
             cuda.syncthreads()
-            e = first + I(warp)
+            e = first + S(warp)
             while e < last:
                 out_there, back_here = L(one[e & one_mask]), L(five_back[e & five_mask])
                 b_sum, a_sum, d_sum, c_sum, both = L(0), L(0), L(0), L(0), L(0)
-                f, end = offsets[targets[e]] + I(lane), mate[e]
+                f, end = offsets[targets[e]] + S(lane), mate[e]
                 while f < end:
-                    w = I(targets[f])
+                    w = S(targets[f])
                     second, fourth = L(two[f & two_mask]), L(four_back[f & four_mask])
                     more = times(out_there, second, prime)
                     if more != L(0) and L(cuda.atomic.add(rows, left + w, more)) == L(0):
-                        seen[listed + I(cuda.atomic.add(drawn, 1, U(1)))] = np.int32(w)
+                        seen[listed + S(cuda.atomic.add(drawn, 1, U(1)))] = np.int32(w)
                     cuda.atomic.add(rows, right + w, times(back_here, fourth, prime))
                     b_side = times(second, three_back[f & three_mask], prime)  # v is a and c, w is b
                     closing = times(four[f & four_mask], rows[behind + w], prime)  # w is d
@@ -226,17 +226,17 @@ def make_loops(target: Target, threads: int) -> Any:
                     less = L(less + L(prime - times(out_there, both, prime)))
                 e += WARPS
             cuda.syncthreads()
-            k, reached = I(warp), I(drawn[1])
+            k, reached = S(warp), S(drawn[1])
             while k < reached:
-                b, weight = I(seen[listed + k]), np.int64(0)
+                b, weight = S(seen[listed + k]), np.int64(0)
                 if lane == U(0):
                     weight = np.int64(cuda.atomic.exch(rows, left + b, L(0)))
                 weight = L(cuda.shfl_sync(FULL, weight, 0))
                 if prime != L(0):
                     weight = L(weight % prime)
-                f, end, sums, going = offsets[b] + I(lane), offsets[b + 1], L(0), weight != L(0)
+                f, end, sums, going = offsets[b] + S(lane), offsets[b + 1], L(0), weight != L(0)
                 while going and f < end:
-                    c = I(targets[f])
+                    c = S(targets[f])
                     if c >= u:
                         break
                     other = L(rows[right + c])
@@ -250,14 +250,14 @@ def make_loops(target: Target, threads: int) -> Any:
                 cuda.syncwarp()
                 k += WARPS
             cuda.syncthreads()
-            e = first + I(warp)
+            e = first + S(warp)
             while e < last:
-                v, f, end = I(targets[e]), offsets[targets[e]] + I(lane), mate[e]
+                v, f, end = S(targets[e]), offsets[targets[e]] + S(lane), mate[e]
                 if lane == U(0):
                     rows[ahead + v] = L(0)
                     rows[behind + v] = L(0)
                 while f < end:
-                    rows[right + I(targets[f])] = L(0)
+                    rows[right + S(targets[f])] = L(0)
                     f += WARP
                 e += WARPS
             if prime != L(0):

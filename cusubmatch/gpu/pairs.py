@@ -18,7 +18,7 @@ from cusubmatch.gpu.wedges import TICKET
 
 __all__ = ["make_pairs", "signatures"]
 
-U, L, I = np.uint32, np.uint64, np.int64
+U, L, S = np.uint32, np.uint64, np.int64
 
 
 @functools.cache
@@ -36,7 +36,7 @@ def make_pairs(target: Target, threads: int, lanes: int) -> Any:
     def to_power(product, value, power, prime):
         if prime != L(0):
             value = L(value % prime)
-        i = I(0)
+        i = S(0)
         while i < power:
             product = times(product, value, prime)
             i += 1
@@ -44,13 +44,13 @@ def make_pairs(target: Target, threads: int, lanes: int) -> Any:
 
     @kernel
     def pairs(
-        offsets, targets, _upper, mate, ends, start, stop, a, a_mask, b, b_mask, power, c, c_mask, d, d_mask, other, x_weights,
-        x_mask, y_weights, y_mask, below, apart, prime, rows, seen, stride, state,
+        offsets, targets, _upper, mate, ends, start, stop, a, a_mask, b, b_mask, power, c, c_mask, d, d_mask, other,
+        x_weights, x_mask, y_weights, y_mask, below, apart, prime, rows, seen, stride, state,
     ):  # fmt: skip
         drawn = cuda.shared.array(2, uint32)
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
-        listed, total = I(cuda.blockIdx.x) * stride, L(0)
+        listed, total = S(cuda.blockIdx.x) * stride, L(0)
         row = 2 * listed
         second_row = row + stride
         while True:
@@ -62,26 +62,26 @@ def make_pairs(target: Target, threads: int, lanes: int) -> Any:
             item = U(drawn[0])
             if item >= stop:
                 break
-            x = I(ends[item])
-            e = offsets[x] + I(U(thread >> U(SHIFT)))
+            x = S(ends[item])
+            e = offsets[x] + S(U(thread >> U(SHIFT)))
             while e < offsets[x + 1]:
-                z, first, second = I(targets[e]), L(a[e & a_mask]), L(c[e & c_mask])
-                f, end = offsets[z] + I(U(thread & U(LANES - 1))), offsets[z + 1]
+                z, first, second = S(targets[e]), L(a[e & a_mask]), L(c[e & c_mask])
+                f, end = offsets[z] + S(U(thread & U(LANES - 1))), offsets[z + 1]
                 if below != U(0):
                     end = mate[e]
                 while f < end:
-                    y = I(targets[f])
+                    y = S(targets[f])
                     more = times(first, b[f & b_mask], prime)
                     if more != L(0) and L(cuda.atomic.add(rows, row + y, more)) == L(0):
-                        seen[listed + I(cuda.atomic.add(drawn, 1, U(1)))] = np.int32(y)
+                        seen[listed + S(cuda.atomic.add(drawn, 1, U(1)))] = np.int32(y)
                     if other > 0:
                         cuda.atomic.add(rows, second_row + y, times(second, d[f & d_mask], prime))
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
-            k, reached, found = I(thread), I(drawn[1]), L(0)
+            k, reached, found = S(thread), S(drawn[1]), L(0)
             while k < reached:
-                y = I(seen[listed + k])
+                y = S(seen[listed + k])
                 value = L(cuda.atomic.exch(rows, row + y, L(0)))
                 if value != L(0) and (y != x or apart == U(0)):
                     product = to_power(L(y_weights[y & y_mask]), value, power, prime)
@@ -94,12 +94,12 @@ def make_pairs(target: Target, threads: int, lanes: int) -> Any:
             total = L(total + times(found, x_weights[x & x_mask], prime))
             if other > 0:
                 cuda.syncthreads()
-                e = offsets[x] + I(U(thread >> U(SHIFT)))
+                e = offsets[x] + S(U(thread >> U(SHIFT)))
                 while e < offsets[x + 1]:
-                    z = I(targets[e])
-                    f, end = offsets[z] + I(U(thread & U(LANES - 1))), offsets[z + 1]
+                    z = S(targets[e])
+                    f, end = offsets[z] + S(U(thread & U(LANES - 1))), offsets[z + 1]
                     while f < end:
-                        rows[second_row + I(targets[f])] = L(0)
+                        rows[second_row + S(targets[f])] = L(0)
                         f += LANES
                     e += GROUPS
         if prime != L(0):

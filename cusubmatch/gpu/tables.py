@@ -17,9 +17,9 @@ import numpy as np
 from cusubmatch.csr import row_lengths
 from cusubmatch.folding import Folding
 from cusubmatch.gpu.clique_tables import make_cliques
+from cusubmatch.gpu.entries import make_mates
 from cusubmatch.gpu.loops import LONG, make_fives, make_loops
 from cusubmatch.gpu.machine import Machine, machine
-from cusubmatch.gpu.entries import make_mates
 from cusubmatch.gpu.pairs import make_pairs
 from cusubmatch.gpu.pieces import Step, ranges, run
 from cusubmatch.gpu.triangle_tables import (
@@ -30,11 +30,12 @@ from cusubmatch.gpu.triangle_tables import (
 )
 from cusubmatch.gpu.warp import grid
 from cusubmatch.gpu.wedges import TICKET, make_fours, make_paths, make_wedges
+from cusubmatch.plan import Rates
 from cusubmatch.skeleton import Skeleton, sources_of
 
-__all__ = ["Kernels", "mates"]
+__all__ = ["RATES", "Kernels", "mates"]
 
-U, L, I = np.uint32, np.uint64, np.int64
+U, L, S = np.uint32, np.uint64, np.int64
 
 THREADS = 512  # of a block that takes a vertex,
 EDGE_THREADS = 256  # or edges
@@ -44,6 +45,24 @@ BLOCKS = 4  # of a multiprocessor
 EDGE_BLOCKS = 8
 ROWS_BYTES = 4 << 30  # of the blocks' rows
 PIECE_S = 0.05
+RATES = Rates(
+    worth=5e5,
+    start=3e5,
+    call=3e4,
+    prepared=0.02,
+    vertex=0.01,
+    entry=0.012,
+    gathered=0.02,
+    triangle=0.04,
+    weighted_triangle=0.15,
+    wedge=0.025,
+    weighted_wedge=0.08,
+    loop=0.03,
+    weighted_loop=0.1,
+    clique=0.05,
+    weighted_clique=0.5,
+    pair=0.05,
+)
 # Low estimates: steps a second
 WEDGES, WEIGHTED_WEDGES, LOOPS, WEIGHTED_LOOPS = 2e10, 1e9, 2e9, 2e8
 EDGES, WEIGHTED_EDGES, CLIQUE_EDGES, PATHS = 2e8, 5e7, 5e6, 2e9
@@ -125,25 +144,28 @@ class Kernels(Folding):
 
     def weighted_triangles(self, values: Sequence, prime: int) -> Any:
         """See `Folding`."""
-        return self._table_by_edge(self._edgewise(make_weighted_triangles), WEIGHTED_EDGES, (*self._masked(values), L(prime)))
+        kernel, rest = self._edgewise(make_weighted_triangles), (*self._masked(values), L(prime))
+        return self._table_by_edge(kernel, WEIGHTED_EDGES, rest)
 
     def wedges(self) -> Any:
         """See `Folding`."""
         out = self.xp.zeros(len(self.skeleton.targets), np.uint64)
-        rows, window, given = self._rows(np.uint32, self.n, 1), I(self.window), self._given(out)
-        self._by_top(self._blockwise(make_wedges), self._wedges, WEDGES, rows.blocks, (window, rows.given, I(self.n), given), dense=True)
+        rows, kernel = self._rows(np.uint32, self.n, 1), self._blockwise(make_wedges)
+        rest = (U(self._dense()), S(self.window), rows.given, S(self.n), self._given(out))
+        self._by_top(kernel, self._wedges, WEDGES, rows.blocks, rest, self.window)
         return out
 
     def fours(self) -> int:
         """See `Folding`."""
-        rows, window = self._rows(np.uint32, self.n, 1), I(self.window)
-        return self._by_top(self._blockwise(make_fours), self._wedges, WEDGES, rows.blocks, (window, rows.given, I(self.n)), dense=True)
+        rows, kernel = self._rows(np.uint32, self.n, 1), self._blockwise(make_fours)
+        rest = (U(self._dense()), S(self.window), rows.given, S(self.n))
+        return self._by_top(kernel, self._wedges, WEDGES, rows.blocks, rest, self.window)
 
     def paths_below(self, weights: Sequence, *, towards_top: bool, prime: int) -> Any:
         """See `Folding`."""
         out = self.xp.zeros(len(self.skeleton.targets), np.uint64)
         rows = self._rows(np.uint64, self.n, 1)
-        rest = (*self._masked(weights), U(towards_top), L(prime), rows.given, I(self.n), self._given(out))
+        rest = (*self._masked(weights), U(towards_top), L(prime), rows.given, S(self.n), self._given(out))
         self._by_top(self._blockwise(make_paths), self._wedges, WEIGHTED_WEDGES, rows.blocks, rest)
         return out % L(prime) if prime else out
 
@@ -151,8 +173,10 @@ class Kernels(Folding):
         """See `Folding`."""
         rows = self._rows(np.uint32, self.n, 1)
         seen = self._rows(np.int32, self.n, 1)
-        rest = (I(self.window), rows.given, seen.given, I(self.n))
-        walks = self._by_top(self._blockwise(make_fives, self.shape.long), self._wedges, LOOPS, rows.blocks, rest)
+        rest = (S(self.window), rows.given, seen.given, S(self.n))
+        walks = self._by_top(
+            self._blockwise(make_fives, self.shape.long), self._wedges, LOOPS, rows.blocks, rest, self.window
+        )
         return walks - self._by_edge(self._edgewise(make_pinched), EDGES, ())
 
     def loops(self, values: Sequence, backs: Sequence, prime: int) -> int:
@@ -163,8 +187,9 @@ class Kernels(Folding):
         for there, back in ((two, two_back), (three, three_back), (four, four_back)):
             sides.append((*self._masked([there]), self._masked([back])[0]))
         sides.append(self._masked([five_back]))
-        rest = (*(part for side in sides for part in side), L(prime), rows.given, seen.given, I(self.n))
-        walks = self._by_top(make_loops(self.gpu.target, self.shape.threads), self._wedges, WEIGHTED_LOOPS, min(rows.blocks, seen.blocks), rest)
+        rest = (*(part for side in sides for part in side), L(prime), rows.given, seen.given, S(self.n))
+        kernel, blocks = make_loops(self.gpu.target, self.shape.threads), min(rows.blocks, seen.blocks)
+        walks = self._by_top(kernel, self._wedges, WEIGHTED_LOOPS, blocks, rest)
         there_and_back = self.xp.ones(len(self.skeleton.targets), np.uint64)
         for value in (backs[0], values[4]):
             if value is not None:
@@ -188,7 +213,7 @@ class Kernels(Folding):
         blocks = max(1, min(EDGE_BLOCKS * self.gpu.processors, ROWS_BYTES // (16 * longest * warps)))
         common = self._given(self.xp.empty(2 * longest * warps * blocks, np.int64))
         kernel = make_cliques(self.gpu.target, self.shape.edge_threads, not plain)
-        rest = (*self._masked(values), L(prime), common, I(longest))
+        rest = (*self._masked(values), L(prime), common, S(longest))
         out = self._table_by_edge(kernel, CLIQUE_EDGES, rest, blocks)
         if plain:
             out += out[skeleton.mate]
@@ -201,8 +226,8 @@ class Kernels(Folding):
         """
         (first, power), (second, other) = paths if len(paths) == 2 else (*paths, ((None, None), 0))
         rows, seen = self._rows(np.uint64, self.n, 2), self._rows(np.int32, self.n, 1)
-        kinds = (*self._masked(first), I(power), *self._masked(second), I(other))
-        rest = (*kinds, *self._masked(ends), U(below), U(apart), L(prime), rows.given, seen.given, I(self.n))
+        kinds = (*self._masked(first), S(power), *self._masked(second), S(other))
+        rest = (*kinds, *self._masked(ends), U(below), U(apart), L(prime), rows.given, seen.given, S(self.n))
         total = self._by_top(self._blockwise(make_pairs), self._paths, PATHS, min(rows.blocks, seen.blocks), rest)
         return total % (prime or 1 << 64)
 
@@ -214,16 +239,16 @@ class Kernels(Folding):
     def _edgewise(self, make):
         return make(self.gpu.target, self.shape.edge_threads, self.shape.lanes)
 
-    def _by_top(self, kernel, tops, a_second, blocks, rest, dense=False):
+    def _by_top(self, kernel, tops, a_second, blocks, rest, window=0):
         """The count of a kernel that draws vertices by tickets."""
         if not len(tops.vertices):
             return 0
-        launch = kernel[(*grid(self.gpu.target, blocks, self.shape.threads), 4 * self.window)]
+        blocks = min(blocks, len(tops.vertices))
+        launch = kernel[(*grid(self.gpu.target, blocks, self.shape.threads), 4 * window)]
         given = *self._graph, self._given(tops.vertices)
-        heavy = (U(self._dense()),) if dense else ()
 
         def step(start, stop, state):
-            launch(*given, U(start), U(stop), *heavy, *rest, state)
+            launch(*given, U(start), U(stop), *rest, state)
 
         total_s = tops.work / a_second
         cumulative = tops.cumulative / a_second if total_s > PIECE_S else tops.cumulative
@@ -245,11 +270,12 @@ class Kernels(Folding):
         launch = kernel[grid(self.gpu.target, blocks or EDGE_BLOCKS * self.gpu.processors, self.shape.edge_threads)]
 
         def step(start, stop, state):
-            launch(*self._graph, *self._edges, I(start), I(stop), *rest, *([state] if counts else []))
+            launch(*self._graph, *self._edges, S(start), S(stop), *rest, *([state] if counts else []))
 
         pieces = max(1, math.ceil(edges / (PIECE_S * a_second)))
         steps = (
-            Step(PIECE_S, functools.partial(step, edges * i // pieces, edges * (i + 1) // pieces)) for i in range(pieces)
+            Step(PIECE_S, functools.partial(step, edges * i // pieces, edges * (i + 1) // pieces))
+            for i in range(pieces)
         )
         return self._run(steps, pieces * PIECE_S)
 
@@ -269,9 +295,7 @@ class Kernels(Folding):
     def _masked(self, values):
         """Arrays and the masks of their indices: ones are a single number."""
         return tuple(
-            part
-            for value in values
-            for part in ((self._one, I(0)) if value is None else (self._given(value), I(-1)))
+            part for value in values for part in ((self._one, S(0)) if value is None else (self._given(value), S(-1)))
         )
 
     def _rows(self, dtype, stride, each):

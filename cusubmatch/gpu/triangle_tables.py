@@ -27,7 +27,7 @@ __all__ = [
     "signatures",
 ]
 
-U, L, I = np.uint32, np.uint64, np.int64
+U, L, S = np.uint32, np.uint64, np.int64
 
 
 @functools.cache
@@ -40,7 +40,7 @@ def make_sides(target: Target) -> Any:
 
     @target.device
     def sides(offsets, upper, e, u, v):
-        begin, end, other, other_end = I(upper[v]), I(offsets[v + 1]), I(e + 1), I(offsets[u + 1])
+        begin, end, other, other_end = S(upper[v]), S(offsets[v + 1]), S(e + 1), S(offsets[u + 1])
         of_v = end - begin <= other_end - other
         if not of_v:
             begin, end, other, other_end = other, other_end, begin, end
@@ -64,7 +64,7 @@ def make_third(target: Target) -> Any:
                 high = middle
         if low < end and targets[low] == w:
             return low
-        return I(-1)
+        return S(-1)
 
     return third
 
@@ -79,11 +79,11 @@ def make_triangles(target: Target, threads: int, lanes: int) -> Any:
     @kernel
     def triangles(offsets, targets, upper, _mate, lows, edges, start, stop, out):
         thread = U(U(warp_of() * U(WARP)) + lane_of())
-        k = I(start) + I(cuda.blockIdx.x) * GROUPS + I(U(thread >> U(SHIFT)))
+        k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
         while k < stop:
             e = edges[k]
-            begin, end, other, other_end, of_v = sides(offsets, upper, e, lows[k], targets[e])
-            i, found = begin + I(U(thread & U(LANES - 1))), L(0)
+            begin, end, other, other_end, _ = sides(offsets, upper, e, lows[k], targets[e])
+            i, found = begin + S(U(thread & U(LANES - 1))), L(0)
             while i < end:
                 j = third(targets, other, other_end, targets[i])
                 if j >= 0:
@@ -93,7 +93,7 @@ def make_triangles(target: Target, threads: int, lanes: int) -> Any:
                 i += LANES
             if found != L(0):
                 cuda.atomic.add(out, e, found)
-            k += I(cuda.gridDim.x) * GROUPS
+            k += S(cuda.gridDim.x) * GROUPS
 
     return triangles
 
@@ -110,11 +110,11 @@ def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
         offsets, targets, upper, mate, lows, edges, start, stop, a, a_mask, b, b_mask, prime, out
     ):  # fmt: skip
         thread = U(U(warp_of() * U(WARP)) + lane_of())
-        k = I(start) + I(cuda.blockIdx.x) * GROUPS + I(U(thread >> U(SHIFT)))
+        k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
         while k < stop:
             e = edges[k]
             begin, end, other, other_end, of_v = sides(offsets, upper, e, lows[k], targets[e])
-            i, back = begin + I(U(thread & U(LANES - 1))), mate[e]
+            i, back = begin + S(U(thread & U(LANES - 1))), mate[e]
             while i < end:
                 g = third(targets, other, other_end, targets[i])
                 if g >= 0:
@@ -129,7 +129,7 @@ def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
                     cuda.atomic.add(out, f, times(a[back & a_mask], b[g & b_mask], prime))
                     cuda.atomic.add(out, f_back, times(a[g_back & a_mask], b[e & b_mask], prime))
                 i += LANES
-            k += I(cuda.gridDim.x) * GROUPS
+            k += S(cuda.gridDim.x) * GROUPS
 
     return weighted_triangles
 
@@ -145,20 +145,20 @@ def make_pinched(target: Target, threads: int, lanes: int) -> Any:
     def pinched(offsets, targets, upper, _mate, lows, edges, start, stop, state):
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
-        k, total = I(start) + I(cuda.blockIdx.x) * GROUPS + I(U(thread >> U(SHIFT))), L(0)
+        k, total = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT))), L(0)
         while k < stop:
             e = edges[k]
-            u, v = I(lows[k]), I(targets[e])
-            begin, end, other, other_end, of_v = sides(offsets, upper, e, u, v)
-            i = begin + I(U(thread & U(LANES - 1)))
+            u, v = S(lows[k]), S(targets[e])
+            begin, end, other, other_end, _ = sides(offsets, upper, e, u, v)
+            i = begin + S(U(thread & U(LANES - 1)))
             while i < end:
-                w = I(targets[i])
+                w = S(targets[i])
                 j = third(targets, other, other_end, w)
                 if j >= 0:
                     above = (end - i - 1) + (other_end - j - 1) + (offsets[w + 1] - upper[w])
                     total = L(total + L(2 * above))
                 i += LANES
-            k += I(cuda.gridDim.x) * GROUPS
+            k += S(cuda.gridDim.x) * GROUPS
         cuda.syncwarp()
         add_to(state, lane, total)
 
@@ -183,20 +183,20 @@ def make_weighted_pinched(target: Target, threads: int, lanes: int) -> Any:
     ):  # fmt: skip
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
-        k, total = I(start) + I(cuda.blockIdx.x) * GROUPS + I(U(thread >> U(SHIFT))), L(0)
+        k, total = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT))), L(0)
         while k < stop:
             e = edges[k]
-            u, v = I(lows[k]), I(targets[e])
+            u, v = S(lows[k]), S(targets[e])
             begin, end, other, other_end, of_v = sides(offsets, upper, e, u, v)
-            i = begin + I(U(thread & U(LANES - 1)))
+            i = begin + S(U(thread & U(LANES - 1)))
             while i < end:
-                w = I(targets[i])
+                w = S(targets[i])
                 g = third(targets, other, other_end, w)
                 if g >= 0:
                     f = i
                     if not of_v:
                         f, g = g, f
-                    at, corner = I(0), u
+                    at, corner = S(0), u
                     ab, bc, ca = e, f, mate[g]  # the way round from u; then from v, from w
                     ac, cb, ba = g, mate[f], mate[e]
                     while at < 3:
@@ -219,7 +219,7 @@ def make_weighted_pinched(target: Target, threads: int, lanes: int) -> Any:
                         corner = v if at == 0 else w
                         at += 1
                 i += LANES
-            k += I(cuda.gridDim.x) * GROUPS
+            k += S(cuda.gridDim.x) * GROUPS
         if prime != L(0):
             total = L(total % prime)
         cuda.syncwarp()

@@ -22,7 +22,7 @@ from cusubmatch.gpu.warp import warp_functions
 
 __all__ = ["TICKET", "make_clear", "make_fours", "make_paths", "make_wedges", "signatures"]
 
-U, L, I = np.uint32, np.uint64, np.int64
+U, L, S = np.uint32, np.uint64, np.int64
 
 TICKET = FIRST_TICKET
 
@@ -38,15 +38,15 @@ def make_clear(target: Target, threads: int, lanes: int) -> Any:
     @device
     def clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, dense):
         if dense:
-            i = I(thread)
+            i = S(thread)
             while i < window:
                 near[i] = U(0)
                 i += THREADS
-        e = first + I(U(thread) >> U(SHIFT))
+        e = first + S(U(thread) >> U(SHIFT))
         while e < last:
-            f, end = offsets[targets[e]] + I(U(thread) & U(LANES - 1)), mate[e]
+            f, end = offsets[targets[e]] + S(U(thread) & U(LANES - 1)), mate[e]
             while f < end:
-                w = I(targets[f])
+                w = S(targets[f])
                 if w >= base:
                     if dense:
                         break
@@ -72,8 +72,8 @@ def make_fours(target: Target, threads: int, lanes: int) -> Any:
         drawn = cuda.shared.array(1, uint32)
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
-        row, total = I(cuda.blockIdx.x) * stride, L(0)
-        i = I(thread)
+        row, total = S(cuda.blockIdx.x) * stride, L(0)
+        i = S(thread)
         while i < window:
             near[i] = U(0)
             i += THREADS
@@ -86,12 +86,12 @@ def make_fours(target: Target, threads: int, lanes: int) -> Any:
             if item >= stop:
                 break
             u = tops[item]
-            first, last, base = offsets[u], upper[u], I(u) - window
-            e = first + I(U(thread >> U(SHIFT)))
+            first, last, base = offsets[u], upper[u], S(u) - window
+            e = first + S(U(thread >> U(SHIFT)))
             while e < last:
-                f, end = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e]
+                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
                 while f < end:
-                    w = I(targets[f])
+                    w = S(targets[f])
                     if w >= base:
                         total = L(total + L(cuda.atomic.add(near, w - base, U(1))))
                     else:
@@ -118,8 +118,8 @@ def make_wedges(target: Target, threads: int, lanes: int) -> Any:
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(1, uint32)
         thread = U(U(warp_of() * U(WARP)) + lane_of())
-        row = I(cuda.blockIdx.x) * stride
-        i = I(thread)
+        row = S(cuda.blockIdx.x) * stride
+        i = S(thread)
         while i < window:
             near[i] = U(0)
             i += THREADS
@@ -132,12 +132,12 @@ def make_wedges(target: Target, threads: int, lanes: int) -> Any:
             if item >= stop:
                 break
             u = tops[item]
-            first, last, base = offsets[u], upper[u], I(u) - window
-            e = first + I(U(thread >> U(SHIFT)))
+            first, last, base = offsets[u], upper[u], S(u) - window
+            e = first + S(U(thread >> U(SHIFT)))
             while e < last:
-                f, end = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e]
+                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
                 while f < end:
-                    w = I(targets[f])
+                    w = S(targets[f])
                     if w >= base:
                         cuda.atomic.add(near, w - base, U(1))
                     else:
@@ -145,11 +145,11 @@ def make_wedges(target: Target, threads: int, lanes: int) -> Any:
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
-            e = first + I(U(thread >> U(SHIFT)))
+            e = first + S(U(thread >> U(SHIFT)))
             while e < last:
-                f, end, found = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e], L(0)
+                f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e], L(0)
                 while f < end:
-                    w = I(targets[f])
+                    w = S(targets[f])
                     if w >= base:
                         others = U(U(near[w - base]) - U(1))
                     else:
@@ -185,7 +185,7 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
     ):  # fmt: skip
         drawn = cuda.shared.array(1, uint32)
         thread = U(U(warp_of() * U(WARP)) + lane_of())
-        row = I(cuda.blockIdx.x) * stride
+        row = S(cuda.blockIdx.x) * stride
         while True:
             cuda.syncthreads()
             if thread == U(0):
@@ -195,23 +195,23 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
             if item >= stop:
                 break
             u = tops[item]
-            first, last = offsets[u] + I(U(thread >> U(SHIFT))), upper[u]
+            first, last = offsets[u] + S(U(thread >> U(SHIFT))), upper[u]
             e = first
             while e < last:
-                f, end, weight = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e], L(a[e & a_mask])
+                f, end, weight = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e], L(a[e & a_mask])
                 if weight != L(0):
                     while f < end:
-                        cuda.atomic.add(rows, row + I(targets[f]), times(weight, L(b[f & b_mask]), prime))
+                        cuda.atomic.add(rows, row + S(targets[f]), times(weight, L(b[f & b_mask]), prime))
                         f += LANES
                 e += GROUPS
             cuda.syncthreads()
             e = first
             while e < last:
-                f, end, found = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e], L(0)
+                f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e], L(0)
                 weight, other = L(a[e & a_mask]), L(c[e & c_mask])
                 if other != L(0):
                     while f < end:
-                        more = L(rows[row + I(targets[f])])
+                        more = L(rows[row + S(targets[f])])
                         if prime != L(0):
                             more = L(more % prime)
                         more = minus(more, times(weight, L(b[f & b_mask]), prime), prime)
@@ -228,9 +228,9 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
             cuda.syncthreads()
             e = first
             while e < last:
-                f, end = offsets[targets[e]] + I(U(thread & U(LANES - 1))), mate[e]
+                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
                 while f < end:
-                    rows[row + I(targets[f])] = L(0)
+                    rows[row + S(targets[f])] = L(0)
                     f += LANES
                 e += GROUPS
 

@@ -8,7 +8,7 @@ from cusubmatch.plan.reuse import Rows, Step
 from cusubmatch.plan.suffix import Loss, Suffix, Variable
 from cusubmatch.plan.supergraphs import SupergraphPlan, plan_supergraphs, supergraphs
 from cusubmatch.plan.symmetry import implied_bounds
-from cusubmatch.plan.table_plan import TablePlan, TableSizes, plan_tables
+from cusubmatch.plan.table_plan import Rates, TablePlan, TableSizes, plan_tables
 
 __all__ = [
     "SEMANTICS",
@@ -16,6 +16,7 @@ __all__ = [
     "Level",
     "Loss",
     "Plan",
+    "Rates",
     "Rows",
     "Shape",
     "Step",

@@ -52,7 +52,7 @@ class _Text:
         elif plan.factor > 1:
             once = "every row is turned by" if plan.finish == "rows" else "the count is multiplied by the number of"
             lines += ["", f"{once} the pattern's automorphisms, {plan.factor:,}"]
-        lines += ["", f"estimated work: {plan.cost / 1e9:,.3g} s on one core"]
+        lines += ["", f"estimated work: {plan.cost / 1e9:,.3g} s {plan.where}"]
         if plan.in_parts is not None:
             way = "by decomposition" if plan.tables is not None else "from those of supergraphs"
             lines.append(f"if it takes much longer, the count is made {way}: {plan.in_parts.cost / 1e9:,.3g} s")

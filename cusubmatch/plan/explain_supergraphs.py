@@ -27,7 +27,7 @@ def lines_of_supergraphs(plan) -> list[str]:
         lines.append(f"  and {len(found.terms) - MOST_TERMS} more terms of this kind")
     if not plan.unique and order > 1:
         lines += ["", f"the sum is multiplied by the number of the pattern's automorphisms, {order:,}"]
-    costs = f"{found.cost / 1e9:,.3g} s on one core, against {found.walking / 1e9:,.3g} s by walking induced matches"
+    costs = f"{found.cost / 1e9:,.3g} s {plan.where}, against {found.walking / 1e9:,.3g} s by walking induced matches"
     return [*lines, "", f"estimated work: {costs}"]
 
 

@@ -39,7 +39,7 @@ class _Text:
         lines += [self._row(f"  {many:+,} x {self._term(term)}", tables.costs[term]) for term, many in shown]
         if len(terms) > len(shown):
             lines.append(f"  and {len(terms) - len(shown)} more terms of this kind")
-        times = f"{tables.cost / 1e9:,.3g} s on one core, against {tables.walking / 1e9:,.3g} s by walking"
+        times = f"{tables.cost / 1e9:,.3g} s {self.plan.where}, against {tables.walking / 1e9:,.3g} s by walking"
         return [*lines, "", f"estimated work: {times}"]
 
     def _row(self, text, cost):

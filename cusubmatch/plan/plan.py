@@ -126,6 +126,11 @@ class Plan:
         )
 
     @property
+    def where(self) -> str:
+        """Where its costs arise, in words."""
+        return "on the GPU" if self.method == "warps" else "on one core"
+
+    @property
     def is_closed(self) -> bool:
         """Whether warps have kernels for just this count."""
         return self.method == "warps" and self.is_clique and len(self.levels) in CLOSED_CLIQUES

@@ -1,8 +1,7 @@
 """The plan of a count by decomposition: its terms, and what they cost.
 
 Kernels go over all triangles, or over all wedges below a vertex, whatever is matched: their cost follows from the
-degrees alone and is known, not guessed. Times are in nanoseconds of one CPU core, as those of walking are
-(`estimate.py`), from measurements of the engine.
+degrees alone and is known, not guessed. Times are in nanoseconds, by rates that each engine has measured.
 """
 
 from __future__ import annotations
@@ -16,26 +15,49 @@ from cusubmatch.plan.decompose import Decomposition, decompose, reachable
 from cusubmatch.plan.estimate import Shape
 from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Node, Pairs, Product, Rows, Term, Walk
 
-__all__ = ["TablePlan", "TableSizes", "plan_tables"]
+__all__ = ["Rates", "TablePlan", "TableSizes", "plan_tables"]
 
 PART = 4e5  # of walking make it worth to look at one more part of the pattern,
 LEAST_PARTS, MOST_PARTS = 40, 1500  # within these bounds
-START = 60_000.0  # starting the whole, and
-CALL = 12_000.0  # each table or term
-PREPARED = 6.0  # finding out whether an entry serves the pattern
-VERTEX = 1.5  # reading or writing a number of a vertex,
-ENTRY = 2.0  # of an entry, or
-GATHERED = 3.0  # of the other end of an entry
-TRIANGLE = 1.6  # looking for a triangle
-WEIGHTED_TRIANGLE = 3.0
-WEDGE = 1.6  # each of the two ways over a wedge below its top,
-WEIGHTED_WEDGE = 3.0  # and with weights
-LOOP = 1.1  # a step of the paths of two below a top, or along an edge between their ends
-WEIGHTED_LOOP = 2.5
-CLIQUE = 1.5  # looking for a clique of four
-WEIGHTED_CLIQUE = 15.0
-PAIR = 1.6  # a path of two
 DENSER = 1.5  # paths of two shrink with this power of the share of the entries
+
+
+class Rates(NamedTuple):
+    """Nanoseconds that an engine takes.
+
+    Attributes
+    ----------
+    worth : float
+        Of walking, from which a decomposition is looked for.
+    start, call : float
+        To start the whole, and for each table or term.
+    prepared : float
+        To find out whether an entry serves the pattern.
+    vertex, entry, gathered : float
+        To read or write a number of a vertex, of an entry, or of the other end of an entry.
+    triangle, wedge, loop, clique, pair : float
+        To look for a triangle; for each of the two ways over a wedge below its top; a step of the paths of two below a
+        top, or along an edge between their ends; to look for a clique of four; a path of two.
+    weighted_triangle, weighted_wedge, weighted_loop, weighted_clique : float
+        The same with weights.
+    """
+
+    worth: float
+    start: float
+    call: float
+    prepared: float
+    vertex: float
+    entry: float
+    gathered: float
+    triangle: float
+    weighted_triangle: float
+    wedge: float
+    weighted_wedge: float
+    loop: float
+    weighted_loop: float
+    clique: float
+    weighted_clique: float
+    pair: float
 
 
 class TableSizes(NamedTuple):
@@ -96,6 +118,7 @@ def plan_tables(
     sizes: TableSizes,
     walking: float,
     walk_cost: Callable[[Walk], float],
+    rates: Rates,
     roots: Iterable[int] = (-1,),
 ) -> TablePlan | None:
     """The count as a sum of products of tables; None where there is no such sum, or it is not worth looking for.
@@ -109,12 +132,14 @@ def plan_tables(
         Nanoseconds of the best plan by walking.
     walk_cost : callable
         Nanoseconds of walking a quotient of the pattern.
+    rates : Rates
+        Of the engine.
     roots : iterable of int
         See `decompose`.
     """
-    if walking < START or any(constraints.forbidden.values()):
+    if walking < rates.start or any(constraints.forbidden.values()):
         return None
-    cost = _Costs(shape, sizes, walk_cost)
+    cost = _Costs(shape, sizes, walk_cost, rates)
     if cost.preparing > walking:
         return None
     most = int(max(LEAST_PARTS, min(walking / PART, MOST_PARTS)))
@@ -131,52 +156,53 @@ def plan_tables(
 class _Costs:
     """Nanoseconds of tables and terms."""
 
-    def __init__(self, shape: Shape, sizes: TableSizes, walk_cost: Callable[[Walk], float]):
-        self.walk_cost = walk_cost
+    def __init__(self, shape: Shape, sizes: TableSizes, walk_cost: Callable[[Walk], float], rates: Rates):
+        self.walk_cost, self.rates = walk_cost, rates
         needed = 2 * sum(pairs for (a, b), pairs in shape.pairs.items() if a < b)
         share = min(1.0, needed / max(sizes.entries, 1))
-        self.preparing = START + (PREPARED * sizes.entries * len(shape.pairs) / 2 if share < 1 else 0.0)
+        self.preparing = rates.start + (rates.prepared * sizes.entries * len(shape.pairs) / 2 if share < 1 else 0.0)
         self.vertices, self.entries = sizes.vertices, share * sizes.entries
         self.fewer = share**DENSER
         self.triangles, self.wedges, self.paths, self.cliques = (self.fewer * some for some in sizes[2:6])
         self.loops = sizes.loops
 
     def __call__(self, expression: Node | Term) -> float:
+        rates = self.rates
         match expression:
             case Indicator():
-                return CALL + ENTRY * self.entries
+                return rates.call + rates.entry * self.entries
             case Rows(link):
-                least = VERTEX * self.vertices + (0.0 if link.plain else ENTRY * self.entries)
-                return CALL + least + self._link(link)
+                least = rates.vertex * self.vertices + (0.0 if link.plain else rates.entry * self.entries)
+                return rates.call + least + self._link(link)
             case Chain(links):
                 plain = all(link.plain for link in links)
                 if len(links) == 2:
-                    work = self.triangles * TRIANGLE if plain else self.triangles * WEIGHTED_TRIANGLE
+                    work = self.triangles * rates.triangle if plain else self.triangles * rates.weighted_triangle
                 else:
                     alike = links[0] == links[2] and not links[0].weights
-                    work = self.wedges * (WEDGE * 2 if plain else WEIGHTED_WEDGE * (4 if alike else 8))
-                return CALL + work + self._links(links) + 2 * GATHERED * self.entries
+                    work = self.wedges * (rates.wedge * 2 if plain else rates.weighted_wedge * (4 if alike else 8))
+                return rates.call + work + self._links(links) + 2 * rates.gathered * self.entries
             case Cliques(links):
                 plain = all(link.plain for link in links)
-                work = self.cliques * (CLIQUE if plain else WEIGHTED_CLIQUE) + self.triangles * TRIANGLE
-                return CALL + work + self._links(links)
+                work = self.cliques * (rates.clique if plain else rates.weighted_clique)
+                return rates.call + work + self.triangles * rates.triangle + self._links(links)
             case Product(weights):
-                return CALL / 2 + VERTEX * self.vertices * max(len(weights), 1)
+                return rates.call / 2 + rates.vertex * self.vertices * max(len(weights), 1)
             case Loop(links):
                 tops = len({links[top:] + links[:top] for top in range(len(links))})
                 plain = all(link.plain for link in links)
                 loops = self.loops() * self.fewer
-                work = loops * LOOP + self.triangles * TRIANGLE
+                work = loops * rates.loop + self.triangles * rates.triangle
                 if not plain:
-                    work = tops * (2 * loops * WEIGHTED_LOOP + self.triangles * WEIGHTED_TRIANGLE * 2)
-                return CALL + work + self._links(links)
+                    work = tops * (2 * loops * rates.weighted_loop + self.triangles * rates.weighted_triangle * 2)
+                return rates.call + work + self._links(links)
             case Pairs(_, paths, apart):
                 kinds = set(paths)
                 half = 2 if apart and all(link.plain for path in kinds for link in path) else 1
-                work = self.paths * PAIR * len(kinds) / half
-                return CALL + work + sum(self._links(path) for path in kinds)
+                work = self.paths * rates.pair * len(kinds) / half
+                return rates.call + work + sum(self._links(path) for path in kinds)
             case Walk():
-                return CALL + self.walk_cost(expression)
+                return rates.call + self.walk_cost(expression)
         raise TypeError(expression)
 
     def _links(self, links):
@@ -184,6 +210,6 @@ class _Costs:
 
     def _link(self, link: Link):
         """Making the array of a link."""
-        gathered = bool(link.weights) + sum(turned for _, turned in link.factors)
+        rates, gathered = self.rates, bool(link.weights) + sum(turned for _, turned in link.factors)
         parts = len(link.factors) + len(link.weights)
-        return self.entries * (gathered * GATHERED + max(parts - 1, 0) * ENTRY)
+        return self.entries * (gathered * rates.gathered + max(parts - 1, 0) * rates.entry)
