@@ -55,6 +55,7 @@ def one_lane() -> Target:
     cuda.atomic = types.ModuleType("atomic")
     for name, operation in {"add": "add", "sub": "sub", "max": "umax", "or_": "or", "exch": "xchg"}.items():
         setattr(cuda.atomic, name, _read_modify_write(operation))
+    cuda.atomic.cas = _compare_and_swap
     for name, value in {"blockIdx": 0, "threadIdx": 0, "blockDim": 1, "gridDim": 1}.items():
         setattr(cuda, name, types.ModuleType(name))
         getattr(cuda, name).x = value
@@ -104,6 +105,14 @@ def _first(word):
             return place
         bits >>= np.uint64(1)
     return np.uint32(0)
+
+
+@njit
+def _compare_and_swap(array, index, old, value):
+    found = array[index]
+    if found == old:
+        array[index] = value
+    return found
 
 
 def _read_modify_write(operation):

@@ -66,6 +66,8 @@ def all_kernels(cpu, gpu, how, prime):
     agree(cpu, gpu, "chain", symmetric, True, prime)
     assert agree(cpu, gpu, "cliques", values, prime).any()
     assert agree(cpu, gpu, "loop", values, prime)
+    if how == "ones":
+        assert gpu.loop([None] * 4, prime) * 2 == 2 * int(gpu.chain([None] * 3, True, 0).sum()) % (prime or 1 << 64) > 0
     assert agree(cpu, gpu, "loop", [values[0], values[0], None, values[1], values[0]], prime)
 
 

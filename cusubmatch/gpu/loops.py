@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numba import int32, int64, uint32, uint64, void
 
+from cusubmatch.gpu.counters import counter_functions
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.residue import residue_functions
 from cusubmatch.gpu.warp import warp_functions
@@ -24,27 +25,40 @@ __all__ = ["LONG", "make_fives", "make_loops", "signatures"]
 U, L, S = np.uint32, np.uint64, np.int64
 
 LONG = 256  # lower neighbours, from which on a whole block goes over them
-NEAR = 1 << 31  # the bit of a counter that says whether the vertex is a neighbour of the top
 
 
 @functools.cache
-def make_fives(target: Target, threads: int, lanes: int, long: int = LONG) -> Any:
-    """The kernel that counts closed walks of five below their top, less those with a = c or b = d."""
+def make_fives(target: Target, threads: int, lanes: int, packed: bool, long: int = LONG) -> Any:
+    """The kernel that counts closed walks of five below their top, less those with a = c or b = d.
+
+    The flag of a counter says whether the vertex is a neighbour of the top.
+    """
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    add_to = warp_functions(target).add_to
+    add_to, counters = warp_functions(target).add_to, counter_functions(target, packed)
+    add, get, clear, FLAG, EACH = counters
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
-    LONG_ROW, FLAG, COUNT = long, NEAR, NEAR - 1
+    LONG_ROW = long
+
+    @target.device
+    def around(near, rest, base, row, targets, begin, end, step):
+        """The sum of the counts of vertices in a list."""
+        sums = L(0)
+        while begin < end:
+            sums = L(sums + L(get(near, rest, base, row, S(targets[begin]))))
+            begin += step
+        return sums
 
     @kernel
-    def fives(offsets, targets, upper, mate, tops, start, stop, window, rest, seen, stride, state):
+    def fives(offsets, targets, upper, mate, tops, start, stop, window, rest, words, seen, vertices, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(3, uint32)  # the item; how many ends have few lower neighbours, and many
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
         member, group = S(U(thread & U(LANES - 1))), S(U(thread >> U(SHIFT)))
-        row, total = S(cuda.blockIdx.x) * stride, L(0)
+        row, listed, total = S(cuda.blockIdx.x) * words, S(cuda.blockIdx.x) * vertices, L(0)
+        backwards = listed + vertices - 1  # those with many are listed from here
         i = S(thread)
-        while i < window:
+        while i * EACH < window:
             near[i] = U(0)
             i += THREADS
         while True:
@@ -60,89 +74,53 @@ def make_fives(target: Target, threads: int, lanes: int, long: int = LONG) -> An
             first, last, base = offsets[u], upper[u], S(u) - window
             e = first + S(thread)
             while e < last:
-                w = S(targets[e])
-                if w >= base:
-                    near[w - base] = U(FLAG)
-                else:
-                    rest[row + w] = U(FLAG)
+                add(near, rest, base, row, S(targets[e]), U(FLAG))
                 e += THREADS
             cuda.syncthreads()
             e = first + group
             while e < last:
                 begin, end = offsets[targets[e]], mate[e]
-                f = begin + member
-                twice = L(2 * (end - begin) - 1)
+                f, twice = begin + member, L(2 * (end - begin) - 1)
                 while f < end:
                     w = S(targets[f])
-                    if w >= base:
-                        old = U(cuda.atomic.add(near, w - base, U(1)))
-                    else:
-                        old = U(cuda.atomic.add(rest, row + w, U(1)))
+                    old = add(near, rest, base, row, w, U(1))
                     if old >= U(FLAG):
                         total = L(total - twice)
-                    if U(old & U(COUNT)) == U(0):
+                    if U(old & U(FLAG - 1)) == U(0):
                         if upper[w] - offsets[w] > LONG_ROW:
-                            place = stride - 1 - S(cuda.atomic.add(drawn, 2, U(1)))
+                            place = backwards - S(cuda.atomic.add(drawn, 2, U(1)))
                         else:
-                            place = S(cuda.atomic.add(drawn, 1, U(1)))
-                        seen[row + place] = np.int32(w)
+                            place = listed + S(cuda.atomic.add(drawn, 1, U(1)))
+                        seen[place] = np.int32(w)
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
             few, many = S(drawn[1]), S(drawn[2])
             k = group
             while k < few:
-                b = S(seen[row + k])
-                if b >= base:
-                    weight = L(2) * L(U(near[b - base] & U(COUNT)))
-                else:
-                    weight = L(2) * L(U(rest[row + b] & U(COUNT)))
-                f, end, sums = offsets[b] + member, upper[b], L(0)
-                while f < end:
-                    c = S(targets[f])
-                    if c >= base:
-                        sums = L(sums + L(U(near[c - base] & U(COUNT))))
-                    else:
-                        sums = L(sums + L(U(rest[row + c] & U(COUNT))))
-                    f += LANES
-                total = L(total + L(weight * sums))
+                b = S(seen[listed + k])
+                twice = L(2) * L(get(near, rest, base, row, b))
+                sums = around(near, rest, base, row, targets, offsets[b] + member, upper[b], LANES)
+                total = L(total + L(twice * sums))
                 k += GROUPS
             k = S(0)
             while k < many:
-                b = S(seen[row + stride - 1 - k])
-                if b >= base:
-                    weight = L(2) * L(U(near[b - base] & U(COUNT)))
-                else:
-                    weight = L(2) * L(U(rest[row + b] & U(COUNT)))
-                f, end, sums = offsets[b] + S(thread), upper[b], L(0)
-                while f < end:
-                    c = S(targets[f])
-                    if c >= base:
-                        sums = L(sums + L(U(near[c - base] & U(COUNT))))
-                    else:
-                        sums = L(sums + L(U(rest[row + c] & U(COUNT))))
-                    f += THREADS
-                total = L(total + L(weight * sums))
+                b = S(seen[backwards - k])
+                twice = L(2) * L(get(near, rest, base, row, b))
+                sums = around(near, rest, base, row, targets, offsets[b] + S(thread), upper[b], THREADS)
+                total = L(total + L(twice * sums))
                 k += 1
             cuda.syncthreads()
             k = S(thread)
             while k < few + many:
-                if k < few:
-                    w = S(seen[row + k])
-                else:
-                    w = S(seen[row + stride - 1 - (k - few)])
-                if w >= base:
-                    near[w - base] = U(0)
-                else:
-                    rest[row + w] = U(0)
+                place = listed + k
+                if k >= few:
+                    place = backwards - (k - few)
+                clear(near, rest, base, row, S(seen[place]))
                 k += THREADS
             e = first + S(thread)
             while e < last:
-                w = S(targets[e])
-                if w >= base:
-                    near[w - base] = U(0)
-                else:
-                    rest[row + w] = U(0)
+                clear(near, rest, base, row, S(targets[e]))
                 e += THREADS
         cuda.syncwarp()
         add_to(state, lane, total)
@@ -278,7 +256,9 @@ def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any,
     below = (places, ids, places, places, ids, uint32, uint32)
     sided = (numbers, int64, numbers)
     steps = (numbers, int64, *sided, *sided, *sided, numbers, int64)
+    rest = (int64, words, int64, ids, int64, numbers)
     return [
-        ("fives", make_fives(target, threads, lanes), void(*below, int64, words, ids, int64, numbers)),
+        ("fives", make_fives(target, threads, lanes, False), void(*below, *rest)),
+        ("fives packed", make_fives(target, threads, lanes, True), void(*below, *rest)),
         ("loops", make_loops(target, threads), void(*below, *steps, uint64, numbers, ids, int64, numbers)),
     ]

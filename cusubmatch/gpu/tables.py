@@ -29,7 +29,16 @@ from cusubmatch.gpu.triangle_tables import (
     make_weighted_triangles,
 )
 from cusubmatch.gpu.warp import grid
-from cusubmatch.gpu.wedges import TICKET, make_fours, make_paths, make_wedges
+from cusubmatch.gpu.wedges import (
+    FEW,
+    FEW_THREADS,
+    SLOTS,
+    TICKET,
+    make_few_fours,
+    make_fours,
+    make_paths,
+    make_wedges,
+)
 from cusubmatch.plan import Rates
 from cusubmatch.skeleton import Skeleton, sources_of
 
@@ -40,7 +49,8 @@ U, L, S = np.uint32, np.uint64, np.int64
 THREADS = 512  # of a block that takes a vertex,
 EDGE_THREADS = 256  # or edges
 LANES = 8  # for a list
-WINDOW = 12_000  # counters in shared memory
+WINDOW = 12_000  # words of counters in shared memory
+MOST_PACKED = (1 << 15) - 1  # what a counter of half a word can count to
 BLOCKS = 4  # of a multiprocessor
 EDGE_BLOCKS = 8
 ROWS_BYTES = 4 << 30  # of the blocks' rows
@@ -69,7 +79,7 @@ EDGES, WEIGHTED_EDGES, CLIQUE_EDGES, PATHS = 2e8, 5e7, 5e6, 2e9
 
 
 class Shape(NamedTuple):
-    """How kernels are launched: threads of a block, lanes a list, counters of a window, blocks of a multiprocessor.
+    """How kernels are launched: threads of a block, lanes a list, words of a window, blocks of a multiprocessor.
 
     A list of `long` entries is gone over by a whole block.
     """
@@ -83,11 +93,16 @@ class Shape(NamedTuple):
 
 
 class Tops(NamedTuple):
-    """Vertices by falling work, int32, and the sums of their work up to each."""
+    """Vertices by falling work, int32, and the sums of their work up to each.
+
+    `many` have more than `FEW` steps each, `most` more than a window has words.
+    """
 
     vertices: Any
     cumulative: Any
     work: float
+    many: int
+    most: int
 
 
 class Rows(NamedTuple):
@@ -119,7 +134,9 @@ class Kernels(Folding):
             shape = shape._replace(threads=1, edge_threads=1, lanes=1)
         self.shape = shape
         self.n = skeleton.vertices
-        self.window = min(shape.window, max(self.n, 1))
+        self.packed = skeleton.keep("lower neighbours", self._most_below) <= MOST_PACKED
+        self.words = self.n // 2 + 1 if self.packed else self.n  # of a row of counters
+        self.window = min((1 + self.packed) * shape.window, self.n)
         self._one = self._given(self.xp.ones(1, np.uint64))
         self._scratch: dict[tuple, tuple[Any, Any]] = {}
 
@@ -150,16 +167,28 @@ class Kernels(Folding):
     def wedges(self) -> Any:
         """See `Folding`."""
         out = self.xp.zeros(len(self.skeleton.targets), np.uint64)
-        rows, kernel = self._rows(np.uint32, self.n, 1), self._blockwise(make_wedges)
-        rest = (U(self._dense()), S(self.window), rows.given, S(self.n), self._given(out))
-        self._by_top(kernel, self._wedges, WEDGES, rows.blocks, rest, self.window)
+        self._counted(self._blockwise(make_wedges, self.packed), self._wedges, (self._given(out),))
         return out
 
     def fours(self) -> int:
         """See `Folding`."""
-        rows, kernel = self._rows(np.uint32, self.n, 1), self._blockwise(make_fours)
-        rest = (U(self._dense()), S(self.window), rows.given, S(self.n))
-        return self._by_top(kernel, self._wedges, WEDGES, rows.blocks, rest, self.window)
+        tops = self._wedges
+        few = self._few_fours(tops)
+        return few + self._counted(self._blockwise(make_fours, self.packed), tops, (), tops.many)
+
+    def _counted(self, kernel, tops, rest, most=None):
+        """The count of a kernel with counters, at the first tops."""
+        rows = self._rows(np.uint32, self.words, 1)
+        rest = (U(tops.most), S(self.window), rows.given, S(self.words), *rest)
+        return self._by_top(kernel, tops, WEDGES, rows.blocks, rest, self.shape.window, most)
+
+    def _few_fours(self, tops):
+        """The cycles of four at tops with few wedges."""
+        threads = FEW_THREADS if self.gpu.target.WARP > 1 else 1
+        kernel = make_few_fours(self.gpu.target, threads, SLOTS)
+        launch = kernel[grid(self.gpu.target, EDGE_BLOCKS * self.gpu.processors, threads)]
+        given = *self._graph, self._given(tops.vertices), S(tops.many), S(len(tops.vertices))
+        return self._run([Step(0.0, lambda state: launch(*given, state))], 1.0)
 
     def paths_below(self, weights: Sequence, *, towards_top: bool, prime: int) -> Any:
         """See `Folding`."""
@@ -171,12 +200,10 @@ class Kernels(Folding):
 
     def fives(self) -> int:
         """See `Folding`."""
-        rows = self._rows(np.uint32, self.n, 1)
-        seen = self._rows(np.int32, self.n, 1)
-        rest = (S(self.window), rows.given, seen.given, S(self.n))
-        walks = self._by_top(
-            self._blockwise(make_fives, self.shape.long), self._wedges, LOOPS, rows.blocks, rest, self.window
-        )
+        rows, seen = self._rows(np.uint32, self.words, 1), self._rows(np.int32, self.n, 1)
+        kernel, blocks = self._blockwise(make_fives, self.packed, self.shape.long), min(rows.blocks, seen.blocks)
+        rest = (S(self.window), rows.given, S(self.words), seen.given, S(self.n))
+        walks = self._by_top(kernel, self._walks, LOOPS, blocks, rest, self.shape.window)
         return walks - self._by_edge(self._edgewise(make_pinched), EDGES, ())
 
     def loops(self, values: Sequence, backs: Sequence, prime: int) -> int:
@@ -189,7 +216,7 @@ class Kernels(Folding):
         sides.append(self._masked([five_back]))
         rest = (*(part for side in sides for part in side), L(prime), rows.given, seen.given, S(self.n))
         kernel, blocks = make_loops(self.gpu.target, self.shape.threads), min(rows.blocks, seen.blocks)
-        walks = self._by_top(kernel, self._wedges, WEIGHTED_LOOPS, blocks, rest)
+        walks = self._by_top(kernel, self._walks, WEIGHTED_LOOPS, blocks, rest)
         there_and_back = self.xp.ones(len(self.skeleton.targets), np.uint64)
         for value in (backs[0], values[4]):
             if value is not None:
@@ -239,11 +266,12 @@ class Kernels(Folding):
     def _edgewise(self, make):
         return make(self.gpu.target, self.shape.edge_threads, self.shape.lanes)
 
-    def _by_top(self, kernel, tops, a_second, blocks, rest, window=0):
-        """The count of a kernel that draws vertices by tickets."""
-        if not len(tops.vertices):
+    def _by_top(self, kernel, tops, a_second, blocks, rest, window=0, most=None):
+        """The count of a kernel that draws vertices by tickets, the first ones at most."""
+        cumulative = tops.cumulative[:most]
+        blocks = min(blocks, len(cumulative))
+        if not blocks:
             return 0
-        blocks = min(blocks, len(tops.vertices))
         launch = kernel[(*grid(self.gpu.target, blocks, self.shape.threads), 4 * window)]
         given = *self._graph, self._given(tops.vertices)
 
@@ -251,7 +279,7 @@ class Kernels(Folding):
             launch(*given, U(start), U(stop), *rest, state)
 
         total_s = tops.work / a_second
-        cumulative = tops.cumulative / a_second if total_s > PIECE_S else tops.cumulative
+        cumulative = cumulative / a_second if total_s > PIECE_S else cumulative
         steps = (
             Step(part_s, functools.partial(step, start, stop), TICKET)
             for start, stop, part_s in ranges(self.xp, cumulative, total_s, PIECE_S)
@@ -326,14 +354,27 @@ class Kernels(Folding):
 
     @property
     def _wedges(self):
+        """The vertices below which paths of two can meet."""
+        return self._below("wedges", 2)
+
+    @property
+    def _walks(self):
         """The vertices that have wedges below them."""
+        return self._below("walks", 1)
+
+    def _below(self, name, least):
+        """The vertices with so many lower neighbours, by the wedges below them."""
 
         def make():
             skeleton = self.skeleton
-            below = skeleton.mate - skeleton.offsets[skeleton.targets]  # for entries (u, v), u > v
-            return self._tops(below, skeleton.upper, skeleton.upper - skeleton.offsets[:-1] > 1)
+            steps = skeleton.mate - skeleton.offsets[skeleton.targets]  # for entries (u, v), u > v
+            return self._tops(steps, skeleton.upper, skeleton.upper - skeleton.offsets[:-1] >= least)
 
-        return self.skeleton.keep("wedges", make)
+        return self.skeleton.keep(name, make)
+
+    def _most_below(self):
+        skeleton = self.skeleton
+        return int((skeleton.upper - skeleton.offsets[:-1]).max()) if self.n else 0
 
     @property
     def _paths(self):
@@ -347,26 +388,19 @@ class Kernels(Folding):
         return self.skeleton.keep("paths", make)
 
     def _tops(self, steps, ends, wanted):
-        """The wanted vertices by the sums of steps over their entries, up to `ends`."""
+        """The wanted vertices with anything to do, by the sums of steps over their entries up to `ends`."""
         xp, offsets = self.xp, self.skeleton.offsets
         sums = xp.zeros(len(steps) + 1, np.int64)
         xp.cumsum(steps, out=sums[1:])
         work = sums[ends] - sums[offsets[:-1]]
-        vertices = xp.nonzero(wanted)[0]
+        vertices = xp.nonzero(wanted & (work > 0))[0]
         work = work[vertices]
         order = xp.argsort(-work, kind="stable")
-        cumulative = xp.cumsum(work[order].astype(np.float64))
-        return Tops(vertices[order].astype(np.int32), cumulative, float(cumulative[-1]) if len(vertices) else 0.0)
-
-    def _dense(self):
-        """How many tops have more wedges than the window has counters."""
-
-        def make():
-            cumulative = self._wedges.cumulative
-            work = self.xp.diff(cumulative, prepend=self.xp.zeros(1))
-            return int((work > self.window).sum())
-
-        return self.skeleton.keep("dense", make)
+        work = work[order]
+        cumulative = xp.cumsum(work.astype(np.float64))
+        numbers = [(work > least).sum() for least in (FEW, self.shape.window)]
+        total = float(cumulative[-1]) if len(vertices) else 0.0
+        return Tops(vertices[order].astype(np.int32), cumulative, total, *map(int, numbers))
 
 
 def mates(offsets: Any, targets: Any, gpu: Machine | None = None) -> Any:

@@ -1,10 +1,9 @@
 """Cycles of four from their highest vertex: what lies two steps below it is counted in a row of one number a vertex.
 
 A block takes a vertex u, the top, and goes over its wedges u, v, w with w < u and v < u, a few lanes a list of w; every
-cycle of four is found at one top (degree ordering; Chiba & Nishizeki 1985). Most wedges end at vertices of high rank,
-so a block keeps the counters of the ranks just below u, the window, in shared memory, where adding is some fifty times
-faster; the rest of its row lies in device memory. Tops come by falling work, and a row is zero between two of them.
-The list of v ends, as far as u is concerned, where u stands in it: at the mate of the entry (u, v).
+cycle of four is found at one top (degree ordering; Chiba & Nishizeki 1985). Tops come by falling work, and a row is
+zero between two of them. The list of v ends, as far as u is concerned, where u stands in it: at the mate of the entry
+(u, v). A top with few wedges takes a warp, which counts in a small hash table of its own.
 """
 
 from __future__ import annotations
@@ -15,31 +14,47 @@ from typing import Any
 import numpy as np
 from numba import int32, int64, uint32, uint64, void
 
+from cusubmatch.gpu.counters import counter_functions
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.pieces import FIRST_TICKET
 from cusubmatch.gpu.residue import residue_functions
 from cusubmatch.gpu.warp import warp_functions
 
-__all__ = ["TICKET", "make_clear", "make_fours", "make_paths", "make_wedges", "signatures"]
+__all__ = [
+    "FEW",
+    "FEW_THREADS",
+    "SLOTS",
+    "TICKET",
+    "make_few_fours",
+    "make_fours",
+    "make_paths",
+    "make_wedges",
+    "signatures",
+]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
 TICKET = FIRST_TICKET
+FEW_THREADS = 256
+SLOTS = 512  # of a warp's hash table: 32 KB a block
+FEW = SLOTS // 2  # wedges
 
 
 @functools.cache
-def make_clear(target: Target, threads: int, lanes: int) -> Any:
+def make_clear(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     """A device function that sets a row to zero where the wedges of a top lead.
 
-    A `dense` window is set to zero as a whole: it is shorter than the wedges are many.
+    A `dense` window is set to zero as a whole: it has fewer words than there are wedges.
     """
-    device, LANES, GROUPS, SHIFT, THREADS = target.device, lanes, threads // lanes, lanes.bit_length() - 1, threads
+    device, counters = target.device, counter_functions(target, packed)
+    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
+    wipe, EACH = counters.clear, counters.EACH
 
     @device
     def clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, dense):
         if dense:
             i = S(thread)
-            while i < window:
+            while i * EACH < window:
                 near[i] = U(0)
                 i += THREADS
         e = first + S(U(thread) >> U(SHIFT))
@@ -47,12 +62,9 @@ def make_clear(target: Target, threads: int, lanes: int) -> Any:
             f, end = offsets[targets[e]] + S(U(thread) & U(LANES - 1)), mate[e]
             while f < end:
                 w = S(targets[f])
-                if w >= base:
-                    if dense:
-                        break
-                    near[w - base] = U(0)
-                else:
-                    rest[row + w] = U(0)
+                if dense and w >= base:
+                    break
+                wipe(near, rest, base, row, w)
                 f += LANES
             e += GROUPS
 
@@ -60,21 +72,23 @@ def make_clear(target: Target, threads: int, lanes: int) -> Any:
 
 
 @functools.cache
-def make_fours(target: Target, threads: int, lanes: int) -> Any:
+def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     """The kernel that counts cycles of four, each once: a wedge makes one with each that came to its end before."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    add_to, clear = warp_functions(target).add_to, make_clear(target, threads, lanes)
+    add_to, clear = warp_functions(target).add_to, make_clear(target, threads, lanes, packed)
+    counters = counter_functions(target, packed)
+    add, EACH = counters.add, counters.EACH
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
 
     @kernel
-    def fours(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, stride, state):
+    def fours(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, words, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(1, uint32)
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
-        row, total = S(cuda.blockIdx.x) * stride, L(0)
+        row, total = S(cuda.blockIdx.x) * words, L(0)
         i = S(thread)
-        while i < window:
+        while i * EACH < window:
             near[i] = U(0)
             i += THREADS
         while True:
@@ -91,11 +105,7 @@ def make_fours(target: Target, threads: int, lanes: int) -> Any:
             while e < last:
                 f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
                 while f < end:
-                    w = S(targets[f])
-                    if w >= base:
-                        total = L(total + L(cuda.atomic.add(near, w - base, U(1))))
-                    else:
-                        total = L(total + L(cuda.atomic.add(rest, row + w, U(1))))
+                    total = L(total + L(add(near, rest, base, row, S(targets[f]), U(1))))
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
@@ -107,20 +117,67 @@ def make_fours(target: Target, threads: int, lanes: int) -> Any:
 
 
 @functools.cache
-def make_wedges(target: Target, threads: int, lanes: int) -> Any:
+def make_few_fours(target: Target, threads: int, slots: int) -> Any:
+    """`fours` at tops with few wedges, at most half of the slots of a table: a warp a top, a lane a wedge.
+
+    The lists of a top are gone over one after another; a table holds ends, and how often they were reached.
+    """
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    add_to = warp_functions(target).add_to
+    SLOTS, WARPS, ALL, EMPTY = slots, threads // target.WARP, slots * (threads // target.WARP), 0xFFFFFFFF
+
+    @kernel
+    def few_fours(offsets, targets, upper, mate, tops, start, stop, state):
+        ends = cuda.shared.array(ALL, uint32)
+        counts = cuda.shared.array(ALL, uint32)
+        lane, total = lane_of(), L(0)
+        table = U(warp_of() * U(SLOTS))
+        k = S(start) + S(cuda.blockIdx.x) * WARPS + S(warp_of())
+        while k < stop:
+            i = lane
+            while i < U(SLOTS):
+                ends[U(table + i)] = U(EMPTY)
+                counts[U(table + i)] = U(0)
+                i = U(i + U(WARP))
+            cuda.syncwarp()
+            u = tops[k]
+            e, last = offsets[u], upper[u]
+            while e < last:
+                f, end = offsets[targets[e]] + S(lane), mate[e]
+                while f < end:
+                    w = U(targets[f])
+                    slot = U(U(w * U(2654435769)) & U(SLOTS - 1))
+                    found = U(cuda.atomic.cas(ends, U(table + slot), U(EMPTY), w))
+                    while found != U(EMPTY) and found != w:
+                        slot = U(U(slot + U(1)) & U(SLOTS - 1))
+                        found = U(cuda.atomic.cas(ends, U(table + slot), U(EMPTY), w))
+                    total = L(total + L(cuda.atomic.add(counts, U(table + slot), U(1))))
+                    f += WARP
+                e += 1
+            cuda.syncwarp()
+            k += S(cuda.gridDim.x) * WARPS
+        cuda.syncwarp()
+        add_to(state, lane, total)
+
+    return few_fours
+
+
+@functools.cache
+def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     """The kernel that adds to each entry the cycles of four that it is in as the first of (u, v), (v, w), u the top."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    clear = make_clear(target, threads, lanes)
+    clear, counters = make_clear(target, threads, lanes, packed), counter_functions(target, packed)
+    add, get, EACH = counters.add, counters.get, counters.EACH
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
 
     @kernel
-    def wedges(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, stride, out, state):
+    def wedges(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, words, out, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(1, uint32)
         thread = U(U(warp_of() * U(WARP)) + lane_of())
-        row = S(cuda.blockIdx.x) * stride
+        row = S(cuda.blockIdx.x) * words
         i = S(thread)
-        while i < window:
+        while i * EACH < window:
             near[i] = U(0)
             i += THREADS
         while True:
@@ -137,11 +194,7 @@ def make_wedges(target: Target, threads: int, lanes: int) -> Any:
             while e < last:
                 f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
                 while f < end:
-                    w = S(targets[f])
-                    if w >= base:
-                        cuda.atomic.add(near, w - base, U(1))
-                    else:
-                        cuda.atomic.add(rest, row + w, U(1))
+                    add(near, rest, base, row, S(targets[f]), U(1))
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
@@ -149,11 +202,7 @@ def make_wedges(target: Target, threads: int, lanes: int) -> Any:
             while e < last:
                 f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e], L(0)
                 while f < end:
-                    w = S(targets[f])
-                    if w >= base:
-                        others = U(U(near[w - base]) - U(1))
-                    else:
-                        others = U(U(rest[row + w]) - U(1))
+                    others = U(get(near, rest, base, row, S(targets[f])) - U(1))
                     if others != U(0):
                         cuda.atomic.add(out, f, L(others))
                         found = L(found + L(others))
@@ -243,12 +292,17 @@ def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any,
     ids, places, words, numbers = int32[::1], int64[::1], uint32[::1], uint64[::1]
     below = (places, ids, places, places, ids, uint32, uint32)
     weights = (numbers, int64) * 4
-    return [
-        ("fours", make_fours(target, threads, lanes), void(*below, uint32, int64, words, int64, numbers)),
-        ("wedges", make_wedges(target, threads, lanes), void(*below, uint32, int64, words, int64, numbers, numbers)),
+    found = [
+        ("few fours", make_few_fours(target, FEW_THREADS, SLOTS), void(*below[:5], int64, int64, numbers)),
         (
             "paths",
             make_paths(target, threads, lanes),
             void(*below, *weights, uint32, uint64, numbers, int64, numbers, numbers),
         ),
     ]
+    for packed in (False, True):
+        name, rest = " packed" * packed, (uint32, int64, words, int64)
+        found.append((f"fours{name}", make_fours(target, threads, lanes, packed), void(*below, *rest, numbers)))
+        wedges = make_wedges(target, threads, lanes, packed)
+        found.append((f"wedges{name}", wedges, void(*below, *rest, numbers, numbers)))
+    return found
