@@ -43,6 +43,9 @@ SHAPES = {
     "5-clique less a path": "(a)--(b)--(c)--(a)--(d)--(b), (c)--(d), (a)--(e)--(b)",
     "5-cycle with a tail": "(a)--(b)--(c)--(d)--(e)--(a)--(f)",
     "house with a roof": "(a)--(b)--(c)--(d)--(a)--(e)--(b)--(f)--(a)",
+    "4-wheel less a spoke": "(a)--(x)--(b)--(y)--(a), (x)--(z)--(b), (y)--(z)",
+    "two bridges": "(a)--(x)--(b)--(w)--(a), (x)--(w), (a)--(y)--(b)--(z)--(a), (y)--(z)",
+    "two paths and a bridge": "(a)--(x)--(b)--(w)--(a)--(y)--(b)--(z)--(a), (y)--(z)",
 }
 
 
@@ -172,8 +175,8 @@ def test_threads_share_the_rows(monkeypatch):
     graph = Graph.from_edgelist(rmat(13, 12, seed=2))
     patterns = [SHAPES[name] for name in ("4-cycle", "5-cycle", "house", "K2,3", "gem")]
     expected = [table_run(graph, pattern).count() for pattern in patterns]
-    monkeypatch.setattr("cusubmatch.cpu.tables.threads", lambda: 3)
-    monkeypatch.setattr("cusubmatch.cpu.tables.ALONE", 0)
+    monkeypatch.setattr("cusubmatch.cpu.team.threads", lambda: 3)
+    monkeypatch.setattr("cusubmatch.cpu.team.ALONE", 0)
     assert [table_run(graph, pattern).count() for pattern in patterns] == expected
     assert threading.active_count() == 1
 

@@ -12,9 +12,22 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cusubmatch.plan.constraints import Constraints
-from cusubmatch.plan.decompose import Decomposition, decompose, reachable
+from cusubmatch.plan.decompose import Decomposition, decompose
 from cusubmatch.plan.estimate import Shape
-from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Node, Pairs, Product, Rows, Term, Walk
+from cusubmatch.plan.expression import (
+    Chain,
+    Cliques,
+    Indicator,
+    Link,
+    Loop,
+    Node,
+    Pairs,
+    Product,
+    Rows,
+    Term,
+    Walk,
+    reachable,
+)
 
 __all__ = ["TablePlan", "TableSizes", "plan_tables"]
 
@@ -32,9 +45,13 @@ WEDGE = 1.6  # each of the two ways over a wedge below its top,
 WEIGHTED_WEDGE = 3.0  # and with weights
 LOOP = 1.1  # a step of the paths of two below a top, or along an edge between their ends
 WEIGHTED_LOOP = 2.5
+SQUARE = 1.2  # a path of two below a top, for cycles of four
 CLIQUE = 1.5  # looking for a clique of four
 WEIGHTED_CLIQUE = 15.0
 PAIR = 1.6  # a path of two
+LISTED = 5.0  # a step of listing the common neighbours of all edges
+BRIDGE = 2.2  # a pair of common neighbours of an edge
+WEIGHTED_BRIDGE = 4.5
 DENSER = 1.5  # paths of two shrink with this power of the share of the entries
 
 
@@ -48,6 +65,7 @@ class TableSizes(NamedTuple):
     paths: float  # of two
     cliques: float  # steps for cliques of four, about
     loops: Callable[[], float]  # steps for cycles of five: a sample, taken when it is wanted
+    bridges: Callable[[], float]  # ordered pairs of common neighbours of edges: likewise
 
 
 @dataclass(frozen=True)
@@ -139,7 +157,7 @@ class _Costs:
         self.vertices, self.entries = sizes.vertices, share * sizes.entries
         self.fewer = share**DENSER
         self.triangles, self.wedges, self.paths, self.cliques = (self.fewer * some for some in sizes[2:6])
-        self.loops = sizes.loops
+        self.loops, self.bridges = sizes.loops, sizes.bridges
 
     def __call__(self, expression: Node | Term) -> float:
         match expression:
@@ -162,6 +180,8 @@ class _Costs:
                 return CALL + work + self._links(links)
             case Product(weights):
                 return CALL / 2 + VERTEX * self.vertices * max(len(weights), 1)
+            case Loop((_, _, _, _)):
+                return CALL + self.wedges * SQUARE
             case Loop(links):
                 tops = len({links[top:] + links[:top] for top in range(len(links))})
                 plain = all(link.plain for link in links)
@@ -173,11 +193,17 @@ class _Costs:
             case Pairs(_, paths, apart):
                 kinds = set(paths)
                 half = 2 if apart and all(link.plain for path in kinds for link in path) else 1
-                work = self.paths * PAIR * len(kinds) / half
-                return CALL + work + sum(self._links(path) for path in kinds)
+                lists = self.triangles * LISTED if expression.bridged else 0.0
+                return CALL + lists + sum(self._path(path) / half + self._links(path) for path in kinds)
             case Walk():
                 return CALL + self.walk_cost(expression)
         raise TypeError(expression)
+
+    def _path(self, links):
+        """Finding the paths of a kind from all vertices to all."""
+        if len(links) == 2:
+            return self.paths * PAIR
+        return self.bridges() * self.fewer * (BRIDGE if all(link.plain for link in links) else WEIGHTED_BRIDGE)
 
     def _links(self, links):
         return sum(self._link(link) for link in set(links))
