@@ -27,12 +27,14 @@ from cusubmatch.plan.expression import (
     Factor,
     Indicator,
     Link,
+    Loop,
     Node,
     Pairs,
     Product,
     Rows,
     Term,
     Walk,
+    reachable,
 )
 from cusubmatch.plan.quotient import Part, canonical, joined, merged, pair, weighted
 
@@ -97,10 +99,20 @@ def decompose(
             terms = search.terms(whole)
             if terms is None:
                 return None
-            found.append({term: many for term, many in terms.items() if many})
+            found.append({term: many for term, many in _settled(terms, tables).items() if many})
     except TooManyPartsError:
         return None
     return [Decomposition(tuple(tables.nodes), terms, whole.edges) for terms in found]
+
+
+def _settled(terms, tables):
+    """The terms, with cycles of four read from the table of paths of three where there is one anyway."""
+    square, paths = Loop((Link(),) * 4), tables.find(Chain((Link(),) * 3))
+    if not terms[square] or paths not in reachable(tables.nodes, [term for term in terms if terms[term]]):
+        return terms
+    settled = Counter({term: many for term, many in terms.items() if term != square})
+    settled[Product((tables.rows(Link(((paths, False),))),))] += terms[square]
+    return settled
 
 
 def _whole(constraints, filters, tables, root):
@@ -217,10 +229,7 @@ class _Search:
                 ends = {*near[w], *near[z]} - {w, z}
                 if len(ends) == 2 and pair(*ends) in part.edges:
                     yield self._clique(part, *sorted(ends), w, z)
-        if part.root < 0 and len(part.edges) == part.size in LOOPS and all(len(some) == 2 for some in near):
-            loop = self._loop(part, near)
-            if loop is not None:
-                yield loop
+        yield from self._loop(part, near)
         yield from self._pairs(part, near)
 
     def _link(self, part, p, q, weights=True):
@@ -276,16 +285,18 @@ class _Search:
 
     def _loop(self, part, near):
         """Count a cycle as it is: all its vertices differ."""
+        if part.root >= 0 or part.size not in LOOPS or any(len(some) != 2 for some in near):
+            return
         around = [0, near[0][0]]
         while len(around) < part.size:
             around.append(sum(near[around[-1]]) - around[-2])
         links = tuple(self._link(part, p, q) for p, q in zip(around, around[1:] + around[:1], strict=True))
         if part.size == LOOPS[0] and not all(link.plain for link in links):
-            return None
+            return
         loop = self.tables.loop(links)
         every = {pair(a, b) for a in range(part.size) for b in range(a)}
         added = sorted(every - set(part.edges) - part.apart)
-        return _Step(self._rank(loop, [], added), lambda _: loop, [], added)
+        yield _Step(self._rank(loop, [], added), lambda _: loop, [], added)
 
     def _pairs(self, part, near):
         """Count two vertices that are not adjacent, all others being adjacent to both and at most in twos."""
