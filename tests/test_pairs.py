@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +17,7 @@ from cusubmatch import Graph, Pattern, counting, cpu
 from cusubmatch.cpu import loop_kernels, mates, pairs
 from cusubmatch.generators import rmat
 from cusubmatch.plan import table_plan
+from cusubmatch.plan.explain_tables import lines_of_tables
 from cusubmatch.plan.expression import Loop, Pairs, Walk
 from cusubmatch.skeleton import skeleton_of
 from cusubmatch.table_sizes import table_sizes
@@ -120,6 +122,16 @@ def test_quotients_are_walked_where_bridges_are_too_dear(skewed, monkeypatch):
     run = table_run(skewed, SHAPES[name])
     assert any(isinstance(term, Walk) for term in terms(run))
     assert run.count() == expected == walked(skewed, SHAPES[name])
+
+
+def test_the_text_says_what_lies_between_two_vertices(skewed, labelled):
+    text = "\n".join(lines_of_tables(table_run(skewed, SHAPES[BRIDGED]).plan))
+    assert "+1 x sum over different x, y of (the z between) (the edges w--z between, both ways)" in text
+    text = "\n".join(lines_of_tables(table_run(skewed, SHAPES["two bridges"]).plan))
+    assert "+1 x sum over different x, y of (the edges w--z between, both ways)^2" in text
+    directed = "(a)--(x)--(b)-->(y)--(a), (x)--(z)--(b), (y)--(z)"
+    text = "\n".join(lines_of_tables(table_run(labelled, directed, "homomorphism").plan))
+    assert re.search(r"over x, y of .*\(T\d\(\w, \w\).* edges w--z between, both ways\)", text)
 
 
 def test_the_number_of_bridges_is_estimated():

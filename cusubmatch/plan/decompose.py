@@ -174,10 +174,10 @@ class _Search:
         return dear and self._walkable(part) and self.cost(Walk(part.members)) < self.cost(step.pairs)
 
     def _walkable(self, part):
-        """Whether a part is a quotient of the pattern with no table folded into it."""
-        factors = [node for some in part.edges.values() for node, _ in some]
-        folded = any(part.weights) or not all(isinstance(self.tables.nodes[node], Indicator) for node in factors)
-        return not folded and part.root < 0 and any(len(some) > 1 for some in part.members)
+        """Whether a part is a quotient of the pattern with no table folded into it and no filter; a walk has its own."""
+        factors = [self.tables.nodes[node] for some in part.edges.values() for node, _ in some]
+        plain = all(isinstance(node, Indicator) and not node.filtered for node in factors) and not any(part.weights)
+        return plain and part.root < 0 and any(len(some) > 1 for some in part.members)
 
     def _walked(self, part):
         """The terms of a part that must be walked; None if tables are folded into it, or it is the whole pattern."""

@@ -47,9 +47,17 @@ class Link(NamedTuple):
 
 
 class Indicator(NamedTuple):
-    """Over entries: 1 where the pair fulfils a pair of the pattern, 0 elsewhere; `key` names what is asked."""
+    """Over entries: 1 where the pair fulfils a pair of the pattern, 0 elsewhere.
 
-    key: Hashable
+    `key` has what is asked from either end: the relations, and the pattern vertex whose filter is to be passed.
+    """
+
+    key: tuple[tuple[Hashable, int | None], ...]
+
+    @property
+    def filtered(self) -> bool:
+        """Whether an end must pass the filter of a pattern vertex."""
+        return any(tested is not None for _, tested in self.key)
 
 
 class Rows(NamedTuple):

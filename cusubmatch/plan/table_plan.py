@@ -50,7 +50,7 @@ CLIQUE = 1.5  # looking for a clique of four
 WEIGHTED_CLIQUE = 15.0
 PAIR = 1.6  # a path of two
 LISTED = 5.0  # a step of listing the common neighbours of all edges
-BRIDGE = 2.2  # a pair of common neighbours of an edge
+BRIDGE = 2.6  # a pair of common neighbours of an edge
 WEIGHTED_BRIDGE = 4.5
 DENSER = 1.5  # paths of two shrink with this power of the share of the entries
 
@@ -137,6 +137,8 @@ def plan_tables(
         return None
     most = int(max(LEAST_PARTS, min(walking / PART, MOST_PARTS)))
     found = decompose(constraints, filters, cost, roots, most)
+    if found is None and any(tested is not None for tested in filters):  # quotients are walked without these filters
+        found = decompose(constraints, (None,) * len(filters), cost, roots, most)
     if found is None:
         return None
     terms = list(dict.fromkeys(term for one in found for term in one.terms))
