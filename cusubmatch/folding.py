@@ -46,7 +46,7 @@ class Folding(ABC):
         """
 
     @abstractmethod
-    def fours(self) -> int:
+    def fours(self, prime: int) -> int:
         """The cycles of four, each once."""
 
     @abstractmethod
@@ -54,8 +54,12 @@ class Folding(ABC):
         """The cycles of five, each twice."""
 
     @abstractmethod
-    def loops(self, values: Values, backs: Values, prime: int) -> int:
-        """Weighted cycles of five whose highest vertex is where the first step starts; `backs`: turned round."""
+    def loops(self, values: Values, backs: Values, above: Any, prime: int) -> int:
+        """Weighted cycles of five whose highest vertex is where the first step starts; `backs`: turned round.
+
+        `above` are running sums over the entries (x, y) of the weight of going from x to y, the highest vertex, and
+        back.
+        """
 
     def turned(self, values: Any) -> Any:
         """An array over entries, read at the mates."""
@@ -92,7 +96,7 @@ class Folding(ABC):
         """
         modulus = prime or 1 << 64
         if len(values) == 4:
-            return 8 * self.fours() % modulus
+            return 8 * self.fours(prime) % modulus
         if all(value is None for value in values) and not prime:
             return 5 * self.fives() % modulus
         kinds = [-1 if value is None else id(value) for value in values]
@@ -100,5 +104,17 @@ class Folding(ABC):
         backs, total = [self.turned(value) for value in values], 0
         for name, many in Counter(around).items():
             top = around.index(name)
-            total += many * self.loops(values[top:] + values[:top], backs[top:] + backs[:top], prime)
+            total += many * self._from_top(values[top:] + values[:top], backs[top:] + backs[:top], prime)
         return total % modulus
+
+    def _from_top(self, values, backs, prime):
+        xp, entries = self.skeleton.xp, len(self.skeleton.targets)
+        there_and_back = xp.ones(entries, xp.uint64)
+        for value in (backs[0], values[4]):
+            if value is not None:
+                there_and_back = there_and_back * value
+        if prime:
+            there_and_back %= xp.uint64(prime)
+        above = xp.zeros(entries + 1, xp.uint64)
+        xp.cumsum(there_and_back, out=above[1:])
+        return self.loops(values, backs, above, prime)

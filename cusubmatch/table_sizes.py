@@ -13,6 +13,8 @@ from cusubmatch.skeleton import skeleton_of, sources_of
 __all__ = ["table_sizes"]
 
 LOOP_SAMPLE = 16  # vertices
+BRIDGE_SAMPLE = 32, 512  # edges, at least and at most,
+BRIDGE_STEPS = 400_000  # so that about so many neighbours are looked for
 
 
 def table_sizes(graph: Graph, engine: ModuleType) -> TableSizes:
@@ -37,6 +39,7 @@ def _measured(graph, engine):
         paths=float((lengths**2).sum()),
         cliques=_clique_steps(graph.statistics, float((lengths**2).sum())),
         loops=functools.cache(functools.partial(_loop_steps, xp, offsets, targets, upper)),
+        bridges=functools.cache(functools.partial(_bridges, xp, offsets, targets)),
     )
 
 
@@ -71,3 +74,41 @@ def _loop_steps(xp, offsets, targets, upper):
         reached[top:] = False
         steps += float(lower[reached].sum()) / float(wedges[top])
     return total * (1 + steps / len(tops))
+
+
+def _bridges(xp, offsets, targets):
+    """The ordered pairs of common neighbours of all edges, from a sample of these.
+
+    An edge has at most as many common neighbours as its end of lower degree has neighbours: edges are drawn by the
+    square of that, so that no edge weighs much more than the others.
+    """
+    if not len(targets):
+        return 0.0
+    lengths, sources = row_lengths(offsets), sources_of(xp, offsets)
+    most = xp.minimum(lengths[sources], lengths[targets]).astype(xp.float64) ** 2
+    most[targets < sources] = 0
+    sums = xp.cumsum(most)
+    total = float(sums[-1])
+    least, largest = BRIDGE_SAMPLE
+    many = int(min(max(least, BRIDGE_STEPS * total / float((most**1.5).sum())), largest))
+    drawn = xp.searchsorted(sums, (xp.arange(many) + 0.5) * (total / many))
+    pairs = _common(xp, offsets, targets, sources[drawn], targets[drawn]).astype(xp.float64) ** 2
+    return total * float((pairs / most[drawn]).mean())
+
+
+def _common(xp, offsets, targets, some, others):
+    """The number of common neighbours of each of some vertices and each of others, by looking for all at a time."""
+    lengths = row_lengths(offsets)
+    shorter = lengths[some] <= lengths[others]
+    from_, into = xp.where(shorter, some, others), xp.where(shorter, others, some)
+    many = lengths[from_]
+    which = xp.repeat(xp.arange(len(from_)), many)
+    wanted = targets[xp.arange(int(many.sum())) + (offsets[from_] - xp.cumsum(many) + many)[which]]
+    first, last = offsets[into][which], offsets[into + 1][which]
+    for _ in range(int(lengths.max()).bit_length()):
+        middle = (first + last) // 2
+        lower = targets[xp.minimum(middle, len(targets) - 1)] < wanted
+        open_ = first < last
+        first, last = xp.where(open_ & lower, middle + 1, first), xp.where(open_ & ~lower, middle, last)
+    found = (first < offsets[into + 1][which]) & (targets[xp.minimum(first, len(targets) - 1)] == wanted)
+    return xp.bincount(which, found, minlength=len(from_))

@@ -10,8 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from cusubmatch.plan.decompose import Decomposition, parts_of, reachable
-from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows, Walk
+from cusubmatch.plan.decompose import Decomposition
+from cusubmatch.plan.expression import (
+    Chain,
+    Cliques,
+    Indicator,
+    Link,
+    Loop,
+    Pairs,
+    Product,
+    Rows,
+    Walk,
+    parts_of,
+    reachable,
+)
 from cusubmatch.residues import primes_beyond
 from cusubmatch.skeleton import Skeleton
 
@@ -104,18 +116,13 @@ class Evaluation:
                 self._finish(term)
             case Pairs(ends, paths, apart):
                 self._make(parts_of(term))
-                kinds = {path: paths.count(path) for path in dict.fromkeys(paths)}
-                arrays = [(*self._shared(path), many) for path, many in kinds.items()]
+                kinds = [(self._shared(path), paths.count(path)) for path in dict.fromkeys(paths)]
                 weights = [self._weights(some) for some in ends]
-                below = apart and ends[0] == ends[1] and all(one == self._back(one) for one in kinds)
-                number = self.kernels.pairs(weights, arrays, below, apart, self.prime) * (2 if below else 1)
+                alike = all(link.plain for path in paths for link in path)  # turned round; others are taken to differ
+                below = apart and ends[0] == ends[1] and alike
+                number = self.kernels.pairs(weights, kinds, below, apart, self.prime) * (2 if below else 1)
                 self._finish(term)
         return number % self.modulus
-
-    @staticmethod
-    def _back(path):
-        """A path of two plain steps; others are taken to differ from themselves turned round."""
-        return path if all(link.plain for link in path) else None
 
     def _product(self, term):
         self._make(term.weights)

@@ -43,6 +43,9 @@ SHAPES = {
     "5-clique less a path": "(a)--(b)--(c)--(a)--(d)--(b), (c)--(d), (a)--(e)--(b)",
     "5-cycle with a tail": "(a)--(b)--(c)--(d)--(e)--(a)--(f)",
     "house with a roof": "(a)--(b)--(c)--(d)--(a)--(e)--(b)--(f)--(a)",
+    "4-wheel less a spoke": "(a)--(x)--(b)--(y)--(a), (x)--(z)--(b), (y)--(z)",
+    "two bridges": "(a)--(x)--(b)--(w)--(a), (x)--(w), (a)--(y)--(b)--(z)--(a), (y)--(z)",
+    "two paths and a bridge": "(a)--(x)--(b)--(w)--(a)--(y)--(b)--(z)--(a), (y)--(z)",
 }
 
 
@@ -85,7 +88,9 @@ def test_primes_give_what_words_give(skewed, name, monkeypatch):
 
 @pytest.mark.parametrize("labels", [{}, {"a": "A"}, {"a": "A", "b": "B", "c": ["A", "B"]}, {"b": "B", "d": "B"}])
 @pytest.mark.parametrize("directed", [False, True])
-@pytest.mark.parametrize("name", ["4-cycle", "5-cycle", "house", "K2,3", "gem", "4-clique with a tail"])
+@pytest.mark.parametrize(
+    "name", ["4-cycle", "5-cycle", "house", "K2,3", "gem", "4-clique with a tail", "4-wheel less a spoke"]
+)
 def test_weighted_kernels_count_as_walking_does(labelled, name, directed, labels):
     plain = Pattern.parse(SHAPES[name])
     names = [[plain.names[end] for end in edge[:2]] for edge in plain.edges]
@@ -158,8 +163,11 @@ def kronecker_graph():
     [
         ("facebook_combined", "5-cycle", 15_676_700_606),
         ("facebook_combined", "house", 62_775_353_409),
+        ("soc-Epinions1", "4-cycle", 166_635_817),
         ("soc-Epinions1", "5-cycle", 21_393_207_699),
         ("soc-Epinions1", "house", 32_978_666_318),
+        ("soc-Epinions1", "4-wheel less a spoke", 4_729_789_840),
+        ("cnr-2000", "4-cycle", 81_330_781_033),
         ("cnr-2000", "5-cycle", 3_346_459_553_653),
         ("cnr-2000", "house", 10_044_489_064_349),
     ],
@@ -170,10 +178,10 @@ def test_counts_of_data_graphs_are_the_known_ones(data_graph, graph, name, count
 
 def test_threads_share_the_rows(monkeypatch):
     graph = Graph.from_edgelist(rmat(13, 12, seed=2))
-    patterns = [SHAPES[name] for name in ("4-cycle", "5-cycle", "house", "K2,3", "gem")]
+    patterns = [SHAPES[name] for name in ("4-cycle", "5-cycle", "house", "K2,3", "gem", "4-wheel less a spoke")]
     expected = [table_run(graph, pattern).count() for pattern in patterns]
-    monkeypatch.setattr("cusubmatch.cpu.tables.threads", lambda: 3)
-    monkeypatch.setattr("cusubmatch.cpu.tables.ALONE", 0)
+    monkeypatch.setattr("cusubmatch.cpu.team.threads", lambda: 3)
+    monkeypatch.setattr("cusubmatch.cpu.team.ALONE", 0)
     assert [table_run(graph, pattern).count() for pattern in patterns] == expected
     assert threading.active_count() == 1
 
@@ -211,7 +219,7 @@ def test_progress_rises_to_the_end(skewed):
     assert shares[-1] == (1.0, count)
 
 
-@pytest.mark.parametrize("name", ["house", "5-cycle", "K2,3", "5-path"])
+@pytest.mark.parametrize("name", ["house", "4-cycle", "5-cycle", "K2,3", "5-path"])
 def test_the_text_of_a_plan_names_every_table_and_term(name):
     graph = Graph.from_edgelist(rmat(12, 16, seed=1))
     plan = csm.explain(graph, SHAPES[name], engine="cpu")

@@ -1,9 +1,10 @@
-"""Cycles of five, each from its highest vertex u: u, a, b, c, d and back, all of them different.
+"""Cycles of four and of five, each from its highest vertex u, all vertices different.
 
-Paths u, a, b and u, d, c are counted in two rows of one number a vertex; along the edges b, c the products add up. That
-counts too much where a is c, b is d or a is d. The first two fall out of the rows on the way; the third is a triangle
-at a whose other vertices lie below u too, and is counted triangle by triangle, over the neighbours of a that lie above
-it. Arrays and masks are as in `table_kernels.py`; `x_back` is an array turned round: at (q, p) what it is at (p, q).
+Of four: two of the paths u, v, w to one w, which are counted in a row of one number a vertex. Of five: u, a, b, c, d
+and back. Paths u, a, b and u, d, c are counted in two such rows; along the edges b, c the products add up. That counts
+too much where a is c, b is d or a is d. The first two fall out of the rows on the way; the third is a triangle at a
+whose other vertices lie below u too, and is counted triangle by triangle, over the neighbours of a that lie above it.
+Arrays and masks are as in `table_kernels.py`; `x_back` is an array turned round: at (q, p) what it is at (p, q).
 """
 
 from __future__ import annotations
@@ -13,7 +14,41 @@ import numpy as np
 from cusubmatch.cpu.compiled import jit
 from cusubmatch.cpu.table_kernels import ONE, ZERO, times
 
-__all__ = ["loops", "plain_loops", "plain_pinched", "weighted_pinched"]
+__all__ = ["loops", "plain_loops", "plain_pinched", "plain_squares", "weighted_pinched"]
+
+LARGEST = (1 << 32) - 1  # number of 32 bits
+
+
+@jit
+def plain_squares(offsets, targets, upper, begin, end, budget, prime, row, base, out):
+    """Add to out[0] the cycles of four below their highest vertex.
+
+    A number in `row`, uint32, is what it has above `base`: raising the base forgets them all.
+    """
+    steps, zero = 0, np.int64(base[0])
+    for u in range(begin, end):
+        first, last, total = offsets[u], upper[u], ZERO
+        if zero + (last - first) > LARGEST:
+            row[:] = 0
+            zero = 0
+        for e in range(first, last):
+            v = targets[e]
+            for f in range(offsets[v], offsets[v + 1]):
+                w = targets[f]
+                if w >= u:
+                    steps += f - offsets[v]
+                    break
+                paths = max(np.int64(row[w]), zero)
+                total += np.uint64(paths - zero)
+                row[w] = paths + 1
+        zero += last - first
+        out[0] = out[0] + total if prime == ZERO else (out[0] + total % prime) % prime
+        steps += 1
+        if steps > budget:
+            base[0] = zero
+            return u + 1
+    base[0] = zero
+    return end
 
 
 @jit

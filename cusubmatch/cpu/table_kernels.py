@@ -1,4 +1,4 @@
-"""Kernels for the tables of a decomposition: paths between adjacent vertices, cycles, and pairs with common neighbours.
+"""Kernels for the tables of a decomposition: paths and cliques between adjacent vertices.
 
 Every cycle is found once, from its vertex of highest rank: what lies below it is counted in a row of one number a
 vertex (degree ordering; Chiba & Nishizeki 1985; the wedges of 4-cycles as in ESCAPE). On a graph with hubs that is a
@@ -13,7 +13,7 @@ import numpy as np
 
 from cusubmatch.cpu.compiled import jit
 
-__all__ = ["cliques", "mates", "pairs", "paths_below", "row_sums", "triangles", "wedges_below", "weighted_triangles"]
+__all__ = ["cliques", "mates", "paths_below", "row_sums", "triangles", "wedges_below", "weighted_triangles"]
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -259,60 +259,4 @@ def paths_below(
         _forget_below(offsets, targets, u, first, last, row)
         if steps > budget:
             return u + 1
-    return end
-
-
-@jit
-def pairs(
-    offsets, targets, a, a_mask, b, b_mask, c, c_mask, d, d_mask, powers, x_weights, x_mask, y_weights, y_mask,
-    below, apart, begin, end, budget, prime, rows, seen, out,
-):  # fmt: skip
-    """Add to out[0] the sum over pairs (x, y) of the paths of two between them, to a power.
-
-    One kind of path is weighted a[x, z] b[z, y], another, if its power is not 0, c and d. With `below`, only pairs
-    y < x are looked at; equal ones only if not `apart`.
-    """
-    steps, two = 0, powers[1] > 0
-    for x in range(begin, end):
-        found, limit = 0, x if below else len(offsets)
-        for e in range(offsets[x], offsets[x + 1]):
-            z, first, second = targets[e], a[e & a_mask], c[e & c_mask]
-            for f in range(offsets[z], offsets[z + 1]):
-                y = targets[f]
-                if y >= limit:
-                    break
-                more = times(first, b[f & b_mask], prime)
-                if more != ZERO:
-                    if rows[0, y] == ZERO:
-                        seen[found] = y
-                        found += 1
-                    rows[0, y] += more
-                if two:
-                    rows[1, y] += times(second, d[f & d_mask], prime)
-                steps += 1
-        total = ZERO
-        for i in range(found):
-            y = seen[i]
-            if y != x or not apart:
-                one, product = rows[0, y], y_weights[y & y_mask]
-                if prime != ZERO:
-                    one %= prime
-                for _ in range(powers[0]):
-                    product = times(product, one, prime)
-                if two:
-                    one = rows[1, y] if prime == ZERO else rows[1, y] % prime
-                    for _ in range(powers[1]):
-                        product = times(product, one, prime)
-                total += product
-            rows[0, y] = ZERO
-        if two:
-            for e in range(offsets[x], offsets[x + 1]):
-                z = targets[e]
-                for f in range(offsets[z], offsets[z + 1]):
-                    rows[1, targets[f]] = ZERO
-        total = times(total if prime == ZERO else total % prime, x_weights[x & x_mask], prime)
-        out[0] = out[0] + total if prime == ZERO else (out[0] + total) % prime
-        steps += 1
-        if steps > budget:
-            return x + 1
     return end

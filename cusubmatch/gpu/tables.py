@@ -39,10 +39,9 @@ from cusubmatch.gpu.wedges import (
     make_paths,
     make_wedges,
 )
-from cusubmatch.plan import Rates
 from cusubmatch.skeleton import Skeleton, sources_of
 
-__all__ = ["RATES", "Kernels", "mates"]
+__all__ = ["Kernels", "mates"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
@@ -55,24 +54,6 @@ BLOCKS = 4  # of a multiprocessor
 EDGE_BLOCKS = 8
 ROWS_BYTES = 4 << 30  # of the blocks' rows
 PIECE_S = 0.05
-RATES = Rates(
-    worth=5e5,
-    start=3e5,
-    call=3e4,
-    prepared=0.02,
-    vertex=0.01,
-    entry=0.012,
-    gathered=0.02,
-    triangle=0.04,
-    weighted_triangle=0.15,
-    wedge=0.025,
-    weighted_wedge=0.08,
-    loop=0.03,
-    weighted_loop=0.1,
-    clique=0.05,
-    weighted_clique=0.5,
-    pair=0.05,
-)
 # Low estimates: steps a second
 WEDGES, WEIGHTED_WEDGES, LOOPS, WEIGHTED_LOOPS = 2e10, 1e9, 2e9, 2e8
 EDGES, WEIGHTED_EDGES, CLIQUE_EDGES, PATHS = 2e8, 5e7, 5e6, 2e9
@@ -170,7 +151,7 @@ class Kernels(Folding):
         self._counted(self._blockwise(make_wedges, self.packed), self._wedges, (self._given(out),))
         return out
 
-    def fours(self) -> int:
+    def fours(self, prime: int) -> int:  # noqa: ARG002 - the count is exact
         """See `Folding`."""
         tops = self._wedges
         few = self._few_fours(tops)
@@ -206,7 +187,7 @@ class Kernels(Folding):
         walks = self._by_top(kernel, self._walks, LOOPS, blocks, rest, self.shape.window)
         return walks - self._by_edge(self._edgewise(make_pinched), EDGES, ())
 
-    def loops(self, values: Sequence, backs: Sequence, prime: int) -> int:
+    def loops(self, values: Sequence, backs: Sequence, above: Any, prime: int) -> int:
         """See `Folding`."""
         (one, two, three, four, _), (_, two_back, three_back, four_back, five_back) = values, backs
         rows, seen = self._rows(np.uint64, self.n, 4), self._rows(np.int32, self.n, 1)
@@ -217,17 +198,9 @@ class Kernels(Folding):
         rest = (*(part for side in sides for part in side), L(prime), rows.given, seen.given, S(self.n))
         kernel, blocks = make_loops(self.gpu.target, self.shape.threads), min(rows.blocks, seen.blocks)
         walks = self._by_top(kernel, self._walks, WEIGHTED_LOOPS, blocks, rest)
-        there_and_back = self.xp.ones(len(self.skeleton.targets), np.uint64)
-        for value in (backs[0], values[4]):
-            if value is not None:
-                there_and_back = there_and_back * value
-        if prime:
-            there_and_back %= L(prime)
-        sums = self.xp.zeros(len(there_and_back) + 1, np.uint64)
-        self.xp.cumsum(there_and_back, out=sums[1:])
-        rest = (*self._masked((two, three, four)), self._given(sums), L(prime))
+        rest = (*self._masked((two, three, four)), self._given(above), L(prime))
         pinched = self._by_edge(self._edgewise(make_weighted_pinched), WEIGHTED_EDGES, rest)
-        return (walks - pinched) % (prime or 1 << 64)
+        return walks - pinched
 
     def cliques(self, values: Sequence, prime: int) -> Any:
         """Over entries (x, y): sums over ordered pairs w, z that make a clique with x and y.

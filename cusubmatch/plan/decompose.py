@@ -4,8 +4,9 @@ Vertices of the pattern are folded away one after another (variable elimination)
 table over the vertices there, one between two adjacent vertices a table over the edges there, and so does a path of two
 between adjacent vertices. Before that, the vertex is freed of having to differ from the rest, which counts too much by
 the quotients in which it is one with another vertex; these are smaller patterns, treated alike. What is left at the end
-is a single vertex, or a kernel that has no smaller part: a cycle of five, or two vertices with several paths of two
-between them. (Pinar, Seshadhri & Vishal, "ESCAPE", WWW 2017; DecoMine, ASPLOS 2023; GraphPi, SC 2020, section IV-D.)
+is a single vertex, or a kernel that has no smaller part: a cycle of four or five, or two vertices with several ways
+between them, each over one vertex or over two adjacent ones. (Pinar, Seshadhri & Vishal, "ESCAPE", WWW 2017; DecoMine,
+ASPLOS 2023; GraphPi, SC 2020, section IV-D.)
 
 Which vertex is folded first decides what follows; the cheapest kernels with the fewest quotients go first. No pattern
 is known by name.
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from cusubmatch.plan.constraints import Constraints
@@ -33,13 +34,15 @@ from cusubmatch.plan.expression import (
     Rows,
     Term,
     Walk,
+    reachable,
 )
 from cusubmatch.plan.quotient import Part, canonical, joined, merged, pair, weighted
 
 __all__ = ["Decomposition", "decompose"]
 
-LOOP = 5  # links of the longest cycle that there is a kernel for
+LOOPS = (4, 5)  # links of the cycles that there is a kernel for; the one for four takes no tables
 KINDS = 2  # of paths that the kernel for pairs tells apart
+WORTH_WALKING = 1e8  # nanoseconds of pairs with bridges that make it worth to plan a walk instead
 
 
 class TooManyPartsError(Exception):
@@ -96,44 +99,20 @@ def decompose(
             terms = search.terms(whole)
             if terms is None:
                 return None
-            found.append({term: many for term, many in terms.items() if many})
+            found.append({term: many for term, many in _settled(terms, tables).items() if many})
     except TooManyPartsError:
         return None
     return [Decomposition(tuple(tables.nodes), terms, whole.edges) for terms in found]
 
 
-def reachable(nodes, terms) -> list[int]:
-    """The numbers of the nodes that terms are made of, each after those that it is made of."""
-    found: set[int] = set()
-    open_nodes = [node for term in terms for node in parts_of(term)]
-    while open_nodes:
-        node = open_nodes.pop()
-        if node not in found:
-            found.add(node)
-            open_nodes += parts_of(nodes[node])
-    return sorted(found)
-
-
-def parts_of(expression: Node | Term) -> list[int]:
-    """The tables that a table or a term is made of, directly."""
-    links: tuple[Link, ...]
-    ends: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
-    match expression:
-        case Product(weights):
-            return list(weights)
-        case Rows(link):
-            links = (link,)
-        case Chain(links) | Loop(links) | Cliques(links):
-            pass
-        case Pairs(ends, paths, _):
-            links = tuple(link for path in paths for link in path)
-        case _:
-            return []
-    return [
-        *(node for some in ends for node in some),
-        *(node for link in links for node, _ in link.factors),
-        *(node for link in links for node in link.weights),
-    ]
+def _settled(terms, tables):
+    """The terms, with cycles of four read from the table of paths of three where there is one anyway."""
+    square, paths = Loop((Link(),) * 4), tables.find(Chain((Link(),) * 3))
+    if not terms[square] or paths not in reachable(tables.nodes, [term for term in terms if terms[term]]):
+        return terms
+    settled = Counter({term: many for term, many in terms.items() if term != square})
+    settled[Product((tables.rows(Link(((paths, False),))),))] += terms[square]
+    return settled
 
 
 def _whole(constraints, filters, tables, root):
@@ -162,6 +141,7 @@ class _Step(NamedTuple):
     fold: Callable[[Part], Part | Term]
     removed: list[tuple[int, int]]
     added: list[tuple[int, int]]
+    pairs: Pairs | None = None  # if that is what it is folded to
 
 
 class _Search:
@@ -183,16 +163,25 @@ class _Search:
         if part.size == 1:
             return Counter({Product(part.weights[0]): 1})
         for step in sorted(self._steps(part), key=lambda step: step.rank):
-            terms = self._taken(part, step)
+            terms = self._walked(part) if self._walks(part, step) else self._taken(part, step)
             if terms is not None:
                 return terms
         return self._walked(part)
 
+    def _walks(self, part, step):
+        """Whether a part is rather walked: pairs with bridges, unlike all else, may be dearer than that."""
+        dear = step.pairs is not None and step.pairs.bridged and self.cost(step.pairs) > WORTH_WALKING
+        return dear and self._walkable(part) and self.cost(Walk(part.members)) < self.cost(step.pairs)
+
+    def _walkable(self, part):
+        """Whether a part is a quotient of the pattern with no table folded in and no filter; a walk has its own."""
+        factors = [self.tables.nodes[node] for some in part.edges.values() for node, _ in some]
+        plain = all(isinstance(node, Indicator) and not node.filtered for node in factors) and not any(part.weights)
+        return plain and part.root < 0 and any(len(some) > 1 for some in part.members)
+
     def _walked(self, part):
         """The terms of a part that must be walked; None if tables are folded into it, or it is the whole pattern."""
-        factors = [node for some in part.edges.values() for node, _ in some]
-        folded = any(part.weights) or not all(isinstance(self.tables.nodes[node], Indicator) for node in factors)
-        if folded or part.root >= 0 or all(len(some) == 1 for some in part.members):
+        if not self._walkable(part):
             return None
         every = {pair(a, b) for a in range(part.size) for b in range(a)}
         added = sorted(every - set(part.edges) - part.apart)
@@ -240,8 +229,7 @@ class _Search:
                 ends = {*near[w], *near[z]} - {w, z}
                 if len(ends) == 2 and pair(*ends) in part.edges:
                     yield self._clique(part, *sorted(ends), w, z)
-        if part.root < 0 and part.size == LOOP == len(part.edges) and all(len(some) == 2 for some in near):
-            yield self._loop(part, near)
+        yield from self._loop(part, near)
         yield from self._pairs(part, near)
 
     def _link(self, part, p, q, weights=True):
@@ -286,9 +274,7 @@ class _Search:
 
     def _clique(self, part, x, y, w, z):
         """Fold two vertices that are adjacent to each other and to two adjacent ones."""
-        tables = self.tables
-        ways = ((x, w, True), (x, z, True), (w, z, False), (w, y, False), (z, y, False))
-        links = tuple(self._link(part, *way) for way in ways)
+        tables, links = self.tables, self._bridge(part, x, w, z, y)
         removed = sorted({pair(a, b) for a in (w, z) for b in part.rivals(a)})
         return _Step(
             self._rank(Cliques(links), removed, []),
@@ -299,26 +285,44 @@ class _Search:
 
     def _loop(self, part, near):
         """Count a cycle as it is: all its vertices differ."""
+        if part.root >= 0 or part.size not in LOOPS or any(len(some) != 2 for some in near):
+            return
         around = [0, near[0][0]]
         while len(around) < part.size:
             around.append(sum(near[around[-1]]) - around[-2])
         links = tuple(self._link(part, p, q) for p, q in zip(around, around[1:] + around[:1], strict=True))
+        if part.size == LOOPS[0] and not all(link.plain for link in links):
+            return
         loop = self.tables.loop(links)
         every = {pair(a, b) for a in range(part.size) for b in range(a)}
         added = sorted(every - set(part.edges) - part.apart)
-        return _Step(self._rank(loop, [], added), lambda _: loop, [], added)
+        yield _Step(self._rank(loop, [], added), lambda _: loop, [], added)
 
     def _pairs(self, part, near):
-        """Count two vertices that are not adjacent, all others being adjacent to just these."""
+        """Count two vertices that are not adjacent, all others being adjacent to both and at most in twos."""
         if part.root >= 0 or part.size < 4:
             return
-        for x, y in {tuple(some) for some in near if len(some) == 2}:
-            middles = [v for v in range(part.size) if v not in (x, y)]
-            if pair(x, y) in part.edges or any(sorted(near[v]) != sorted((x, y)) for v in middles):
+        for x, y in combinations([v for v in range(part.size) if len(near[v]) == part.size - 2], 2):
+            if pair(x, y) in part.edges:
+                continue
+            inside = [[v, *(w for w in near[v] if w not in (x, y))] for v in near[x]]
+            if any(len(some) > 2 for some in inside):
+                continue
+            ways = {tuple(sorted(some)) for some in inside}
+            paths = tuple(sorted(self._path(part, x, some, y) for some in ways))
+            if len(paths) < 2 or len(set(paths)) > KINDS:
                 continue
             removed = sorted(one for one in part.apart if one != pair(x, y))
-            paths = tuple(sorted((self._link(part, x, z), self._link(part, z, y, False)) for z in middles))
-            if len(set(paths)) > KINDS:
-                continue
             term = Pairs((part.weights[x], part.weights[y]), paths, pair(x, y) in part.apart)
-            yield _Step(self._rank(term, removed, []), lambda _, term=term: term, removed, [])
+            yield _Step(self._rank(term, removed, []), lambda _, term=term: term, removed, [], term)
+
+    def _path(self, part, x, middles, y):
+        """The links from x to y by way of one middle vertex, or of two that are adjacent."""
+        if len(middles) == 2:
+            return self.tables.bridge(self._bridge(part, x, *middles, y))
+        return self._link(part, x, *middles), self._link(part, *middles, y, False)
+
+    def _bridge(self, part, x, w, z, y):
+        """The links between x and y by way of w and z and of their edge."""
+        ways = ((x, w, True), (x, z, True), (w, z, False), (w, y, False), (z, y, False))
+        return tuple(self._link(part, *way) for way in ways)

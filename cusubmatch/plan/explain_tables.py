@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows, Walk
+from itertools import pairwise
+
+from cusubmatch.plan.expression import BRIDGE, Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows, Walk
 
 __all__ = ["lines_of_tables"]
 
 COLUMN = 84  # where costs stand
 MOST_TERMS = 12  # written out
 WAYS = {2: "z", 3: "w, z"}
+OVER_ONE = ("xz", "zy")  # the links between x and y by way of a vertex,
+OVER_TWO = ("xw", "xz", "wz", "wy", "zy")  # and of two that are adjacent
 
 
 def lines_of_tables(plan) -> list[str]:
@@ -31,7 +35,7 @@ class _Text:
             "",
         ]
         lines += [self._row(self._table(node), tables.costs[tables.nodes[node]]) for node in self.names]
-        lines.append("")
+        lines += [""] if self.names else []
         unique = self.plan.unique and order > 1
         sign = f"embeddings, {order:,} a match" if unique else "matches"
         lines.append(f"{sign}: the sum of")
@@ -57,15 +61,14 @@ class _Text:
             case Cliques(links) if all(link.plain for link in links):
                 return f"{name}(x, y) = the w, z that make a clique with x and y, in both orders"
             case Cliques(links):
-                ways = zip(links, ("xw", "xz", "wz", "wy", "zy"), strict=True)
-                product = " ".join(filter(None, (self._link(link, *way) for link, way in ways)))
-                return f"{name}(x, y) = sum over w, z that make a clique with x and y of {product}"
+                return (
+                    f"{name}(x, y) = sum over w, z that make a clique with x and y of {self._product(links, OVER_TWO)}"
+                )
             case Chain(links) if all(link.plain for link in links):
                 return f"{name}(x, y) = the {WAYS[len(links)]} with {self._path(len(links))}, all different"
             case Chain(links):
                 stops = ["x", *WAYS[len(links)].split(", "), "y"]
-                steps = [self._link(link, p, q) for link, p, q in zip(links, stops, stops[1:], strict=False)]
-                product = " ".join(step for step in steps if step) or "1"
+                product = self._product(links, pairwise(stops)) or "1"
                 return f"{name}(x, y) = sum over {WAYS[len(links)]} with {self._path(len(links))} of {product}"
 
     @staticmethod
@@ -103,6 +106,10 @@ class _Text:
         ]
         return " ".join([*parts, *(f"{self.names[node]}({q})" for node in link.weights)])
 
+    def _product(self, links, ways):
+        """What links from p to q are multiplied to; nothing if that is 1."""
+        return " ".join(filter(None, (self._link(link, p, q) for link, (p, q) in zip(links, ways, strict=True))))
+
     def _term(self, term):
         match term:
             case Product(weights):
@@ -111,9 +118,8 @@ class _Text:
                 )
                 return f"sum over x of {product or '1'}"
             case Loop(links):
-                stops = "abcde"
-                steps = [self._link(link, p, q) for link, p, q in zip(links, stops, stops[1:] + stops[:1], strict=True)]
-                product = " ".join(step for step in steps if step) or "1"
+                stops = "abcde"[: len(links)]
+                product = self._product(links, zip(stops, stops[1:] + stops[:1], strict=True)) or "1"
                 return f"sum over cycles {'--'.join(stops)}--a of {product}"
             case Walk(members):
                 names = [
@@ -123,8 +129,10 @@ class _Text:
             case Pairs(ends, paths, apart):
                 parts = [f"{self.names[node]}(x)" for node in ends[0]] + [f"{self.names[node]}(y)" for node in ends[1]]
                 for path in dict.fromkeys(paths):
-                    steps = " ".join(filter(None, (self._link(path[0], "x", "z"), self._link(path[1], "z", "y"))))
-                    parts.append(f"({steps or 'the'} z between){_power(paths.count(path))}")
+                    ways, middle = (OVER_TWO, "edges w--z") if len(path) == BRIDGE else (OVER_ONE, "z")
+                    both = ", both ways" if ways is OVER_TWO else ""
+                    product = self._product(path, ways) or "the"
+                    parts.append(f"({product} {middle} between{both}){_power(paths.count(path))}")
                 return f"sum over {'different ' if apart else ''}x, y of {' '.join(parts)}"
 
 

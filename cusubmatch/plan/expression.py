@@ -26,8 +26,11 @@ __all__ = [
     "Rows",
     "Term",
     "Walk",
+    "parts_of",
+    "reachable",
 ]
 
+BRIDGE = 5  # links by way of two adjacent vertices
 Factor = tuple[int, bool]  # a table over entries, and whether it is read at (y, x)
 
 
@@ -44,9 +47,17 @@ class Link(NamedTuple):
 
 
 class Indicator(NamedTuple):
-    """Over entries: 1 where the pair fulfils a pair of the pattern, 0 elsewhere; `key` names what is asked."""
+    """Over entries: 1 where the pair fulfils a pair of the pattern, 0 elsewhere.
 
-    key: Hashable
+    `key` has what is asked from either end: the relations, and the pattern vertex whose filter is to be passed.
+    """
+
+    key: tuple[tuple[Hashable, int | None], ...]
+
+    @property
+    def filtered(self) -> bool:
+        """Whether an end must pass the filter of a pattern vertex."""
+        return any(tested is not None for _, tested in self.key)
 
 
 class Rows(NamedTuple):
@@ -80,7 +91,7 @@ class Product(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A term of a count: the sum over cycles of five links, from every start in both directions."""
+    """A term of a count: the sum over cycles of four or five links, from every start in both directions."""
 
     links: tuple[Link, ...]
 
@@ -88,12 +99,18 @@ class Loop(NamedTuple):
 class Pairs(NamedTuple):
     """A term of a count: the sum over pairs x, y (equal ones only where not `apart`) of the product of their paths.
 
-    `ends` are tables over vertices, at x and at y; each of `paths` is two links, from x to a middle vertex and on to y.
+    `ends` are tables over vertices, at x and at y. Each of `paths` is two links, from x to a middle vertex and on to y,
+    or a bridge: five links as those of `Cliques`, to two middle vertices that are adjacent to each other.
     """
 
     ends: tuple[tuple[int, ...], tuple[int, ...]]
-    paths: tuple[tuple[Link, Link], ...]
+    paths: tuple[tuple[Link, ...], ...]
     apart: bool
+
+    @property
+    def bridged(self) -> bool:
+        """Whether any of the paths is a bridge."""
+        return any(len(path) == BRIDGE for path in self.paths)
 
 
 class Walk(NamedTuple):
@@ -142,15 +159,22 @@ class Expressions:
 
     def cliques(self, links: tuple[Link, ...]) -> Factor:
         """The sums over pairs that complete a clique of four, as a factor: one node for both orders of both pairs."""
-        xw, xz, wz, wy, zy = links
-        forms = {links: False}
-        forms[xz, xw, self._back(wz), zy, wy] = False
+        forms = dict.fromkeys((links, self._exchanged(links)), False)
         for (xw, xz, wz, wy, zy), _ in list(forms.items()):
             back = self._back(wy, xw.weights), self._back(zy, xz.weights), wz, self._back(xw), self._back(xz)
             forms.setdefault(back, True)
         least = min(forms)
         symmetric = not any(forms.values())
         return self._add(Cliques(least), symmetric), forms[least]
+
+    def bridge(self, links: tuple[Link, ...]) -> tuple[Link, ...]:
+        """A way from x to y over adjacent w and z: one form for both orders of these."""
+        return min(links, self._exchanged(links))
+
+    def _exchanged(self, links):
+        """The links by way of w and z with these exchanged."""
+        xw, xz, wz, wy, zy = links
+        return xz, xw, self._back(wz), zy, wy
 
     def _back(self, link, weights=()):
         """A link from its other end."""
@@ -183,3 +207,37 @@ class Expressions:
         """A product of factors in order; an indicator counts once."""
         plain = {factor for factor in factors if isinstance(self.nodes[factor[0]], Indicator)}
         return tuple(sorted([*plain, *(factor for factor in factors if factor not in plain)]))
+
+
+def reachable(nodes, terms) -> list[int]:
+    """The numbers of the nodes that terms are made of, each after those that it is made of."""
+    found: set[int] = set()
+    open_nodes = [node for term in terms for node in parts_of(term)]
+    while open_nodes:
+        node = open_nodes.pop()
+        if node not in found:
+            found.add(node)
+            open_nodes += parts_of(nodes[node])
+    return sorted(found)
+
+
+def parts_of(expression: Node | Term) -> list[int]:
+    """The tables that a table or a term is made of, directly."""
+    links: tuple[Link, ...]
+    ends: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
+    match expression:
+        case Product(weights):
+            return list(weights)
+        case Rows(link):
+            links = (link,)
+        case Chain(links) | Loop(links) | Cliques(links):
+            pass
+        case Pairs(ends, paths, _):
+            links = tuple(link for path in paths for link in path)
+        case _:
+            return []
+    return [
+        *(node for some in ends for node in some),
+        *(node for link in links for node, _ in link.factors),
+        *(node for link in links for node in link.weights),
+    ]

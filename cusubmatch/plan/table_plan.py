@@ -11,9 +11,22 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cusubmatch.plan.constraints import Constraints
-from cusubmatch.plan.decompose import Decomposition, decompose, reachable
+from cusubmatch.plan.decompose import Decomposition, decompose
 from cusubmatch.plan.estimate import Shape
-from cusubmatch.plan.expression import Chain, Cliques, Indicator, Link, Loop, Node, Pairs, Product, Rows, Term, Walk
+from cusubmatch.plan.expression import (
+    Chain,
+    Cliques,
+    Indicator,
+    Link,
+    Loop,
+    Node,
+    Pairs,
+    Product,
+    Rows,
+    Term,
+    Walk,
+    reachable,
+)
 
 __all__ = ["Rates", "TablePlan", "TableSizes", "plan_tables"]
 
@@ -35,10 +48,13 @@ class Rates(NamedTuple):
         To find out whether an entry serves the pattern.
     vertex, entry, gathered : float
         To read or write a number of a vertex, of an entry, or of the other end of an entry.
-    triangle, wedge, loop, clique, pair : float
-        To look for a triangle; for each of the two ways over a wedge below its top; a step of the paths of two below a
-        top, or along an edge between their ends; to look for a clique of four; a path of two.
-    weighted_triangle, weighted_wedge, weighted_loop, weighted_clique : float
+    triangle, wedge, square, loop, clique, pair : float
+        To look for a triangle; for each of the two ways over a wedge below its top; for one way, where cycles of four
+        are counted; a step of the paths of two below a top, or along an edge between their ends; to look for a clique
+        of four; a path of two.
+    listed, bridge : float
+        A step of listing the common neighbours of all edges; a pair of common neighbours of an edge.
+    weighted_triangle, weighted_wedge, weighted_loop, weighted_clique, weighted_bridge : float
         The same with weights.
     """
 
@@ -53,11 +69,15 @@ class Rates(NamedTuple):
     weighted_triangle: float
     wedge: float
     weighted_wedge: float
+    square: float
     loop: float
     weighted_loop: float
     clique: float
     weighted_clique: float
     pair: float
+    listed: float
+    bridge: float
+    weighted_bridge: float
 
 
 class TableSizes(NamedTuple):
@@ -70,6 +90,7 @@ class TableSizes(NamedTuple):
     paths: float  # of two
     cliques: float  # steps for cliques of four, about
     loops: Callable[[], float]  # steps for cycles of five: a sample, taken when it is wanted
+    bridges: Callable[[], float]  # ordered pairs of common neighbours of edges: likewise
 
 
 @dataclass(frozen=True)
@@ -144,6 +165,8 @@ def plan_tables(
         return None
     most = int(max(LEAST_PARTS, min(walking / PART, MOST_PARTS)))
     found = decompose(constraints, filters, cost, roots, most)
+    if found is None and any(tested is not None for tested in filters):  # quotients are walked without these filters
+        found = decompose(constraints, (None,) * len(filters), cost, roots, most)
     if found is None:
         return None
     terms = list(dict.fromkeys(term for one in found for term in one.terms))
@@ -164,7 +187,7 @@ class _Costs:
         self.vertices, self.entries = sizes.vertices, share * sizes.entries
         self.fewer = share**DENSER
         self.triangles, self.wedges, self.paths, self.cliques = (self.fewer * some for some in sizes[2:6])
-        self.loops = sizes.loops
+        self.loops, self.bridges = sizes.loops, sizes.bridges
 
     def __call__(self, expression: Node | Term) -> float:
         rates = self.rates
@@ -188,6 +211,8 @@ class _Costs:
                 return rates.call + work + self.triangles * rates.triangle + self._links(links)
             case Product(weights):
                 return rates.call / 2 + rates.vertex * self.vertices * max(len(weights), 1)
+            case Loop((_, _, _, _)):
+                return rates.call + self.wedges * rates.square
             case Loop(links):
                 tops = len({links[top:] + links[:top] for top in range(len(links))})
                 plain = all(link.plain for link in links)
@@ -199,11 +224,18 @@ class _Costs:
             case Pairs(_, paths, apart):
                 kinds = set(paths)
                 half = 2 if apart and all(link.plain for path in kinds for link in path) else 1
-                work = self.paths * rates.pair * len(kinds) / half
-                return rates.call + work + sum(self._links(path) for path in kinds)
+                lists = self.triangles * rates.listed if expression.bridged else 0.0
+                return rates.call + lists + sum(self._path(path) / half + self._links(path) for path in kinds)
             case Walk():
                 return rates.call + self.walk_cost(expression)
         raise TypeError(expression)
+
+    def _path(self, links):
+        """Finding the paths of a kind from all vertices to all."""
+        if len(links) == 2:
+            return self.paths * self.rates.pair
+        plain = all(link.plain for link in links)
+        return self.bridges() * self.fewer * (self.rates.bridge if plain else self.rates.weighted_bridge)
 
     def _links(self, links):
         return sum(self._link(link) for link in set(links))
