@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -81,3 +82,60 @@ def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
     launch(1)
     launch(2)
     assert launched == [((3, 64, "first stream", 1024), (1,)), ((3, 64, "second stream", 1024), (2,))]
+
+
+class Stream:
+    """CuPy's, as far as it is asked here; what is launched while it records must be recorded."""
+
+    def __init__(self, end=lambda: None, **_):
+        self.end, self.current = end, False
+
+    def __enter__(self):
+        self.current = True
+        return self
+
+    def __exit__(self, *_):
+        self.current = False
+
+    def begin_capture(self):
+        self.recorded = []
+
+    def end_capture(self):
+        self.end()
+        return SimpleNamespace(launch=lambda: [launch() for launch in self.recorded])
+
+
+def test_what_is_recorded_is_done_again_as_one_launch(monkeypatch):
+    from cusubmatch.gpu import cuda
+
+    stream, done = Stream(), []
+    monkeypatch.setattr(cuda, "_recording_stream", lambda _device: stream)
+    monkeypatch.setitem(
+        sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(Device=lambda: SimpleNamespace(id=0)))
+    )
+
+    def launches():
+        assert stream.current
+        stream.recorded += [lambda: done.append("first"), lambda: done.append("second")]
+
+    again = cuda.record(launches)
+    assert done == []
+    again()
+    again()
+    assert done == ["first", "second"] * 2
+    assert not stream.current
+
+
+@pytest.mark.parametrize("where", ["a launch", "the end"])
+def test_what_cannot_be_recorded_is_left_to_single_launches(where, monkeypatch):
+    from cusubmatch.gpu import cuda
+
+    def fails():
+        raise RuntimeError(where)
+
+    stream = Stream(fails if where == "the end" else lambda: None)
+    monkeypatch.setattr(cuda, "_recording_stream", lambda _device: stream)
+    monkeypatch.setitem(
+        sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(Device=lambda: SimpleNamespace(id=0)))
+    )
+    assert cuda.record(fails if where == "a launch" else lambda: None) is None

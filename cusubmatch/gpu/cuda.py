@@ -21,7 +21,7 @@ import numpy as np
 
 from cusubmatch.compile_cache import cache_folder, enable_caching
 
-__all__ = ["Kernel", "Target", "as_device_array", "gpu", "properties"]
+__all__ = ["Kernel", "Target", "as_device_array", "gpu", "properties", "record"]
 
 
 class Target(NamedTuple):
@@ -44,6 +44,8 @@ class Target(NamedTuple):
         A load that is done each time it is reached, also in a loop that waits for a change.
     clock : device function () -> int64
         Nanoseconds; the same clock for all blocks.
+    record : callable (launches) -> callable or None
+        Makes of a function that launches kernels one that does the same again at less cost; None: it cannot.
     """
 
     cuda: Any
@@ -55,6 +57,7 @@ class Target(NamedTuple):
     warp: Callable
     peek: Callable
     clock: Callable
+    record: Callable = lambda _launches: None
 
 
 @functools.cache
@@ -82,7 +85,7 @@ def gpu() -> Target:
     def warp():
         return np.uint32(cuda.threadIdx.x) >> np.uint32(5)
 
-    return Target(cuda, 32, 0xFFFFFFFF, device, kernel, lane, warp, device(ptx.peek), device(ptx.clock))
+    return Target(cuda, 32, 0xFFFFFFFF, device, kernel, lane, warp, device(ptx.peek), device(ptx.clock), record)
 
 
 _configuring = threading.Lock()
@@ -114,6 +117,38 @@ class Kernel:
                 return self.compiled[blocks, threads, _stream_of(stream), *shared]
             finally:
                 config.CUDA_LOW_OCCUPANCY_WARNINGS = warned
+
+
+_recording = threading.Lock()
+
+
+def record(launches: Callable[[], None]) -> Callable[[], None] | None:
+    """What `launches` puts on the current stream, as one launch (a CUDA graph); None if that cannot be recorded.
+
+    Its kernels must have run before, so that nothing is compiled or loaded now, and arrays that it works on must
+    neither be made by it nor move. One recording at a time can run.
+    """
+    import cupy
+
+    with _recording, _recording_stream(cupy.cuda.Device().id) as stream:
+        try:
+            stream.begin_capture()
+            try:
+                launches()
+            finally:
+                graph = stream.end_capture()
+        except Exception:  # noqa: BLE001 - an exception of CuPy's, Numba's or the driver's; launches one by one remain
+            return None
+    return graph.launch
+
+
+@functools.cache
+def _recording_stream(device: int):
+    """A stream for recording alone: one a device, since launches are configured anew for each stream."""
+    import cupy
+
+    with cupy.cuda.Device(device):
+        return cupy.cuda.Stream(non_blocking=True)
 
 
 def _current_stream() -> int:
