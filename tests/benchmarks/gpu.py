@@ -79,13 +79,14 @@ class KernelClock:
         return sum(cupy.cuda.get_elapsed_time(begin, end) for begin, end in self.events)
 
 
+def graph_edges(name):
+    if name.startswith("rmat"):
+        return csm.generators.rmat(int(name[4:]), 16)
+    return pd.read_parquet(data_folder() / f"{name}.parquet")[["src", "dst"]]
+
+
 def graph_of(name):
-    edges = (
-        csm.generators.rmat(int(name[4:]), 16)
-        if name.startswith("rmat")
-        else pd.read_parquet(data_folder() / f"{name}.parquet")[["src", "dst"]]
-    )
-    return csm.Graph.from_edgelist(edges).device
+    return csm.Graph.from_edgelist(graph_edges(name)).device
 
 
 def pattern_of(edges):
