@@ -278,6 +278,13 @@ def test_launches_are_recorded_once_and_then_done_again():
         assert recordings == [5]
 
 
+def test_launches_that_cannot_be_recorded_are_done_one_by_one_and_tried_once():
+    tried, graph = [], orient(np, *rows_of(50, tiny_graph(6)))
+    cliques = Cliques(NATIVE._replace(record=tried.append), np, graph, 4)
+    assert [cliques.count() for _ in range(4)] == 4 * [cliques_by_sets(graph, 4)]
+    assert len(tried) == 1
+
+
 def test_launches_of_matrices_are_not_recorded():
     recordings, graph = [], orient(np, *rows_of(50, tiny_graph(6)))
     cliques = Cliques(recorder(recordings), np, graph, 4, limits=Limits(4, 6, 9, scratch_words=1000))

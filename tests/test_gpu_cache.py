@@ -84,6 +84,23 @@ def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
     assert launched == [((3, 64, "first stream", 1024), (1,)), ((3, 64, "second stream", 1024), (2,))]
 
 
+def test_arrays_are_given_to_kernels_as_input(monkeypatch):
+    from numba import cuda as numba_cuda
+
+    from cusubmatch.gpu import cuda
+
+    class Array:
+        __module__ = "cupy"
+
+    view = np.zeros(3, np.uint32)
+    monkeypatch.setattr(numba_cuda, "as_cuda_array", lambda _array, sync: view)
+    given = cuda.as_device_array(Array())
+    assert isinstance(given, numba_cuda.In)
+    assert given.value is view
+    assert cuda.as_device_array(given) is given
+    assert cuda.as_device_array(7) == 7
+
+
 class Stream:
     """CuPy's, as far as it is asked here; what is launched while it records must be recorded."""
 
