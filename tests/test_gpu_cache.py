@@ -102,57 +102,80 @@ def test_arrays_are_given_to_kernels_as_input(monkeypatch):
 
 
 class Stream:
-    """CuPy's, as far as it is asked here; what is launched while it records must be recorded."""
+    """CuPy's, as far as it is asked here: what is put on a stream that records, or waits for one, is recorded."""
 
-    def __init__(self, end=lambda: None, **_):
-        self.end, self.current = end, False
+    current = None
+    end = staticmethod(lambda: None)
+
+    def __init__(self):
+        self.recorded = None
 
     def __enter__(self):
-        self.current = True
-        return self
+        Stream.current = self
 
     def __exit__(self, *_):
-        self.current = False
+        Stream.current = None
 
     def begin_capture(self):
         self.recorded = []
 
     def end_capture(self):
+        recorded, self.recorded = self.recorded, None
         self.end()
-        return SimpleNamespace(launch=lambda: [launch() for launch in self.recorded])
+        return SimpleNamespace(launch=lambda: [launch() for launch in recorded])
+
+    def record(self):
+        return self.recorded
+
+    def wait_event(self, recorded):
+        self.recorded = recorded
 
 
-def test_what_is_recorded_is_done_again_as_one_launch(monkeypatch):
+@pytest.fixture
+def streams(monkeypatch):
     from cusubmatch.gpu import cuda
 
-    stream, done = Stream(), []
-    monkeypatch.setattr(cuda, "_recording_stream", lambda _device: stream)
-    monkeypatch.setitem(
-        sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(Device=lambda: SimpleNamespace(id=0)))
-    )
+    made = [Stream() for _ in range(3)]
+    monkeypatch.setattr(cuda, "_recording_streams", lambda _device, number: made[:number])
+    device = SimpleNamespace(Device=lambda: SimpleNamespace(id=0))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=device))
+    return made
 
-    def launches():
-        assert stream.current
-        stream.recorded += [lambda: done.append("first"), lambda: done.append("second")]
 
-    again = cuda.record(launches)
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_what_is_recorded_is_done_again_as_one_launch(side_by_side, streams, monkeypatch):
+    from cusubmatch.gpu import cuda
+
+    monkeypatch.setattr(cuda, "SIDE_BY_SIDE", side_by_side)
+    done, used = [], []
+
+    def launcher(name):
+        def launch():
+            used.append(Stream.current)
+            Stream.current.recorded.append(lambda: done.append(name))
+
+        return launch
+
+    again = cuda.record(launcher("first"), [launcher("second"), launcher("third")])
+    assert used == (streams if side_by_side else 3 * streams[:1])
     assert done == []
     again()
     again()
-    assert done == ["first", "second"] * 2
-    assert not stream.current
+    assert done == ["first", "second", "third"] * 2
+    assert Stream.current is None
 
 
-@pytest.mark.parametrize("where", ["a launch", "the end"])
-def test_what_cannot_be_recorded_is_left_to_single_launches(where, monkeypatch):
+@pytest.mark.parametrize("where", ["first", "other", "end"])
+def test_what_cannot_be_recorded_is_left_to_single_launches(where, streams, monkeypatch):
     from cusubmatch.gpu import cuda
 
     def fails():
         raise RuntimeError(where)
 
-    stream = Stream(fails if where == "the end" else lambda: None)
-    monkeypatch.setattr(cuda, "_recording_stream", lambda _device: stream)
-    monkeypatch.setitem(
-        sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(Device=lambda: SimpleNamespace(id=0)))
-    )
-    assert cuda.record(fails if where == "a launch" else lambda: None) is None
+    def nothing():
+        pass
+
+    monkeypatch.setattr(Stream, "end", staticmethod(fails if where == "end" else nothing))
+    first, other = (fails if where == name else nothing for name in ("first", "other"))
+    assert cuda.record(first, [nothing, other]) is None
+    assert Stream.current is None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,8 +44,8 @@ class Target(NamedTuple):
         A load that is done each time it is reached, also in a loop that waits for a change.
     clock : device function () -> int64
         Nanoseconds; the same clock for all blocks.
-    record : callable (launches) -> callable or None
-        Makes of a function that launches kernels one that does the same again at less cost; None: it cannot.
+    record : callable (first, others) -> callable or None
+        Makes of functions that launch kernels one that does the same again at less cost; None: it cannot.
     """
 
     cuda: Any
@@ -57,7 +57,7 @@ class Target(NamedTuple):
     warp: Callable
     peek: Callable
     clock: Callable
-    record: Callable = lambda _launches: None
+    record: Callable = lambda _first, _others: None
 
 
 @functools.cache
@@ -120,21 +120,31 @@ class Kernel:
 
 
 _recording = threading.Lock()
+SIDE_BY_SIDE = True  # whether recorded kernels that do not depend on each other may run at once
 
 
-def record(launches: Callable[[], None]) -> Callable[[], None] | None:
-    """What `launches` puts on the current stream, as one launch (a CUDA graph); None if that cannot be recorded.
+def record(first: Callable[[], None], others: Sequence[Callable[[], None]]) -> Callable[[], None] | None:
+    """What these functions put on the current stream, as one launch (a CUDA graph); None if that cannot be recorded.
 
-    Its kernels must have run before, so that nothing is compiled or loaded now, and arrays that it works on must
-    neither be made by it nor move. One recording at a time can run.
+    `first` comes first; the `others` may run in any order and side by side. Their kernels must have run before, so that
+    nothing is compiled or loaded now, and the arrays that they work on must neither be made by them nor move.
     """
     import cupy
 
-    with _recording, _recording_stream(cupy.cuda.Device().id) as stream:
+    with _recording:
+        stream, *asides = _recording_streams(cupy.cuda.Device().id, 1 + len(others))
         try:
             stream.begin_capture()
             try:
-                launches()
+                with stream:
+                    first()
+                ready = stream.record()
+                for aside, launch in zip(asides, others, strict=True):
+                    aside = aside if SIDE_BY_SIDE else stream
+                    aside.wait_event(ready)
+                    with aside:
+                        launch()
+                    stream.wait_event(aside.record())
             finally:
                 graph = stream.end_capture()
         except Exception:  # noqa: BLE001 - an exception of CuPy's, Numba's or the driver's; launches one by one remain
@@ -143,12 +153,12 @@ def record(launches: Callable[[], None]) -> Callable[[], None] | None:
 
 
 @functools.cache
-def _recording_stream(device: int):
-    """A stream for recording alone: one a device, since launches are configured anew for each stream."""
+def _recording_streams(device: int, number: int):
+    """Streams for recording alone: kept, since launches are configured anew for each stream."""
     import cupy
 
     with cupy.cuda.Device(device):
-        return cupy.cuda.Stream(non_blocking=True)
+        return [cupy.cuda.Stream(non_blocking=True) for _ in range(number)]
 
 
 def _current_stream() -> int:

@@ -3,11 +3,13 @@
 Work is estimated in seconds on an H200, from sizes alone and rather too high than too low. A count whose whole estimate
 is below one piece takes one launch a kernel and no synchronisation but the one that reads the result. A launch costs
 the host about as much as these kernels take on a graph of a million edges, so the second count records the launches,
-and it and all later ones do them as one. Between pieces a caller may look or stop.
+and it and all later ones do them as one, in which kernels that leave room for others run beside them. Between pieces a
+caller may look or stop.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -71,6 +73,9 @@ class _Words:
         self.count, self.given = self.array[:FIRST_TICKET], to_device(self.array)
         self.counts, self.replay = 0, None
 
+    def clear(self):
+        self.array.fill(0)
+
 
 class Launches:
     """The launches of one count, to be done again and again, by several threads at once too.
@@ -121,18 +126,20 @@ class Launches:
         return found
 
     def _launch_again(self, steps, words):
-        def launch():
-            words.array.fill(0)
-            for step in self._of(steps, math.inf):
-                step.launch(words.given)
-
         if words.counts == DIRECT:
-            words.replay = self._target.record(launch)
+            largest_first = sorted(self._of(steps, math.inf), key=lambda step: -step.work_s)
+            launches = [functools.partial(step.launch, words.given) for step in largest_first]
+            words.replay = self._target.record(words.clear, launches)
         words.counts += 1
-        (words.replay or launch)()
+        if words.replay is not None:
+            words.replay()
+            return
+        words.clear()
+        for step in self._of(steps, math.inf):
+            step.launch(words.given)
 
     def _launch_pieces(self, steps, words, check, piece_s):
-        words.array.fill(0)
+        words.clear()
         drawn: set[int] = set()
         done_s, unseen_s = 0.0, 0.0
         for step in self._of(steps, math.inf if check is None else piece_s):

@@ -3,8 +3,9 @@
     python tests/benchmarks/gpu.py [--only GRAPH,...]
 
 The codes' figures are in `truth/gpu_peers.tsv`: kernels only, each by its own timer, on an H200. Ours are the best of
-three warm counts, less what is prepared once a graph; `call` is a whole warm call. Then: rows a second into a
-dataframe, edges a second of preparation, and a clique count beyond memory for joins.
+three warm counts, less what is prepared once a graph; where kernels are launched as one, of that launch. `call` is a
+whole warm call. Then: rows a second into a dataframe, edges a second of preparation, and a clique count beyond memory
+for joins.
 """
 
 from __future__ import annotations
@@ -114,6 +115,25 @@ def kernel_ms_of(G, pattern, repeats=REPEATS):
         G.cache.forget(*BOUND)
 
 
+def one_launch_ms(G, repeats=REPEATS):
+    """The least milliseconds on the device of the closed count made last, if its kernels are launched as one."""
+    import cupy
+
+    replays = [words.replay for counter in G.cache.values("closed")[-1:] for words in counter._launches._free]
+    if not any(replays):
+        return None
+    delay, best = cupy.RawKernel(DELAY, "delay"), float("inf")
+    for _ in range(repeats):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        delay((1,), (1,), (np.int64(300_000),))
+        begin.record()
+        next(filter(None, replays))()
+        end.record()
+        end.synchronize()
+        best = min(best, cupy.cuda.get_elapsed_time(begin, end))
+    return best
+
+
 def calls_ms(G, pattern, repeats):
     """The milliseconds of each of so many whole calls, warm."""
     taken = []
@@ -127,11 +147,13 @@ def calls_ms(G, pattern, repeats):
 
 def measured(G, pattern):
     """(count, kernel ms, ms of a call, seconds of the first call)."""
+    G.cache.forget("closed")
     begin = time.perf_counter()
     count = csm.count_matches(G, pattern, engine="gpu")
     first = time.perf_counter() - begin
     call = min(calls_ms(G, pattern, REPEATS))
-    return count, kernel_ms_of(G, pattern), call, first
+    ms = one_launch_ms(G) or kernel_ms_of(G, pattern)
+    return count, ms, call, first
 
 
 def rows_a_second():

@@ -2,9 +2,10 @@
 
     python tests/benchmarks/overhead.py [--only GRAPH,...] [--profile]
 
-Whole calls of `count_matches` with everything prepared, the median of 30; beside them the kernels alone, by events. A
-negative difference: kernels that are launched as one leave no gaps between them. `--profile` also tells where the time
-of the host goes in 200 calls.
+Whole calls of `count_matches` with everything prepared, the median of 30; beside them the kernels alone, by events: one
+after the other (`kernels`), and where they are launched as one, that launch with its kernels side by side (`one`) and
+in turn (`in turn`). `beyond` is the call less `one`, or less `kernels` where they are not launched as one. `--profile`
+also tells where the time of the host goes in 200 calls.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import cProfile
 import pstats
 import statistics
 from typing import Annotated
+from unittest import mock
 
 import typer
-from gpu import calls_ms, graph_of, kernel_ms_of, pattern_of
+from gpu import calls_ms, graph_of, kernel_ms_of, one_launch_ms, pattern_of
 
 import cusubmatch as csm
+from cusubmatch.gpu import cuda
 
 GRAPHS = ("karate", "soc-Epinions1")
 PATTERNS = {
@@ -31,12 +34,12 @@ PATTERNS = {
 CALLS, PROFILED, SHOWN = 30, 200, 25
 
 
-def how(G, pattern):
-    """How the count that was made last is launched."""
-    if not csm.explain(G, pattern, engine="gpu").is_closed:
-        return "walked"
-    words = G.cache.values("closed")[-1]._launches._free
-    return "one launch" if any(one.replay for one in words) else "NOT RECORDED"
+def launched_ms(G, pattern, side_by_side):
+    """Milliseconds of a count whose kernels are launched as one; None if it is walked or could not be recorded."""
+    G.cache.forget("closed")
+    with mock.patch.object(cuda, "SIDE_BY_SIDE", side_by_side):
+        calls_ms(G, pattern, 1)
+    return one_launch_ms(G, CALLS)
 
 
 def profile(G):
@@ -60,14 +63,16 @@ def main(
         G = graph_of(name)
         for title, edges in PATTERNS.items():
             pattern = pattern_of(edges)
-            kernels, taken = kernel_ms_of(G, pattern), calls_ms(G, pattern, CALLS)
+            in_turn, one = (launched_ms(G, pattern, how) for how in (False, cuda.SIDE_BY_SIDE))
+            taken, kernels = calls_ms(G, pattern, CALLS), kernel_ms_of(G, pattern, CALLS)
             call = statistics.median(taken)
-            figures = f"{call:9.3f} {min(taken):9.3f} {kernels:9.3f} {call - kernels:9.3f}"
-            lines.append(f"{name:14} {title:10} {figures}  {how(G, pattern)}")
+            numbers = (call, min(taken), kernels, in_turn, one, call - (one or kernels))
+            lines.append(f"{name:14} {title:10} {' '.join(f'{n:9.3f}' if n else 9 * ' ' for n in numbers)}")
         if profiled:
             print(f"{name}: {PROFILED} counts of 4-cliques", flush=True)
             profile(G)
-    print(f"{'graph':14} {'pattern':10} {'call ms':>9} {'least':>9} {'kernels':>9} {'beyond':>9}")
+    titles = ("call ms", "least", "kernels", "in turn", "one", "beyond")
+    print(f"{'graph':14} {'pattern':10} {' '.join(f'{title:>9}' for title in titles)}")
     print("\n".join(lines), flush=True)
 
 
