@@ -109,15 +109,18 @@ def closed(target, graph, k):
 
 def walked(target, graph, plan, candidates, seconds):
     """(count, one root of how many) of a walk, as large a sample as may be expected to take the seconds."""
-    machine, every = Machine(target, 132, SHARED), FIRST_SAMPLE
+    machine, every, compiled = Machine(target, 132, SHARED), FIRST_SAMPLE, False
     while True:
         tallies[:] = 0
         begin = time.perf_counter()
         count = Run(graph, plan, candidates, gpu=machine, every=every, slice_s=1e9).count()
-        taken = time.perf_counter() - begin
-        if every == 1 or (4 * taken > seconds and every < FIRST_SAMPLE):  # the first one compiles
+        long = 4 * (time.perf_counter() - begin) > seconds
+        if every == 1 or (long and compiled):
             return count, every
-        every //= 4
+        if long:
+            compiled = True  # what took long may have been that: once more
+        else:
+            every, compiled = every // 4, False
 
 
 def milliseconds(log):
