@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, pairwise
 from unittest.mock import patch
 
@@ -245,6 +247,66 @@ def test_a_check_that_raises_stops_the_count():
         with pytest.raises(Enough):
             counter.count(check, piece_s=1e-12)
         assert len(calls) == 3, name
+
+
+def recorder(recordings):
+    """The native target, with a list of what was recorded for how often it was done again."""
+
+    def record(first, others):
+        place = len(recordings)
+        recordings.append(0)
+
+        def again():
+            recordings[place] += 1
+            first()
+            for launch in reversed(others):
+                launch()
+
+        return again
+
+    return NATIVE._replace(record=record)
+
+
+def test_launches_are_recorded_once_and_then_done_again():
+    recordings, graph = [], orient(np, *rows_of(50, tiny_graph(6)))
+    target = recorder(recordings)
+    for counter, k in ((Triangles(target, np, graph), 3), (Cliques(target, np, graph, 5), 5)):
+        recordings.clear()
+        assert [counter.count() for _ in range(5)] == 5 * [cliques_by_sets(graph, k)]
+        assert recordings == [4]
+        counter.count(lambda *_: None)  # in one piece, it has nothing to look at
+        assert recordings == [5]
+        counter.count(lambda *_: None, piece_s=1e-12)
+        assert recordings == [5]
+
+
+def test_launches_that_cannot_be_recorded_are_done_one_by_one_and_tried_once():
+    tried, graph = [], orient(np, *rows_of(50, tiny_graph(6)))
+    cliques = Cliques(NATIVE._replace(record=lambda *launches: tried.append(launches)), np, graph, 4)
+    assert [cliques.count() for _ in range(4)] == 4 * [cliques_by_sets(graph, 4)]
+    assert len(tried) == 1
+
+
+def test_launches_of_matrices_are_not_recorded():
+    recordings, graph = [], orient(np, *rows_of(50, tiny_graph(6)))
+    cliques = Cliques(recorder(recordings), np, graph, 4, limits=Limits(4, 6, 9, scratch_words=1000))
+    assert [cliques.count() for _ in range(3)] == 3 * [cliques_by_sets(graph, 4)]
+    assert recordings == []
+
+
+def test_threads_count_at_once_in_words_of_their_own():
+    graph = orient(np, *rows_of(50, tiny_graph(6)))
+    inside, expected = threading.Barrier(4), cliques_by_sets(graph, 4)
+    recordings: list[int] = []
+    cliques = Cliques(recorder(recordings), np, graph, 4)
+
+    def count(_):
+        inside.wait()
+        return [cliques.count() for _ in range(20)]
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(count, range(4))) == 4 * [20 * [expected]]
+    assert 1 <= len(recordings) <= 4
 
 
 def test_other_sizes_of_clique_are_refused():

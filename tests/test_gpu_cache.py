@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -81,3 +82,100 @@ def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
     launch(1)
     launch(2)
     assert launched == [((3, 64, "first stream", 1024), (1,)), ((3, 64, "second stream", 1024), (2,))]
+
+
+def test_arrays_are_given_to_kernels_as_input(monkeypatch):
+    from numba import cuda as numba_cuda
+
+    from cusubmatch.gpu import cuda
+
+    class Array:
+        __module__ = "cupy"
+
+    view = np.zeros(3, np.uint32)
+    monkeypatch.setattr(numba_cuda, "as_cuda_array", lambda _array, sync: view)
+    given = cuda.as_device_array(Array())
+    assert isinstance(given, numba_cuda.In)
+    assert given.value is view
+    assert cuda.as_device_array(given) is given
+    assert cuda.as_device_array(7) == 7
+
+
+class Stream:
+    """CuPy's, as far as it is asked here: what is put on a stream that records, or waits for one, is recorded."""
+
+    current = None
+    end = staticmethod(lambda: None)
+
+    def __init__(self):
+        self.recorded = None
+
+    def __enter__(self):
+        Stream.current = self
+
+    def __exit__(self, *_):
+        Stream.current = None
+
+    def begin_capture(self):
+        self.recorded = []
+
+    def end_capture(self):
+        recorded, self.recorded = self.recorded, None
+        self.end()
+        return SimpleNamespace(launch=lambda: [launch() for launch in recorded])
+
+    def record(self):
+        return self.recorded
+
+    def wait_event(self, recorded):
+        self.recorded = recorded
+
+
+@pytest.fixture
+def streams(monkeypatch):
+    from cusubmatch.gpu import cuda
+
+    made = [Stream() for _ in range(3)]
+    monkeypatch.setattr(cuda, "_recording_streams", lambda _device, number: made[:number])
+    device = SimpleNamespace(Device=lambda: SimpleNamespace(id=0))
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=device))
+    return made
+
+
+@pytest.mark.parametrize("side_by_side", [True, False])
+def test_what_is_recorded_is_done_again_as_one_launch(side_by_side, streams, monkeypatch):
+    from cusubmatch.gpu import cuda
+
+    monkeypatch.setattr(cuda, "SIDE_BY_SIDE", side_by_side)
+    done, used = [], []
+
+    def launcher(name):
+        def launch():
+            used.append(Stream.current)
+            Stream.current.recorded.append(lambda: done.append(name))
+
+        return launch
+
+    again = cuda.record(launcher("first"), [launcher("second"), launcher("third")])
+    assert used == (streams if side_by_side else 3 * streams[:1])
+    assert done == []
+    again()
+    again()
+    assert done == ["first", "second", "third"] * 2
+    assert Stream.current is None
+
+
+@pytest.mark.parametrize("where", ["first", "other", "end"])
+def test_what_cannot_be_recorded_is_left_to_single_launches(where, streams, monkeypatch):
+    from cusubmatch.gpu import cuda
+
+    def fails():
+        raise RuntimeError(where)
+
+    def nothing():
+        pass
+
+    monkeypatch.setattr(Stream, "end", staticmethod(fails if where == "end" else nothing))
+    first, other = (fails if where == name else nothing for name in ("first", "other"))
+    assert cuda.record(first, [nothing, other]) is None
+    assert Stream.current is None

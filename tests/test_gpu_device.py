@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from math import comb
 from pathlib import Path
 from unittest.mock import patch
@@ -111,6 +112,29 @@ def test_work_runs_on_the_callers_stream():
         assert len(csm.subgraph_match(graph, TEXTS["diamond"], engine="gpu")) == csm.count_matches(
             graph, TEXTS["diamond"], engine="cpu"
         )
+
+
+def test_closed_counts_that_are_repeated_are_one_launch_and_stay_right():
+    import cupy
+
+    graph = csm.Graph.from_edgelist(rmat(12, 16))
+    for k in (3, 4, 5):
+        clique = csm.Pattern.clique(k)
+        expected = csm.count_matches(graph, clique, engine="cpu")
+
+        def count(_, clique=clique):
+            return csm.count_matches(graph, clique, engine="gpu")
+
+        def aside(_, count=count):
+            with cupy.cuda.Stream(non_blocking=True):
+                return count(None)
+
+        assert list(map(count, range(5))) == 5 * [expected]
+        counter = graph.device.cache.values("closed")[-1]
+        assert counter._launches._free[-1].replay is not None
+        assert list(map(aside, range(3))) == 3 * [expected]
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(aside, range(40))) == 40 * [expected]
 
 
 def test_an_edited_device_function_is_compiled_anew(tmp_path):

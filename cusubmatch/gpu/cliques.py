@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ from cusubmatch.gpu.clique_rows import (
 )
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.oriented import Oriented
-from cusubmatch.gpu.pieces import FIRST_TICKET, PIECE_S, Check, Step, as_it_is, longest, ranges, run
+from cusubmatch.gpu.pieces import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.gpu.warp import grid
 
 __all__ = ["Cliques", "Limits", "signatures"]
@@ -128,7 +128,7 @@ class Cliques:
         ends += [int((degrees > limit).sum()) for limit in (limits.block, limits.warp, limits.word, 0)]
         self.unsupported = vertices[: ends[0]]
         work_s = sum(seconds_of(degrees, k))
-        self._total_s = float(work_s[ends[0] :].sum())
+        total_s = float(work_s[ends[0] :].sum())
         large, by_block, by_warp, by_word = (slice(begin, end) for begin, end in pairwise(ends))
         self._matrices = None
         if large.start < large.stop:
@@ -166,6 +166,7 @@ class Cliques:
             items = _divided(xp, vertices[by_block], degrees[by_block], edges, k, PARTS * shape[0], shape[1] // warp)
             launch = functools.partial(_with_shares, kernel[shape], to_device(items.shares))
             self._add(items.vertices, items.work_s, launch, BLOCK_TICKET)
+        self._launches = Launches(target, xp, to_device, total_s, same=self._matrices is None)
 
     def _add(self, vertices, work_s, launch, ticket):
         cumulative_s = self._xp.cumsum(work_s)
@@ -173,11 +174,11 @@ class Cliques:
 
     def count(self, check: Check | None = None, piece_s: float = PIECE_S) -> int:
         """The number of cliques; `check(done, count)` is called between pieces of about `piece_s` and may raise."""
-        most = longest(check, piece_s)
-        steps = chain(self._matrices.steps(most) if self._matrices else (), self._steps(most))
-        return run(self._xp, steps, self._total_s, check, piece_s, self._to_device)
+        return self._launches.count(self._steps, check, piece_s)
 
     def _steps(self, piece_s: float) -> Iterator[Step]:
+        if self._matrices:
+            yield from self._matrices.steps(piece_s)
         for size in self._classes:
             for start, stop, part_s in ranges(self._xp, size.cumulative_s, size.work_s, piece_s):
                 launch = functools.partial(size.launch, *self._graph, size.vertices, U(start), U(stop))

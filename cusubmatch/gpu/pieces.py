@@ -1,22 +1,28 @@
-"""Long counts in pieces: launches of bounded work, between which a caller may look or stop.
+"""The launches of a count: short ones recorded and done again as one, long ones in pieces of bounded work.
 
 Work is estimated in seconds on an H200, from sizes alone and rather too high than too low. A count whose whole estimate
-is below one piece takes one launch a kernel and no synchronisation but the one that reads the result.
+is below one piece takes one launch a kernel and no synchronisation but the one that reads the result. A launch costs
+the host about as much as these kernels take on a graph of a million edges, so the second count records the launches,
+and it and all later ones do them as one, in which kernels that leave room for others run beside them. Between pieces a
+caller may look or stop.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.warp import whole
 
-__all__ = ["FIRST_TICKET", "PIECE_S", "Check", "Step", "as_it_is", "longest", "ranges", "run"]
+__all__ = ["FIRST_TICKET", "PIECE_S", "Check", "Launches", "Step", "as_it_is", "ranges"]
 
 PIECE_S = 0.05  # estimated seconds between two looks
+DIRECT = 1  # counts before the one that records the launches: by then all code is on the device
 FIRST_TICKET = 2  # words 0 and 1 of the state are the count; each kernel that draws tickets has a word of its own
 STATE_WORDS = 8
 
@@ -59,41 +65,103 @@ def ranges(xp: Any, cumulative: Any, total: float, most: float) -> Iterator[tupl
         start, before = stop, upto
 
 
-def run(
-    xp: Any,
-    steps: Iterable[Step],
-    total_s: float,
-    check: Check | None,
-    piece_s: float,
-    to_device: Callable[[Any], Any],
-) -> int:
-    """Launch every step and return the count; `to_device` makes what a kernel takes in place of an array.
+class _Words:
+    """Where one count at a time is kept on the device, and its launches once they are recorded."""
 
-    `check(done, count)` is called with the fraction done and the count so far whenever about `piece_s` have been
-    launched and more is to come; it may raise.
+    def __init__(self, xp, to_device):
+        self.array = xp.zeros(STATE_WORDS, np.uint64)
+        self.count, self.given = self.array[:FIRST_TICKET], to_device(self.array)
+        self.counts, self.replay = 0, None
+
+    def clear(self):
+        self.array.fill(0)
+
+
+class Launches:
+    """The launches of one count, to be done again and again, by several threads at once too.
+
+    Parameters
+    ----------
+    target : Target
+    xp : module
+        numpy or cupy.
+    to_device : callable
+        Makes what a kernel takes in place of an array.
+    total_s : float
+        Estimated seconds of all steps.
+    same : bool
+        Whether the steps are the same at each count: they can be kept, and no ticket is drawn in two of a whole count.
     """
-    state = xp.zeros(STATE_WORDS, np.uint64)
-    device_state = to_device(state)
-    drawn: set[int] = set()
-    done_s, unseen_s = 0.0, 0.0
-    for step in steps:
-        if check is not None and unseen_s > 0 and unseen_s + step.work_s > piece_s:
-            check(min(done_s / total_s, 1.0), whole(state[:FIRST_TICKET]))
-            unseen_s = 0.0
-        if step.ticket is not None:
-            if step.ticket in drawn:
-                state[step.ticket] = 0
-            drawn.add(step.ticket)
-        step.launch(device_state)
-        done_s, unseen_s = done_s + step.work_s, unseen_s + step.work_s
-    return whole(state[:FIRST_TICKET])
+
+    def __init__(
+        self,
+        target: Target,
+        xp: Any,
+        to_device: Callable[[Any], Any],
+        total_s: float,
+        same: bool = True,
+    ) -> None:
+        self._target, self._xp, self._to_device = target, xp, to_device
+        self._total_s, self._same = total_s, same
+        self._kept: dict[float, list[Step]] = {}
+        self._free: list[_Words] = []
+
+    def count(self, steps: Callable[[float], Iterable[Step]], check: Check | None, piece_s: float) -> int:
+        """Launch every step and return the count; `steps(most)` gives launches of about so many seconds at most.
+
+        `check(done, count)` is called with the fraction done and the count so far whenever about `piece_s` have been
+        launched and more is to come; it may raise.
+        """
+        try:
+            words = self._free.pop()
+        except IndexError:
+            words = _Words(self._xp, self._to_device)
+        at_once = check is None or self._total_s <= piece_s
+        if at_once and self._same:
+            self._launch_again(steps, words)
+        else:
+            self._launch_pieces(steps, words, None if at_once else check, piece_s)
+        found = whole(words.count)
+        self._free.append(words)
+        return found
+
+    def _launch_again(self, steps, words):
+        if words.counts == DIRECT:
+            largest_first = sorted(self._of(steps, math.inf), key=lambda step: -step.work_s)
+            launches = [functools.partial(step.launch, words.given) for step in largest_first]
+            words.replay = self._target.record(words.clear, launches)
+        words.counts += 1
+        if words.replay is not None:
+            words.replay()
+            return
+        words.clear()
+        for step in self._of(steps, math.inf):
+            step.launch(words.given)
+
+    def _launch_pieces(self, steps, words, check, piece_s):
+        words.clear()
+        drawn: set[int] = set()
+        done_s, unseen_s = 0.0, 0.0
+        for step in self._of(steps, math.inf if check is None else piece_s):
+            if check is not None and unseen_s > 0 and unseen_s + step.work_s > piece_s:
+                check(min(done_s / self._total_s, 1.0), whole(words.count))
+                unseen_s = 0.0
+            if step.ticket is not None:
+                if step.ticket in drawn:
+                    words.array[step.ticket] = 0
+                drawn.add(step.ticket)
+            step.launch(words.given)
+            done_s, unseen_s = done_s + step.work_s, unseen_s + step.work_s
+
+    def _of(self, steps, most_s):
+        """The steps of so much work at most."""
+        if not self._same:
+            return steps(most_s)
+        if most_s not in self._kept:
+            self._kept[most_s] = list(steps(most_s))
+        return self._kept[most_s]
 
 
 def as_it_is(array: Any) -> Any:
     """For kernels that take arrays as they are."""
     return array
-
-
-def longest(check: Check | None, piece_s: float) -> float:
-    """The most that a launch may do: without a check there is nothing to stop for."""
-    return math.inf if check is None else piece_s

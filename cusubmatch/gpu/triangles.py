@@ -21,7 +21,7 @@ from numba import int64, uint32, uint64, void
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.edge_split import split
 from cusubmatch.gpu.oriented import Oriented
-from cusubmatch.gpu.pieces import FIRST_TICKET, PIECE_S, Check, Step, as_it_is, longest, ranges, run
+from cusubmatch.gpu.pieces import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.gpu.warp import grid, warp_functions
 
 __all__ = ["Triangles", "signatures"]
@@ -78,12 +78,12 @@ class Triangles:
         self._items, self._short = split(xp, oriented, long, least_work=threads, blocks=blocks)
         self._graph = to_device(oriented.offsets), to_device(oriented.targets)
         self._arrays = [to_device(array) for array in self._items[:4]] if len(self._items.vertices) else []
-        self._total_s = self._items.work / PROBES_A_SECOND + len(self._short.sources) / EDGES_A_SECOND
+        total_s = self._items.work / PROBES_A_SECOND + len(self._short.sources) / EDGES_A_SECOND
+        self._launches = Launches(target, xp, to_device, total_s)
 
     def count(self, check: Check | None = None, piece_s: float = PIECE_S) -> int:
         """The number of triangles; `check(done, count)` is called between pieces of about `piece_s` and may raise."""
-        steps = self._steps(longest(check, piece_s))
-        return run(self._xp, steps, self._total_s, check, piece_s, self._to_device)
+        return self._launches.count(self._steps, check, piece_s)
 
     def _steps(self, piece_s: float) -> Iterator[Step]:
         items, short = self._items, self._short

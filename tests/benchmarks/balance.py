@@ -8,6 +8,7 @@ kernels: every warp notes when it leaves. Both notes are made by functions wrapp
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from unittest import mock
@@ -94,10 +95,10 @@ def clique(graph, k):
         watched = {"count_in_words": in_words, "count_in_rows": in_rows}
         return target.kernel(watched.get(function.__name__, function))
 
-    def running(xp, steps, *_):
-        state = xp.zeros(STATE + SLOTS, np.uint64)
+    def running(_, steps, *__):
+        state = cupy.zeros(STATE + SLOTS, np.uint64)
         timeline.clear()
-        for step in steps:
+        for step in steps(math.inf):
             state[STATE:] = 0
             begin, end = cupy.cuda.Event(), cupy.cuda.Event()
             begin.record()
@@ -115,7 +116,7 @@ def clique(graph, k):
     rows = oriented.orient(cupy, offsets[0], targets, None)
     watching = target._replace(kernel=kernel)
     counter = cliques.Cliques(watching, cupy, rows, k, processors=made.processors, to_device=made.to_device)
-    with mock.patch.object(cliques, "run", running):
+    with mock.patch.object(pieces.Launches, "count", running):
         counter.count()
         count = counter.count()
     busy = np.concatenate(timeline)

@@ -3,8 +3,9 @@
     python tests/benchmarks/gpu.py [--only GRAPH,...]
 
 The codes' figures are in `truth/gpu_peers.tsv`: kernels only, each by its own timer, on an H200. Ours are the best of
-three; `call` is the whole call, warm. Then: rows a second into a dataframe, edges a second of preparation, and a clique
-count beyond memory for joins.
+three warm counts, less what is prepared once a graph; where kernels are launched as one, of that launch. `call` is a
+whole warm call. Then: rows a second into a dataframe, edges a second of preparation, and a clique count beyond memory
+for joins.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ import typer
 from cases import data_folder
 
 import cusubmatch as csm
-from cusubmatch.gpu import cuda
+from cusubmatch.gpu import cuda, pieces
 
 PEERS = Path(__file__).parents[1] / "truth" / "gpu_peers.tsv"
 REPEATS = 3
-
+WARM = 3  # calls after which nothing is prepared, compiled or recorded any more
+BOUND = ("closed", "device plans")  # what a graph keeps that is bound to launches
 
 DELAY = r"""extern "C" __global__ void delay(long long ns) {
     long long begin, now;
@@ -39,7 +41,7 @@ class KernelClock:
     """Milliseconds of all kernels that are launched while it runs.
 
     A kernel is held back until the host has launched it and recorded the events around it, so that only its own time is
-    between them.
+    between them. Launches are not recorded meanwhile: they would be launched as one.
     """
 
     def __enter__(self):
@@ -61,12 +63,14 @@ class KernelClock:
 
             return run
 
-        self._patch = mock.patch.object(cuda.Kernel, "__getitem__", timed)
-        self._patch.start()
+        self._patches = mock.patch.object(cuda.Kernel, "__getitem__", timed), mock.patch.object(pieces, "DIRECT", -1)
+        for patch in self._patches:
+            patch.start()
         return self
 
     def __exit__(self, *_):
-        self._patch.stop()
+        for patch in self._patches:
+            patch.stop()
 
     @property
     def ms(self):
@@ -76,34 +80,80 @@ class KernelClock:
         return sum(cupy.cuda.get_elapsed_time(begin, end) for begin, end in self.events)
 
 
+def graph_edges(name):
+    if name.startswith("rmat"):
+        return csm.generators.rmat(int(name[4:]), 16)
+    return pd.read_parquet(data_folder() / f"{name}.parquet")[["src", "dst"]]
+
+
 def graph_of(name):
-    edges = (
-        csm.generators.rmat(int(name[4:]), 16)
-        if name.startswith("rmat")
-        else pd.read_parquet(data_folder() / f"{name}.parquet")[["src", "dst"]]
-    )
-    return csm.Graph.from_edgelist(edges).device
+    return csm.Graph.from_edgelist(graph_edges(name)).device
 
 
 def pattern_of(edges):
     return csm.Pattern([tuple(edge.split("-")) for edge in edges.split(",")])
 
 
+def kernel_ms(count, repeats=REPEATS):
+    """The least milliseconds of the kernels that `count()` launches; what it prepares is not counted."""
+    best = float("inf")
+    with KernelClock() as clock:
+        count()
+        for _ in range(repeats):
+            clock.events.clear()
+            count()
+            best = min(best, clock.ms)
+    return best
+
+
+def kernel_ms_of(G, pattern, repeats=REPEATS):
+    """The least milliseconds of the kernels of a warm count."""
+    G.cache.forget(*BOUND)  # so that launches are bound to kernels that are timed
+    try:
+        return kernel_ms(lambda: csm.count_matches(G, pattern, engine="gpu"), repeats)
+    finally:
+        G.cache.forget(*BOUND)
+
+
+def one_launch_ms(G, repeats=REPEATS):
+    """The least milliseconds on the device of the closed count made last, if its kernels are launched as one."""
+    import cupy
+
+    replays = [words.replay for counter in G.cache.values("closed")[-1:] for words in counter._launches._free]
+    if not any(replays):
+        return None
+    delay, best = cupy.RawKernel(DELAY, "delay"), float("inf")
+    for _ in range(repeats):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        delay((1,), (1,), (np.int64(300_000),))
+        begin.record()
+        next(filter(None, replays))()
+        end.record()
+        end.synchronize()
+        best = min(best, cupy.cuda.get_elapsed_time(begin, end))
+    return best
+
+
+def calls_ms(G, pattern, repeats):
+    """The milliseconds of each of so many whole calls, warm."""
+    taken = []
+    for turn in range(WARM + repeats):
+        begin = time.perf_counter()
+        csm.count_matches(G, pattern, engine="gpu")
+        if turn >= WARM:
+            taken.append(1e3 * (time.perf_counter() - begin))
+    return taken
+
+
 def measured(G, pattern):
     """(count, kernel ms, ms of a call, seconds of the first call)."""
+    G.cache.forget("closed")
     begin = time.perf_counter()
     count = csm.count_matches(G, pattern, engine="gpu")
     first = time.perf_counter() - begin
-    best = call = float("inf")
-    for _ in range(REPEATS):
-        begin = time.perf_counter()
-        csm.count_matches(G, pattern, engine="gpu")
-        call = min(call, time.perf_counter() - begin)
-        G.cache.forget("closed", "device plans")  # launches are bound to kernels there
-        with KernelClock() as clock:
-            csm.count_matches(G, pattern, engine="gpu")
-            best = min(best, clock.ms)
-    return count, best, 1e3 * call, first
+    call = min(calls_ms(G, pattern, REPEATS))
+    ms = one_launch_ms(G) or kernel_ms_of(G, pattern)
+    return count, ms, call, first
 
 
 def rows_a_second():

@@ -1,4 +1,4 @@
-"""Large graphs made on the device: seconds, edges a second and the most device memory, with closed forms for truth.
+"""Large graphs made on the device: seconds, edges a second and peak device memory, with closed forms for truth.
 
     python tests/benchmarks/scale.py [--small]
 
@@ -74,12 +74,30 @@ def rmat(scale, edge_factor=16, seed=1):
     return row, column
 
 
+class Used(cupy.cuda.MemoryHook):
+    """Looks at every allocation how many bytes of CuPy's pool are in use."""
+
+    name = "used"
+
+    def __init__(self):
+        self.before = self.most = cupy.get_default_memory_pool().used_bytes()
+
+    def malloc_postprocess(self, **_):
+        self.most = max(self.most, cupy.get_default_memory_pool().used_bytes())
+
+
 class Peak:
-    """The most device memory that is taken while it runs, in GB, looked at every few milliseconds."""
+    """The most device memory that is taken while it runs, in GB.
+
+    `most`: of the whole device, looked at every few milliseconds; `beyond`: what arrays take beyond those that were
+    there before, exactly.
+    """
 
     def __enter__(self):
         cupy.get_default_memory_pool().free_all_blocks()
         self._stop, self.most = threading.Event(), 0.0
+        self._used = Used()
+        self._used.__enter__()
         self._thread = threading.Thread(target=self._watch)
         self._thread.start()
         return self
@@ -92,6 +110,14 @@ class Peak:
     def __exit__(self, *_):
         self._stop.set()
         self._thread.join()
+        self._used.__exit__(*_)
+
+    @property
+    def beyond(self):
+        return (self._used.most - self._used.before) / 1e9
+
+    def __str__(self):
+        return f"device memory up to {self.most:.1f} GB, {self.beyond:.2f} GB beyond what lay there"
 
 
 def measured(name, edges, expected):
@@ -103,8 +129,10 @@ def measured(name, edges, expected):
         cupy.cuda.Device().synchronize()
         seconds = time.perf_counter() - begin
     del edges
-    built = f"{rows:,} rows in {seconds:.2f} s, {rows / seconds / 1e6:,.0f} M/s, device memory up to {peak.most:.1f} GB"
-    print(f"{name}: {graph.n_vertices:,} vertices, {graph.n_edges:,} edges; built from {built}", flush=True)
+    size = (graph.offsets.nbytes + graph.targets.nbytes) / 1e9
+    built = f"{rows:,} rows in {seconds:.2f} s, {rows / seconds / 1e6:,.0f} M/s, {peak}, {peak.beyond / size:.2f} CSR"
+    title = f"{graph.n_vertices:,} vertices, {graph.n_edges:,} edges, CSR of {size:.2f} GB"
+    print(f"{name}: {title}; built from {built}", flush=True)
     wrong = 0
     for k in (3, 4):
         seconds = []
@@ -115,7 +143,7 @@ def measured(name, edges, expected):
                 seconds.append(time.perf_counter() - begin)
         wrong += expected[k] not in {None, count}
         verdict = {None: "", count: ", as in closed form"}.get(expected[k], ", WRONG")
-        times = f"first {seconds[0]:.2f} s, again {seconds[1]:.3f} s, device memory up to {peak.most:.1f} GB"
+        times = f"first {seconds[0]:.2f} s, again {seconds[1]:.3f} s, {peak}, {peak.beyond / size:.2f} CSR"
         print(f"  {k}-cliques {count:,}{verdict}: {times}", flush=True)
     return wrong
 
