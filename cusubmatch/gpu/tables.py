@@ -21,7 +21,7 @@ from cusubmatch.gpu.entries import make_mates
 from cusubmatch.gpu.loops import LONG, make_fives, make_loops
 from cusubmatch.gpu.machine import Machine, machine
 from cusubmatch.gpu.pairs import make_pairs
-from cusubmatch.gpu.pieces import Step, ranges, run
+from cusubmatch.gpu.pieces import PIECE_S, Launches, Step, ranges
 from cusubmatch.gpu.triangle_tables import (
     make_pinched,
     make_triangles,
@@ -53,7 +53,6 @@ MOST_PACKED = (1 << 15) - 1  # what a counter of half a word can count to
 BLOCKS = 4  # of a multiprocessor
 EDGE_BLOCKS = 8
 ROWS_BYTES = 4 << 30  # of the blocks' rows
-PIECE_S = 0.05
 # Low estimates: steps a second
 WEDGES, WEIGHTED_WEDGES, LOOPS, WEIGHTED_LOOPS = 2e10, 1e9, 2e9, 2e8
 EDGES, WEIGHTED_EDGES, CLIQUE_EDGES, PATHS = 2e8, 5e7, 5e6, 2e9
@@ -169,7 +168,7 @@ class Kernels(Folding):
         kernel = make_few_fours(self.gpu.target, threads, SLOTS)
         launch = kernel[grid(self.gpu.target, EDGE_BLOCKS * self.gpu.processors, threads)]
         given = *self._graph, self._given(tops.vertices), S(tops.many), S(len(tops.vertices))
-        return self._run([Step(0.0, lambda state: launch(*given, state))], 1.0)
+        return self._run(lambda _: [Step(0.0, lambda state: launch(*given, state))], 0.0)
 
     def paths_below(self, weights: Sequence, *, towards_top: bool, prime: int) -> Any:
         """See `Folding`."""
@@ -251,13 +250,11 @@ class Kernels(Folding):
         def step(start, stop, state):
             launch(*given, U(start), U(stop), *rest, state)
 
-        total_s = tops.work / a_second
-        cumulative = cumulative / a_second if total_s > PIECE_S else cumulative
-        steps = (
-            Step(part_s, functools.partial(step, start, stop), TICKET)
-            for start, stop, part_s in ranges(self.xp, cumulative, total_s, PIECE_S)
-        )
-        return self._run(steps, total_s)
+        def steps(most_s):
+            for start, stop, work in ranges(self.xp, cumulative, tops.work, most_s * a_second):
+                yield Step(work / a_second, functools.partial(step, start, stop), TICKET)
+
+        return self._run(steps, tops.work / a_second)
 
     def _table_by_edge(self, kernel, a_second, rest, blocks=None):
         """The table that a kernel over the edges makes."""
@@ -273,15 +270,17 @@ class Kernels(Folding):
         def step(start, stop, state):
             launch(*self._graph, *self._edges, S(start), S(stop), *rest, *([state] if counts else []))
 
-        pieces = max(1, math.ceil(edges / (PIECE_S * a_second)))
-        steps = (
-            Step(PIECE_S, functools.partial(step, edges * i // pieces, edges * (i + 1) // pieces))
-            for i in range(pieces)
-        )
-        return self._run(steps, pieces * PIECE_S)
+        def steps(most_s):
+            pieces = max(1, math.ceil(edges / (most_s * a_second)))
+            for i in range(pieces):
+                launch = functools.partial(step, edges * i // pieces, edges * (i + 1) // pieces)
+                yield Step(edges / pieces / a_second, launch)
+
+        return self._run(steps, edges / a_second)
 
     def _run(self, steps, total_s):
-        return run(self.xp, steps, total_s, lambda done, _: self.pulse(done), PIECE_S, self.gpu.to_device)
+        launches = Launches(self.gpu.target, self.xp, self.gpu.to_device, total_s, same=False)
+        return launches.count(steps, lambda done, _: self.pulse(done), PIECE_S)
 
     # What kernels are given
 
