@@ -4,7 +4,18 @@ import pytest
 from budget import ARCHITECTURES, budget_of
 from numba import types, void
 
-from cusubmatch.gpu import clique_tables, cliques, entries, filters, loops, pairs, triangle_tables, triangles, wedges
+from cusubmatch.gpu import (
+    bridges,
+    clique_tables,
+    cliques,
+    entries,
+    filters,
+    loops,
+    pair_kernels,
+    triangle_tables,
+    triangles,
+    wedges,
+)
 from cusubmatch.gpu.cuda import gpu
 from cusubmatch.gpu.deepen import deepen_signature, make_deepen
 from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, WEIGHTS
@@ -48,11 +59,13 @@ def walkers():
 
 def table_signatures():
     shape = Shape()
-    for module in (wedges, loops, pairs):
-        yield from module.signatures(gpu(), shape.threads, shape.lanes)
-    yield from triangle_tables.signatures(gpu(), shape.edge_threads, shape.lanes)
+    yield from wedges.signatures(gpu(), shape.wedges.threads, shape.wedges.lanes)
+    for module in (loops, pair_kernels):
+        yield from module.signatures(gpu(), shape.tops.threads, shape.tops.lanes)
+    for module in (triangle_tables, bridges):
+        yield from module.signatures(gpu(), shape.edges.threads, shape.edges.lanes)
     for module in (clique_tables, entries):
-        yield from module.signatures(gpu(), shape.edge_threads)
+        yield from module.signatures(gpu(), shape.edges.threads)
 
 
 def kernels():

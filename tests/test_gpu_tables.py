@@ -10,16 +10,18 @@ from cusubmatch import Graph
 from cusubmatch.cpu.tables import Kernels as OnCpu
 from cusubmatch.cpu.tables import mates as mates_on_cpu
 from cusubmatch.generators import rmat
+from cusubmatch.gpu import pairs
 from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.tables import Kernels, Shape, mates_on
+from cusubmatch.gpu.team import Grid
 from cusubmatch.skeleton import skeleton_of
 
 NATIVE = one_lane()
 PRIME = 2_147_483_629
 SHAPES = {
-    "no window": Shape(threads=64, lanes=4, window=0, blocks=2, edge_threads=64, long=3),
-    "a narrow window": Shape(threads=64, lanes=8, window=9, blocks=1, edge_threads=32),
-    "a wide window": Shape(threads=32, lanes=32, window=200, blocks=2, edge_threads=64),
+    "no window": Shape(Grid(64, 4, 2), Grid(64, 4, 2), Grid(64, 4, 2), window=0, long=3),
+    "a narrow window": Shape(Grid(64, 8, 1), Grid(32, 8, 2), Grid(32, 8, 2), window=9),
+    "a wide window": Shape(Grid(32, 32, 2), Grid(64, 32, 1), Grid(64, 32, 1), window=200),
 }
 
 
@@ -86,19 +88,30 @@ def test_kernels_agree_with_those_of_the_cpu_on_one_lane(how, prime):
     all_kernels(*both(skeleton(9), NATIVE, Shape(window=100)), how, prime)
 
 
-def pairs_by_matrices(skeleton, ends, paths, apart, prime):
-    """The sum over pairs, by products of matrices of Python's integers."""
+def between(skeleton, values):
+    """What lies between all pairs, as a matrix of Python's integers: paths of two, or bridges."""
     n, sources = skeleton.vertices, np.repeat(np.arange(skeleton.vertices), np.diff(skeleton.offsets))
-
-    def matrix(values):
+    matrices = []
+    for array in values:
         found = np.zeros((n, n), object)
-        found[sources, skeleton.targets] = 1 if values is None else values.astype(object)
-        return found
+        found[sources, skeleton.targets] = 1 if array is None else array.astype(object)
+        matrices.append(found)
+    if len(values) == 2:
+        return matrices[0] @ matrices[1]
+    xw, xz, wz, wy, zy = matrices
+    found = np.zeros((n, n), object)
+    for w, z in zip(sources.tolist(), skeleton.targets.tolist(), strict=True):
+        found += wz[w, z] * np.outer(xw[:, w] * xz[:, z], wy[w] * zy[z])
+    return found
 
+
+def pairs_by_matrices(skeleton, ends, paths, apart, prime):
+    """The sum over pairs, by matrices of Python's integers."""
+    n = skeleton.vertices
     x, y = (np.ones(n, object) if weights is None else weights.astype(object) for weights in ends)
     found = x[:, None] * y[None, :]
-    for (a, b), power in paths:
-        found = found * (matrix(a) @ matrix(b)) ** power
+    for values, power in paths:
+        found = found * between(skeleton, values) ** power
     if apart:
         found = found - np.diag(np.diag(found))
     return int(found.sum()) % (prime or 1 << 64)
@@ -106,20 +119,25 @@ def pairs_by_matrices(skeleton, ends, paths, apart, prime):
 
 @pytest.mark.parametrize(("how", "prime"), WAYS)
 @pytest.mark.parametrize("name", ["lanes", "one lane"])
-def test_pairs_are_what_products_of_matrices_say(name, how, prime):
-    graph = skeleton(5, degree=4) if name == "lanes" else skeleton(7)
+def test_pairs_are_what_matrices_say(name, how, prime, monkeypatch):
+    graph = skeleton(5, degree=4) if name == "lanes" else skeleton(6)
     target, shape = (emulator(seed=1), SHAPES["no window"]) if name == "lanes" else (NATIVE, Shape())
     gpu = on_gpu(graph, target, shape)
-    values, vertex = weights_of(graph, how, 4), np.arange(graph.vertices).astype(np.uint64) % 7
-    plain = [((None, None), 2)]
-    assert gpu.pairs((None, None), plain, True, True, prime) * 2 % (prime or 1 << 64) == pairs_by_matrices(
-        graph, (None, None), plain, True, prime
-    )
-    for paths in ([(values[:2], 2)], [(values[:2], 1), (values[2:], 2)]):
-        for ends in ((None, None), (vertex, None), (None, vertex)):
-            for apart in (False, True):
-                found = gpu.pairs(ends, paths, False, apart, prime)
-                assert found == pairs_by_matrices(graph, ends, paths, apart, prime)
+    values, vertex = weights_of(graph, how, 5), np.arange(graph.vertices).astype(np.uint64) % 7
+    bridge, path, other = tuple(values), tuple(values[:2]), tuple(values[2:4])
+    for kinds in ([((None, None), 2)], [((None, None), 1), ((None,) * 5, 1)]):
+        halves = gpu.pairs((None, None), kinds, True, True, prime)
+        assert halves * 2 % (prime or 1 << 64) == pairs_by_matrices(graph, (None, None), kinds, True, prime)
+    cases = [
+        ([(path, 2)], (vertex, None), False),
+        ([(path, 1), (other, 2)], (None, vertex), True),
+        ([(path, 1), (bridge, 1)], (None, None), False),
+        ([(bridge, 2), ((None,) * 5, 1)], (vertex, vertex), True),
+    ]
+    for some, ends, apart in cases:
+        assert gpu.pairs(ends, some, False, apart, prime) == pairs_by_matrices(graph, ends, some, apart, prime)
+    monkeypatch.setattr(pairs, "LISTS_BYTES", 5000)
+    assert gpu.pairs(ends, some, False, True, prime) == pairs_by_matrices(graph, ends, some, True, prime)
 
 
 @pytest.mark.parametrize("target", [emulator(seed=4), NATIVE], ids=["lanes", "one lane"])

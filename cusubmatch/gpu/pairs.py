@@ -1,120 +1,102 @@
-"""Pairs of vertices by what lies between them: a block takes one end and adds up paths in rows of one number a vertex.
+"""Sums over pairs of vertices and what lies between them, within bounded memory.
 
-Each vertex that a path of the first kind reaches is noted once; what stands in the rows there is raised to powers.
+Bridges need lists of the corners of all triangles. Where these would take too much memory, the ends of pairs are looked
+at in ranges of vertices, each with each, and lists have only corners there.
 """
 
 from __future__ import annotations
 
-import functools
-from typing import Any
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
-from numba import int32, int64, uint32, uint64, void
 
-from cusubmatch.gpu.cuda import Target
-from cusubmatch.gpu.residue import residue_functions
-from cusubmatch.gpu.warp import warp_functions
-from cusubmatch.gpu.wedges import TICKET
+from cusubmatch.gpu.bridges import make_corners
+from cusubmatch.gpu.pair_kernels import make_pairs
+from cusubmatch.gpu.team import Grid, Team
+from cusubmatch.gpu.tops import all_vertices
 
-__all__ = ["make_pairs", "signatures"]
+__all__ = ["pair_sum"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
-
-@functools.cache
-def make_pairs(target: Target, threads: int, lanes: int) -> Any:
-    """The kernel that adds up, over pairs (x, y), the paths of two between them to a power, times weights of both.
-
-    One kind of path is weighted a[x, z] b[z, y], another, if its power `other` is not 0, c and d; its row stands after
-    that of the first. With `below`, only pairs y < x are looked at; equal ones only if not `apart`.
-    """
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    add_to, (times, _) = warp_functions(target).add_to, residue_functions(target)
-    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
-
-    @target.device
-    def to_power(product, value, power, prime):
-        if prime != L(0):
-            value = L(value % prime)
-        i = S(0)
-        while i < power:
-            product = times(product, value, prime)
-            i += 1
-        return product
-
-    @kernel
-    def pairs(
-        offsets, targets, _upper, mate, ends, start, stop, a, a_mask, b, b_mask, power, c, c_mask, d, d_mask, other,
-        x_weights, x_mask, y_weights, y_mask, below, apart, prime, rows, seen, stride, state,
-    ):  # fmt: skip
-        drawn = cuda.shared.array(2, uint32)
-        lane = lane_of()
-        thread = U(U(warp_of() * U(WARP)) + lane)
-        listed, total = S(cuda.blockIdx.x) * stride, L(0)
-        row = 2 * listed
-        second_row = row + stride
-        while True:
-            cuda.syncthreads()
-            if thread == U(0):
-                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
-                drawn[1] = U(0)
-            cuda.syncthreads()
-            item = U(drawn[0])
-            if item >= stop:
-                break
-            x = S(ends[item])
-            e = offsets[x] + S(U(thread >> U(SHIFT)))
-            while e < offsets[x + 1]:
-                z, first, second = S(targets[e]), L(a[e & a_mask]), L(c[e & c_mask])
-                f, end = offsets[z] + S(U(thread & U(LANES - 1))), offsets[z + 1]
-                if below != U(0):
-                    end = mate[e]
-                while f < end:
-                    y = S(targets[f])
-                    more = times(first, b[f & b_mask], prime)
-                    if more != L(0) and L(cuda.atomic.add(rows, row + y, more)) == L(0):
-                        seen[listed + S(cuda.atomic.add(drawn, 1, U(1)))] = np.int32(y)
-                    if other > 0:
-                        cuda.atomic.add(rows, second_row + y, times(second, d[f & d_mask], prime))
-                    f += LANES
-                e += GROUPS
-            cuda.syncthreads()
-            k, reached, found = S(thread), S(drawn[1]), L(0)
-            while k < reached:
-                y = S(seen[listed + k])
-                value = L(cuda.atomic.exch(rows, row + y, L(0)))
-                if value != L(0) and (y != x or apart == U(0)):
-                    product = to_power(L(y_weights[y & y_mask]), value, power, prime)
-                    if other > 0:
-                        product = to_power(product, L(rows[second_row + y]), other, prime)
-                    found = L(found + product)
-                k += THREADS
-            if prime != L(0):
-                found = L(found % prime)
-            total = L(total + times(found, x_weights[x & x_mask], prime))
-            if other > 0:
-                cuda.syncthreads()
-                e = offsets[x] + S(U(thread >> U(SHIFT)))
-                while e < offsets[x + 1]:
-                    z = S(targets[e])
-                    f, end = offsets[z] + S(U(thread & U(LANES - 1))), offsets[z + 1]
-                    while f < end:
-                        rows[second_row + S(targets[f])] = L(0)
-                        f += LANES
-                    e += GROUPS
-        if prime != L(0):
-            total = L(total % prime)
-        cuda.syncwarp()
-        add_to(state, lane, total)
-
-    return pairs
+BRIDGE = 5  # values of a bridge
+LISTS_BYTES = 8 << 30  # that lists may take
+CORNER_BYTES = (12, 44)  # of a corner in the lists, plain and with the places of its entries
+PATHS, EDGES = 2e9, 5e7  # low estimates: steps and edges a second
 
 
-def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
-    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
-    ids, places, numbers = int32[::1], int64[::1], uint64[::1]
-    weight, kind = (numbers, int64), (numbers, int64, numbers, int64, int64)
-    span = (places, ids, places, places, ids, uint32, uint32)
-    signature = void(*span, *kind, *kind, *weight, *weight, uint32, uint32, uint64, numbers, ids, int64, numbers)
-    return [("pairs", make_pairs(target, threads, lanes), signature)]
+def pair_sum(
+    team: Team, shape: Grid, edge_shape: Grid, ends: Sequence, paths: Sequence, below: bool, apart: bool, prime: int
+) -> int:
+    """The sum over pairs; see `Kernels.pairs`. Bridges first: paths matter only where bridges lead."""
+    kinds = sorted(paths, key=lambda kind: -len(kind[0]))
+    kinds += [((None, None), 0)] * (2 - len(kinds))
+    bridges = tuple(len(values) == BRIDGE for values, _ in kinds)
+    plain = all(len(values) < BRIDGE or all(value is None for value in values) for values, _ in kinds)
+    kernel = make_pairs(team.gpu.target, shape.threads, shape.lanes, bridges, plain)
+    given: list = []
+    for values, power in kinds:
+        given += [*team.masked([*values, *[None] * (BRIDGE - len(values))]), S(power)]
+    given += team.masked(ends)
+    n, tops = team.skeleton.vertices, all_vertices(team.skeleton)
+    rows, seen = team.rows(np.uint64, n, shape, 2), team.rows(np.int32, n, shape)
+    rest = U(below), U(apart), L(prime), rows.given, seen.given, S(n)
+    total = 0
+    for lists in _lists(team, edge_shape, plain) if any(bridges) else [_no_lists(team)]:
+        total += team.by_top(
+            kernel, shape, tops, PATHS, min(rows.blocks, seen.blocks), (*given, *map(team.given, lists), *rest)
+        )
+    return total
+
+
+def _no_lists(team):
+    xp = team.xp
+    words = xp.zeros(1, np.uint64)
+    return words, words, xp.zeros(1, np.int32), *[xp.zeros(1, np.int64)] * 3
+
+
+def _lists(team: Team, shape: Grid, plain: bool) -> Iterator[tuple]:
+    """For ranges of ends y and of ends x: where lists of edges and of vertices begin, and the lists."""
+    skeleton, xp = team.skeleton, team.xp
+    by_edge, by_vertex = _starts(team, shape, plain, (0, skeleton.vertices), (0, skeleton.vertices))
+    bounds = _bounds(xp, by_vertex, CORNER_BYTES[not plain])
+    for y_range in pairwise(bounds):
+        for x_range in pairwise(bounds):
+            if len(bounds) > 2:
+                by_edge, by_vertex = _starts(team, shape, plain, y_range, x_range)
+            yield by_edge, by_vertex, *_filled(team, shape, plain, y_range, x_range, by_edge, by_vertex)
+
+
+def _bounds(xp, by_vertex, each_bytes):
+    """Bounds of ranges of vertices whose corners may be listed together."""
+    corners = int(by_vertex[-1])
+    ranges = math.ceil(corners * each_bytes / LISTS_BYTES)
+    if ranges <= 1:
+        return [0, len(by_vertex) - 1]
+    inner = xp.searchsorted(by_vertex, xp.asarray([corners * i // ranges for i in range(1, ranges)], np.uint64))
+    return sorted({0, *inner.tolist(), len(by_vertex) - 1})
+
+
+def _starts(team, shape, plain, y_range, x_range):
+    """Where the list of each entry and of each vertex begins, uint64; the last number is the length of all."""
+    xp, skeleton = team.xp, team.skeleton
+    counts = xp.zeros(len(skeleton.targets) + 1, np.uint64), xp.zeros(skeleton.vertices + 1, np.uint64)
+    _launch(team, shape, False, plain, y_range, x_range, *(count[1:] for count in counts), *_no_lists(team)[2:])
+    return tuple(xp.cumsum(count) for count in counts)
+
+
+def _filled(team, shape, plain, y_range, x_range, by_edge, by_vertex):
+    xp, edges, vertices = team.xp, int(by_edge[-1]), int(by_vertex[-1])
+    corners, opposite = xp.empty(max(edges, 1), np.int32), xp.empty(max(vertices, 1), np.int64)
+    places, known = (xp.empty(1 if plain else 2 * max(size, 1), np.int64) for size in (edges, vertices))
+    ahead = by_edge[:-1].copy(), by_vertex[:-1].copy()
+    _launch(team, shape, True, plain, y_range, x_range, *ahead, corners, places, opposite, known)
+    return corners, places, opposite, known
+
+
+def _launch(team, shape, fill, plain, y_range, x_range, *arrays):
+    kernel = make_corners(team.gpu.target, shape.threads, shape.lanes, fill, fill and not plain)
+    rest = (*map(S, (*y_range, *x_range)), *map(team.given, arrays))
+    team.by_edge(kernel, shape, EDGES, rest, counts=False)

@@ -118,9 +118,9 @@ def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
 
 @functools.cache
 def make_few_fours(target: Target, threads: int, slots: int) -> Any:
-    """`fours` at tops with few wedges, at most half of the slots of a table: a warp a top, a lane a wedge.
+    """`fours` at tops with few wedges, at most half of the slots of a table: a warp a top, a lane a list.
 
-    The lists of a top are gone over one after another; a table holds ends, and how often they were reached.
+    A lane goes over a list. The table holds ends, and how often they were reached.
     """
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     add_to = warp_functions(target).add_to
@@ -141,9 +141,9 @@ def make_few_fours(target: Target, threads: int, slots: int) -> Any:
                 i = U(i + U(WARP))
             cuda.syncwarp()
             u = tops[k]
-            e, last = offsets[u], upper[u]
+            e, last = offsets[u] + S(lane), upper[u]
             while e < last:
-                f, end = offsets[targets[e]] + S(lane), mate[e]
+                f, end = offsets[targets[e]], mate[e]
                 while f < end:
                     w = U(targets[f])
                     slot = U(U(w * U(2654435769)) & U(SLOTS - 1))
@@ -152,8 +152,8 @@ def make_few_fours(target: Target, threads: int, slots: int) -> Any:
                         slot = U(U(slot + U(1)) & U(SLOTS - 1))
                         found = U(cuda.atomic.cas(ends, U(table + slot), U(EMPTY), w))
                     total = L(total + L(cuda.atomic.add(counts, U(table + slot), U(1))))
-                    f += WARP
-                e += 1
+                    f += 1
+                e += WARP
             cuda.syncwarp()
             k += S(cuda.gridDim.x) * WARPS
         cuda.syncwarp()

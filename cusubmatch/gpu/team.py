@@ -1,0 +1,166 @@
+"""Launches over the edges of a skeleton, or over the vertices that something is counted from.
+
+Long work is launched in pieces, with a look at the clock between them. Blocks have rows of one number a vertex each;
+there are no more blocks than such rows may take memory.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.gpu.machine import Machine
+from cusubmatch.gpu.pieces import PIECE_S, Launches, Step, ranges
+from cusubmatch.gpu.tops import Tops
+from cusubmatch.gpu.warp import grid
+from cusubmatch.gpu.wedges import TICKET
+from cusubmatch.skeleton import Skeleton, sources_of
+
+__all__ = ["Grid", "Rows", "Team"]
+
+U, L, S = np.uint32, np.uint64, np.int64
+
+ROWS_BYTES = 4 << 30  # of the blocks' rows
+
+
+class Grid(NamedTuple):
+    """How a kernel is launched: threads of a block, lanes for a list, blocks of a multiprocessor."""
+
+    threads: int
+    lanes: int
+    blocks: int
+
+
+class Rows(NamedTuple):
+    """Rows for so many blocks, as kernels take them."""
+
+    blocks: int
+    given: Any
+
+
+class Team:
+    """What launches on one skeleton share.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        In device memory.
+    pulse : callable
+        Called as pulse(share of the work that is done) now and then; what it raises ends the work.
+    gpu : Machine
+
+    Attributes
+    ----------
+    graph : tuple
+        Offsets, targets, `upper` and mates, as kernels take them first.
+    """
+
+    def __init__(self, skeleton: Skeleton, pulse: Callable[[float], None], gpu: Machine):
+        self.skeleton, self.pulse, self.gpu, self.xp = skeleton, pulse, gpu, skeleton.xp
+        self._one = self.given(self.xp.ones(1, np.uint64))
+        self._rows: dict[tuple, Rows] = {}
+
+    def given(self, array: Any) -> Any:
+        """An array as kernels take it."""
+        return self.gpu.to_device(array)
+
+    def masked(self, values: Sequence) -> tuple:
+        """Arrays and the masks of their indices: ones are a single number."""
+        return tuple(
+            part for value in values for part in ((self._one, S(0)) if value is None else (self.given(value), S(-1)))
+        )
+
+    def rows(self, dtype: Any, length: int, shape: Grid, each: int = 1) -> Rows:
+        """Rows of zeros for as many blocks as may have some, kept for the next kernel: kernels leave them so."""
+        key = np.dtype(dtype), length, each, shape.blocks
+        if key not in self._rows:
+            size = max(length * each, 1)
+            blocks = max(1, min(shape.blocks * self.gpu.processors, ROWS_BYTES // (size * key[0].itemsize)))
+            self._rows[key] = Rows(blocks, self.given(self.xp.zeros(size * blocks, dtype)))
+        return self._rows[key]
+
+    def by_top(
+        self,
+        kernel: Any,
+        shape: Grid,
+        tops: Tops,
+        a_second: float,
+        blocks: int,
+        rest: tuple,
+        *,
+        words: int = 0,
+        most: int | None = None,
+    ) -> int:
+        """The count of a kernel that draws vertices by tickets, at most the first `most`.
+
+        `a_second` is a low estimate of the steps that it does a second; `words`: of shared memory.
+        """
+        cumulative = tops.cumulative[:most]
+        blocks = min(blocks, len(cumulative))
+        if not blocks:
+            return 0
+        launch = kernel[(*grid(self.gpu.target, blocks, shape.threads), 4 * words)]
+        given = *self.graph, self.given(tops.vertices)
+
+        def step(start, stop, state):
+            launch(*given, U(start), U(stop), *rest, state)
+
+        def steps(most_s):
+            for start, stop, work in ranges(self.xp, cumulative, tops.work, most_s * a_second):
+                yield Step(work / a_second, functools.partial(step, start, stop), TICKET)
+
+        return self.run(steps, tops.work / a_second)
+
+    def by_edge(
+        self, kernel: Any, shape: Grid, a_second: float, rest: tuple, blocks: int | None = None, *, counts: bool = True
+    ) -> int:
+        """The count of a kernel over the edges, if it `counts` anything."""
+        edges, blocks = len(self._lists[0]), blocks or shape.blocks * self.gpu.processors
+        launch = kernel[grid(self.gpu.target, blocks, shape.threads)]
+
+        def step(start, stop, state):
+            launch(*self.graph, *self._edges, S(start), S(stop), *rest, *([state] if counts else []))
+
+        def steps(most_s):
+            pieces = max(1, math.ceil(edges / (most_s * a_second)))
+            for i in range(pieces):
+                launch = functools.partial(step, edges * i // pieces, edges * (i + 1) // pieces)
+                yield Step(edges / pieces / a_second, launch)
+
+        return self.run(steps, edges / a_second)
+
+    def table_by_edge(self, kernel: Any, shape: Grid, a_second: float, rest: tuple, blocks: int | None = None) -> Any:
+        """The table over entries that a kernel over the edges makes."""
+        out = self.xp.zeros(len(self.skeleton.targets), np.uint64)
+        self.by_edge(kernel, shape, a_second, (*rest, self.given(out)), blocks, counts=False)
+        return out
+
+    def run(self, steps: Callable, total_s: float) -> int:
+        """The count of some launches."""
+        launches = Launches(self.gpu.target, self.xp, self.gpu.to_device, total_s, same=False)
+        return launches.count(steps, lambda done, _: self.pulse(done), PIECE_S)
+
+    @functools.cached_property
+    def graph(self) -> tuple:
+        skeleton = self.skeleton
+        return tuple(map(self.given, (skeleton.offsets, skeleton.targets, skeleton.upper, skeleton.mate)))
+
+    @property
+    def _lists(self):
+        """The places of the entries (x, y), x < y, and x."""
+
+        def make():
+            sources = sources_of(self.xp, self.skeleton.offsets)
+            edges = self.xp.nonzero(self.skeleton.targets > sources)[0]
+            return edges, sources[edges]
+
+        return self.skeleton.keep("edges", make)
+
+    @functools.cached_property
+    def _edges(self):
+        edges, lows = self._lists
+        return self.given(lows), self.given(edges)
