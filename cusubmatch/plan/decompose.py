@@ -174,7 +174,7 @@ class _Search:
         return dear and self._walkable(part) and self.cost(Walk(part.members)) < self.cost(step.pairs)
 
     def _walkable(self, part):
-        """Whether a part is a quotient of the pattern with no table folded into it and no filter; a walk has its own."""
+        """Whether a part is a quotient of the pattern without tables folded into it or filters; a walk has its own."""
         factors = [self.tables.nodes[node] for some in part.edges.values() for node, _ in some]
         plain = all(isinstance(node, Indicator) and not node.filtered for node in factors) and not any(part.weights)
         return plain and part.root < 0 and any(len(some) > 1 for some in part.members)
