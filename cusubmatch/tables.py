@@ -116,7 +116,7 @@ class Evaluation:
                 self._finish(term)
             case Pairs(ends, paths, apart):
                 self._make(parts_of(term))
-                kinds = [(self._shared(path), paths.count(path)) for path in dict.fromkeys(paths)]
+                kinds = [(tuple(self._shared(path)), paths.count(path)) for path in dict.fromkeys(paths)]
                 weights = [self._weights(some) for some in ends]
                 alike = all(link.plain for path in paths for link in path)  # turned round; others are taken to differ
                 below = apart and ends[0] == ends[1] and alike

@@ -1,4 +1,4 @@
-"""Lists of what bridges are made of: the common neighbours of every edge, and the edges that a vertex makes triangles with.
+"""Lists of what bridges are made of: the corners of all triangles, at the edge opposite and at their own vertex.
 
 A triangle has three corners, each of which is a common neighbour of the edge opposite. Lists have no order. They may be
 restricted to corners in a range of vertices, where all would take too much memory.

@@ -163,18 +163,18 @@ class _Search:
         if part.size == 1:
             return Counter({Product(part.weights[0]): 1})
         for step in sorted(self._steps(part), key=lambda step: step.rank):
-            terms = self._walked(part) if self._walks(part, step) else self._taken(part, step)
+            terms = (self._walked(part) if self._dear(part, step) else None) or self._taken(part, step)
             if terms is not None:
                 return terms
         return self._walked(part)
 
-    def _walks(self, part, step):
+    def _dear(self, part, step):
         """Whether a part is rather walked: pairs with bridges, unlike all else, may be dearer than that."""
-        dear = step.pairs is not None and step.pairs.bridged and self.cost(step.pairs) > WORTH_WALKING
-        return dear and self._walkable(part) and self.cost(Walk(part.members)) < self.cost(step.pairs)
+        cost = 0.0 if step.pairs is None or not step.pairs.bridged else self.cost(step.pairs)
+        return cost > WORTH_WALKING and self._walkable(part) and self.cost(Walk(part.members)) < cost
 
     def _walkable(self, part):
-        """Whether a part is a quotient of the pattern with no table folded in and no filter; a walk has its own."""
+        """Whether a part is a quotient of the pattern without tables folded into it or filters; a walk has its own."""
         factors = [self.tables.nodes[node] for some in part.edges.values() for node, _ in some]
         plain = all(isinstance(node, Indicator) and not node.filtered for node in factors) and not any(part.weights)
         return plain and part.root < 0 and any(len(some) > 1 for some in part.members)
