@@ -22,6 +22,7 @@ from cusubmatch.query import Query
 
 __all__ = ["Unloading"]
 
+BLOCKS = 16  # of rows that exist at once, about, under a memory limit
 SMALL_BYTES = 1 << 18  # a block that is turned into all its images on the device
 COMPACT_BYTES = 32 << 20  # a result that is copied out of the memory reserved for it
 PINNED_BATCHES = 4  # that exist at once: with the caller, complete, on their way, beginning
@@ -87,7 +88,7 @@ class Unloading:
         self._images = image_columns(plan) if self._factor > 1 else np.arange(self._columns)[:, None]
         self._room = query.budget(memory_limit, np)
         row_bytes = self._columns * self._dtype.itemsize
-        block = BLOCK_BYTES if memory_limit is None else min(BLOCK_BYTES, memory_limit // 32)
+        block = BLOCK_BYTES if memory_limit is None else min(BLOCK_BYTES, memory_limit // BLOCKS)
         self._block_rows = max(1, block // (row_bytes * self._factor))
         self._table = None if plain is None else query.device_ids()
         self._bus = Bus(memory_limit, cuda)

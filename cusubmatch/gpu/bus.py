@@ -26,12 +26,12 @@ import numpy as np
 
 __all__ = ["BLOCK_BYTES", "Arrival", "Bus", "Device", "Pinned", "device", "to_host"]
 
-BLOCK_BYTES = 128 << 20  # copied in one go: some milliseconds, about what a launch and its host work take
-IN_FLIGHT_BYTES = 3 * BLOCK_BYTES  # asked for and not yet copied
+BLOCK_BYTES = 256 << 20  # copied in one go: 5 ms, many times what the host does between two blocks
+IN_FLIGHT_BYTES = 2 * BLOCK_BYTES  # asked for and not yet copied
 SLOT_BYTES, SLOTS = 8 << 20, 20  # of the ring
 LEAST_SLOT_BYTES = 1 << 16
 LIMIT_SHARE = 4  # the ring takes one part of so many of a memory limit
-THREADS = 14  # at most, that empty the ring: half of what 20 slots would keep busy waits for the bus
+THREADS = 14  # at most, that empty the ring
 PINNED_BYTES = 1 << 30  # in use and kept, of the process
 UNIT = 1 << 16
 
@@ -71,7 +71,7 @@ class Pinned:
                 except Exception:  # noqa: BLE001 - whatever CUDA says: slower memory will do
                     return None
                 self.bytes += whole
-        buffer = np.frombuffer(memory, np.uint8, size)
+        buffer = np.frombuffer(memoryview(memory), np.uint8, size)  # views of it refer to it, not to the memory
         weakref.finalize(buffer, self._back, whole, memory).atexit = False
         return buffer
 
