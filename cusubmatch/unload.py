@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.gpu.bus import BLOCK_BYTES, Arrival, Bus, Device
+from cusubmatch.gpu.bus import BLOCK_BYTES, Arrival, Bus, Device, reserved
 from cusubmatch.images import image_columns
 from cusubmatch.query import Query
 
@@ -215,6 +215,9 @@ class Unloading:
             self._left -= total
         return total
 
+    def _target_in(self, memory, pinned):
+        return Target(memory.view(self._dtype).reshape(self._columns, -1), pinned)
+
     def _target(self):
         """Where the next rows go."""
         if not self._targets or not self._targets[-1].room:
@@ -225,15 +228,13 @@ class Unloading:
         if self._batch_rows is not None:
             size = self._columns * self._batch_rows * self._dtype.itemsize
             buffer = self._bus.device.pinned.take(size) if self._pinned else None
-            pinned = buffer is not None
-            buffer = np.empty(size, np.uint8) if buffer is None else buffer
-            return Target(buffer.view(self._dtype).reshape(self._columns, self._batch_rows), pinned)
+            return self._target_in(reserved(size) if buffer is None else buffer, pinned=buffer is not None)
         rows = max(self._room // (self._columns * (4 + self.query.graph.id_bytes)), self._block_rows * self._factor)
         if self._left is not None:
             rows = min(rows, self._left)
-        while True:  # the system may grant less than it has, or than what is asked for and never touched
+        while True:  # where address space is bounded too, it may have less for what is never touched
             try:
-                return Target(np.empty((self._columns, rows), self._dtype), pinned=False)
+                return self._target_in(reserved(rows * self._columns * self._dtype.itemsize), pinned=False)
             except MemoryError:
                 if rows <= self._block_rows * self._factor:
                     raise

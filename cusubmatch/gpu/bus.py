@@ -12,19 +12,23 @@ nothing of the second stream.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
+import mmap
 import os
 import queue
+import sys
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-__all__ = ["BLOCK_BYTES", "Arrival", "Bus", "Device", "Pinned", "device", "to_host"]
+__all__ = ["BLOCK_BYTES", "Arrival", "Bus", "Device", "Pinned", "device", "reserved", "to_host"]
 
 BLOCK_BYTES = 256 << 20  # copied in one go: 5 ms, many times what the host does between two blocks
 IN_FLIGHT_BYTES = 2 * BLOCK_BYTES  # asked for and not yet copied
@@ -34,6 +38,8 @@ LIMIT_SHARE = 4  # the ring takes one part of so many of a memory limit
 THREADS = 14  # at most, that empty the ring
 PINNED_BYTES = 1 << 30  # in use and kept, of the process
 UNIT = 1 << 16
+HUGE_BYTES = 1 << 22
+NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux, which Python names from 3.13 on
 
 Pair = tuple[np.ndarray, Any]  # one-dimensional and contiguous: where in host memory, and what on the device
 
@@ -157,6 +163,15 @@ class Arrival:
         return all(part.done() for part in self._unpacked) and self._event.done
 
 
+@dataclass
+class Flight:
+    """Copies that may not have ended, what they read and write, and an event after them once all are queued."""
+
+    pairs: list[Pair]
+    bytes: int
+    event: Any = None
+
+
 class Bus:
     """Copies of one call, in the order in which they were asked for; at the end of its context no more begin.
 
@@ -174,7 +189,7 @@ class Bus:
         self._slot_bytes = max(LEAST_SLOT_BYTES, min(SLOT_BYTES, slot))
         self._slots, self._made = queue.SimpleQueue(), 0  # type: tuple[queue.SimpleQueue[np.ndarray], int]
         self._team: ThreadPoolExecutor | None = None
-        self._flight: deque[tuple[Any, list[Pair], int]] = deque()  # copies, and what they hold, oldest first
+        self._flight: deque[Flight] = deque()  # the oldest first
         self._bytes = 0
 
     def __enter__(self) -> Self:
@@ -188,22 +203,20 @@ class Bus:
         self._land(IN_FLIGHT_BYTES - sum(host.nbytes for host, _ in pairs))
         self.device.wait(self._stream, self.device.record(None))
         if direct:
-            for host, array in pairs:
-                self.device.copy(host, array, self._stream)
-            return Arrival(self._fly(pairs))
+            return Arrival(self._copied(pairs))
         unpacked = []
         for chunk in _chunks(pairs, self._slot_bytes):
-            slot, at = self._slot(), 0
+            slot, at, through = self._slot(), 0, []
             for host, array in chunk:
-                self.device.copy(slot[at : at + host.nbytes], array, self._stream)
+                through.append((slot[at : at + host.nbytes], array))
                 at += host.nbytes
-            event = self._fly([(slot, None), *chunk])
+            event = self._copied(through)
             unpacked.append(self._workers.submit(_unpack, event, slot, [host for host, _ in chunk], self._slots))
         return Arrival(event, unpacked)
 
     def fetch(self, array: Any) -> np.ndarray:
         """A two-dimensional array, rows of it contiguous, in ordinary host memory; complete after `finish`."""
-        host = np.empty(array.shape, array.dtype)
+        host = reserved(array.nbytes).view(array.dtype).reshape(array.shape)
         if host.size:
             self.send(list(zip(host, array, strict=True)), direct=False)
         return host
@@ -224,19 +237,26 @@ class Bus:
             self._land(0)
             self._team, self._slots = None, queue.SimpleQueue()
 
-    def _fly(self, pairs):
-        event, size = self.device.record(self._stream), sum(array.nbytes for _, array in pairs if array is not None)
-        self._flight.append((event, pairs, size))
-        self._bytes += size
-        return event
+    def _copied(self, pairs):
+        """Queue copies; the event after them. They are held before they begin: an interrupt may come at any time."""
+        flight = Flight(pairs, sum(host.nbytes for host, _ in pairs))
+        self._flight.append(flight)
+        self._bytes += flight.bytes
+        for host, array in pairs:
+            self.device.copy(host, array, self._stream)
+        flight.event = self.device.record(self._stream)
+        return flight.event
 
     def _land(self, most):
         """Let go of what has been copied, and wait until not more than so many bytes are left."""
-        while self._flight and (self._bytes > max(most, 0) or not most or self._flight[0][0].done):
-            event, _, size = self._flight[0]
+        while self._flight:
+            first = self._flight[0]
+            event = first.event or self.device.record(self._stream)
+            if most > 0 and self._bytes <= most and not event.done:
+                return
             event.synchronize()
             self._flight.popleft()
-            self._bytes -= size
+            self._bytes -= first.bytes
 
     def _slot(self):
         """A buffer of the ring that is free, the longest free one first."""
@@ -252,6 +272,19 @@ class Bus:
             threads = min(THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4)
             self._team = ThreadPoolExecutor(threads, "cusubmatch bus", initializer=self._attach)
         return self._team
+
+
+def reserved(size: int) -> np.ndarray:
+    """Ordinary memory, uint8, that is taken as it is written to, in huge pages; MemoryError."""
+    if size < HUGE_BYTES or sys.platform != "linux":
+        return np.empty(size, np.uint8)
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+    except OSError as error:
+        raise MemoryError(f"no address space for {size:,} bytes") from error
+    with contextlib.suppress(OSError):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8)
 
 
 def to_host(array: Any) -> np.ndarray:

@@ -192,9 +192,9 @@ class Run:
             return
         workspace, output, found = made.pool.take(made.layout.stack), self._output(self.first_rows), 0
         workspace.start(fresh=True)
-        self._launch(workspace, output)
-        running = True
+        running = True  # from before a launch, since an interrupt may come at any time
         try:
+            self._launch(workspace, output)
             while running:
                 new, running = workspace.read(), False
                 done, more = self._done(workspace), bool(workspace.state[r.STOP])
@@ -212,8 +212,8 @@ class Run:
                 if more and not self._enough(found):
                     self._look(done, self.matches)
                     if not running:
-                        self._launch(workspace, output)
                         running = True
+                        self._launch(workspace, output)
             if not more:
                 made.pool.give_back(workspace)
         finally:

@@ -173,9 +173,8 @@ def main(
         print(f"{figure.what:26} {figure.rows:14,} {speed} {share} {memory}")
     if device is not None:
         cost = 100 * (found.seconds / counting.seconds - 1)
-        print(
-            f"streaming on the device {1e3 * found.seconds:.1f} ms, counting {1e3 * counting.seconds:.1f} ms: +{cost:.0f}%"
-        )
+        seconds = f"{found.seconds:.4f} s, counting by a walk {counting.seconds:.4f} s"
+        print(f"streaming on the device {seconds}: {cost:+.0f}%")
 
 
 if __name__ == "__main__":
