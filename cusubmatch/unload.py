@@ -196,18 +196,13 @@ class Unloading:
         begin = 0
         while begin < total:
             target = self._target()
-            end, pairs = min(total, begin + target.room), []
-            for image in range(begin // n, -(-end // n)):
-                first, last = max(begin - image * n, 0), min(end - image * n, n)
-                at = target.rows + image * n + first - begin
-                for column, sources in enumerate(images):
-                    host = target.array[column, at : at + last - first]
-                    pairs.append((host, source[int(sources[image]), first:last]))
+            end = min(total, begin + target.room)
+            spreads = _spreads(target.array[:, target.rows : target.rows + end - begin], source, images, n, begin)
             if small:
-                for host, array in pairs:
+                for (host,), array in spreads:
                     host[...] = array
             else:
-                target.arrivals.append(self._bus.send(pairs, target.pinned))
+                target.arrivals.append(self._bus.send(spreads, target.pinned))
             target.rows += end - begin
             begin = end
         self.rows += total
@@ -239,3 +234,28 @@ class Unloading:
                 if rows <= self._block_rows * self._factor:
                     raise
                 rows = max(rows // 2, self._block_rows * self._factor)
+
+
+def _spreads(host, source, images, n, begin):
+    """What is copied from where to which places, so that `host` has the rows from number `begin` on of all images.
+
+    Parameters
+    ----------
+    host : (columns, rows)
+    source : (columns, n)
+    images : (columns, images)
+        Which column of `source` each column is; row i of image k has the number k * n + i.
+    """
+    end = begin + host.shape[1]
+    if begin == 0 and end == n * images.shape[1]:
+        places: list[list[np.ndarray]] = [[] for _ in source]
+        for (column, image), of in np.ndenumerate(images):
+            places[of].append(host[column, image * n : (image + 1) * n])
+        return list(zip(places, source, strict=True))
+    spreads = []
+    for image in range(begin // n, -(-end // n)):
+        first, last = max(begin - image * n, 0), min(end - image * n, n)
+        at = image * n + first - begin
+        for column, of in enumerate(images[:, image].tolist()):
+            spreads.append(((host[column, at : at + last - first],), source[of, first:last]))
+    return spreads

@@ -286,3 +286,43 @@ def test_arrays_fetched_through_the_ring_arrive_as_they_are(seed):
         assert streams[0].lost == 0
         del own
         assert in_use(cuda) == 0
+
+
+def test_a_block_is_sent_before_the_next_launch_and_delivered_after_it(graph):
+    order, launch, take = [], Run._launch, Unloading._take
+
+    def launched(run, *arguments):
+        order.append("launch")
+        return launch(run, *arguments)
+
+    def taken(self, rows):
+        order.append("send")
+        return take(self, rows)
+
+    with patch.object(Run, "_launch", launched), patch.object(Unloading, "_take", taken):
+        held, *_ = unloading(graph, SQUARE, batch_rows=64)
+        for _ in held.blocks(None):
+            order.append("deliver")  # noqa: PERF401 - the loop body is the consumer
+        held.close()
+    assert order[:7] == ["launch", "send", "launch", "deliver", "send", "launch", "deliver"]
+
+
+@pytest.mark.parametrize("which", range(8))
+@pytest.mark.parametrize("direct", [False, True])
+def test_an_interrupt_between_copies_leaves_none_that_writes_later(which, direct):
+    cuda, streams = late_device()
+    copies = iter(range(100))
+
+    def interrupted(host, array, stream):
+        cuda.copy(host, array, stream)
+        if next(copies) == which:
+            raise KeyboardInterrupt
+
+    source, target = np.arange(40_000).reshape(4, -1), cuda.pinned.take(320_000).view(np.int64).reshape(4, -1)
+    with pytest.raises(KeyboardInterrupt), Bus(1 << 12, cuda._replace(copy=interrupted)) as own:
+        own.send([((row,), part) for row, part in zip(target, source, strict=True)], direct)
+        own.send([((row,), part) for row, part in zip(target, source, strict=True)], direct)
+    assert streams[0].done_so_far == streams[0].asked == which + 1
+    assert streams[0].lost == 0
+    del own, target
+    assert in_use(cuda) == 0

@@ -42,6 +42,7 @@ HUGE_BYTES = 1 << 22
 NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux, which Python names from 3.13 on
 
 Pair = tuple[np.ndarray, Any]  # one-dimensional and contiguous: where in host memory, and what on the device
+Spread = tuple[Sequence[np.ndarray], Any]  # the same, at several places
 
 
 class Pinned:
@@ -198,27 +199,32 @@ class Bus:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def send(self, pairs: list[Pair], direct: bool) -> Arrival:
-        """Copy what the caller's current stream has written by then; `direct` into pinned memory."""
-        self._land(IN_FLIGHT_BYTES - sum(host.nbytes for host, _ in pairs))
+    def send(self, spreads: list[Spread], direct: bool) -> Arrival:
+        """Copy what the caller's current stream has written by then.
+
+        Into pinned memory (`direct`) it crosses the bus for each of its places, through the ring only once.
+        """
+        self._land(IN_FLIGHT_BYTES - sum(hosts[0].nbytes for hosts, _ in spreads))
         self.device.wait(self._stream, self.device.record(None))
         if direct:
-            return Arrival(self._copied(pairs))
+            return Arrival(self._copied([(host, array) for hosts, array in spreads for host in hosts]))
         unpacked = []
-        for chunk in _chunks(pairs, self._slot_bytes):
-            slot, at, through = self._slot(), 0, []
-            for host, array in chunk:
-                through.append((slot[at : at + host.nbytes], array))
-                at += host.nbytes
+        for chunk in _chunks(spreads, self._slot_bytes):
+            slot, at, through, targets = self._slot(), 0, [], []
+            for hosts, array in chunk:
+                part = slot[at : at + hosts[0].nbytes]
+                through.append((part, array))
+                targets.append((part.view(hosts[0].dtype), hosts))
+                at += part.nbytes
             event = self._copied(through)
-            unpacked.append(self._workers.submit(_unpack, event, slot, [host for host, _ in chunk], self._slots))
+            unpacked.append(self._workers.submit(_unpack, event, slot, targets, self._slots))
         return Arrival(event, unpacked)
 
     def fetch(self, array: Any) -> np.ndarray:
         """A two-dimensional array, rows of it contiguous, in ordinary host memory; complete after `finish`."""
         host = reserved(array.nbytes).view(array.dtype).reshape(array.shape)
         if host.size:
-            self.send(list(zip(host, array, strict=True)), direct=False)
+            self.send([((row,), source) for row, source in zip(host, array, strict=True)], direct=False)
         return host
 
     def finish(self) -> None:
@@ -297,15 +303,15 @@ def to_host(array: Any) -> np.ndarray:
     return host
 
 
-def _chunks(pairs: Iterable[Pair], most: int) -> Iterator[list[Pair]]:
-    """The pairs in pieces that fit into a slot."""
-    chunk: list[Pair] = []
+def _chunks(spreads: Iterable[Spread], most: int) -> Iterator[list[Spread]]:
+    """The copies in pieces that fit into a slot."""
+    chunk: list[Spread] = []
     left = most
-    for host, array in pairs:
-        begin, each = 0, host.itemsize
-        while begin < len(host):
-            end = min(len(host), begin + left // each)
-            chunk.append((host[begin:end], array[begin:end]))
+    for hosts, array in spreads:
+        begin, length, each = 0, len(hosts[0]), hosts[0].itemsize
+        while begin < length:
+            end = min(length, begin + left // each)
+            chunk.append(([host[begin:end] for host in hosts], array[begin:end]))
             left -= each * (end - begin)
             begin = end
             if left < each:
@@ -316,12 +322,11 @@ def _chunks(pairs: Iterable[Pair], most: int) -> Iterator[list[Pair]]:
 
 
 def _unpack(event, slot, targets, slots):
-    """When a slot has been filled, write what it holds to where it belongs."""
+    """When a slot has been filled, write its parts to where they belong."""
     try:
         event.synchronize()
-        at = 0
-        for target in targets:
-            target[...] = slot[at : at + target.nbytes].view(target.dtype)
-            at += target.nbytes
+        for part, hosts in targets:
+            for host in hosts:
+                host[...] = part
     finally:
         slots.put(slot)

@@ -76,9 +76,10 @@ class Workspace:
             return
         import cupy
 
-        aside = cupy.cuda.Stream(non_blocking=True)
-        word = self.control[r.STOP : r.STOP + 1]
-        word.set(np.ones(1, np.int32), stream=aside)  # a copy: a kernel would wait for room beside the one that runs
+        aside, one = cupy.cuda.Stream(non_blocking=True), np.ones(1, np.int32)
+        self.control[r.STOP : r.STOP + 1].set(
+            one, stream=aside
+        )  # a kernel would wait for room beside the one that runs
         aside.synchronize()
         cupy.cuda.get_current_stream().synchronize()
 
