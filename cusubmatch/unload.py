@@ -10,6 +10,7 @@ memory, or a series of batches.
 from __future__ import annotations
 
 import contextlib
+from collections import deque
 from collections.abc import Generator
 from typing import Any
 
@@ -23,8 +24,9 @@ from cusubmatch.query import Query
 __all__ = ["Unloading"]
 
 BLOCKS = 16  # of rows that exist at once, about, under a memory limit
-SMALL_BYTES = 1 << 18  # a block that is turned into all its images on the device
+SMALL_BYTES = 1 << 18  # of a block, or of the batches it makes: it is copied whole, and images are made on the device
 COMPACT_BYTES = 32 << 20  # a result that is copied out of the memory reserved for it
+BLOCK_BATCHES = 32  # that a block makes at most
 PINNED_BATCHES = 4  # that exist at once: with the caller, complete, on their way, beginning
 SORTED_ROWS = 1 << 20  # given to the sort at a time
 
@@ -92,14 +94,17 @@ class Unloading:
         self._block_rows = max(1, block // (row_bytes * self._factor))
         self._table = None if plain is None else query.device_ids()
         self._bus = Bus(memory_limit, cuda)
-        self._targets: list[Target] = []  # the oldest rows first
+        self._targets: deque[Target] = deque()  # the oldest rows first
         self._run: Any = None
+        self._small = self._pinned = False
         if batch_rows is not None:
-            batch = batch_rows * row_bytes
-            most = self._bus.device.pinned.most if memory_limit is None else memory_limit
-            self._pinned = PINNED_BATCHES * batch <= min(most, self._bus.device.pinned.most)
-            ahead = max(block, batch)
-            self._ahead_rows = 0 if memory_limit and ahead > memory_limit // 8 else ahead // row_bytes
+            batch, most = batch_rows * row_bytes, self._bus.device.pinned.most
+            self._block_rows = max(1, min(self._block_rows, BLOCK_BATCHES * batch_rows // self._factor))
+            self._pinned = PINNED_BATCHES * batch <= (most if memory_limit is None else min(most, memory_limit))
+            self._small = batch <= SMALL_BYTES
+            self._ahead_rows = max(self._block_rows * self._factor, batch_rows)
+            if memory_limit is not None and self._ahead_rows * row_bytes > memory_limit // 8:
+                self._ahead_rows = 0
 
     def blocks(self, progress: Any) -> Generator[int, None, None]:
         """Search; the number of rows of each block that is on its way."""
@@ -176,7 +181,7 @@ class Unloading:
         return self._left != 0 and self._run.ready
 
     def _batch(self):
-        return self._frame(self._targets.pop(0).filled())
+        return self._frame(self._targets.popleft().filled())
 
     def _frame(self, rows):
         if self._plain:
@@ -188,7 +193,7 @@ class Unloading:
         n, factor, images = rows.shape[1], self._factor, self._images
         total = n * factor if self._left is None else min(n * factor, self._left)
         source = rows if self._table is None else self._table[rows]
-        if small := n * factor * self._columns * self._dtype.itemsize <= SMALL_BYTES:
+        if small := self._small or n * factor * self._columns * self._dtype.itemsize <= SMALL_BYTES:
             if factor > 1:
                 source = source[self.query.placed.xp.asarray(images)].reshape(self._columns, n * factor)
                 n, images = n * factor, np.arange(self._columns)[:, None]
@@ -222,7 +227,7 @@ class Unloading:
     def _new_target(self):
         if self._batch_rows is not None:
             size = self._columns * self._batch_rows * self._dtype.itemsize
-            buffer = self._bus.device.pinned.take(size) if self._pinned else None
+            buffer = self._bus.device.pinned.take(size) if self._pinned and not self._small else None
             return self._target_in(reserved(size) if buffer is None else buffer, pinned=buffer is not None)
         rows = max(self._room // (self._columns * (4 + self.query.graph.id_bytes)), self._block_rows * self._factor)
         if self._left is not None:

@@ -326,3 +326,13 @@ def test_an_interrupt_between_copies_leaves_none_that_writes_later(which, direct
     assert streams[0].lost == 0
     del own, target
     assert in_use(cuda) == 0
+
+
+def test_batches_of_a_row_come_a_few_at_a_time(graph):
+    held, *_ = unloading(graph, SQUARE, unique=False, batch_rows=1)
+    batches = held.batches(None)
+    for _ in range(100):
+        assert len(next(batches)) == 1
+        assert len(held._targets) <= 4 * unload.BLOCK_BATCHES
+    batches.close()
+    held.close()
