@@ -72,25 +72,29 @@ def subgraph_match(
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
     query.columns()
     held: Any = None
+    cause: MemoryError | None = None
     try:
         held = _held(query, limit, memory_limit, sort=sort)
         with contextlib.closing(held), shown(progress, "matching") as report:
-            return _gathered(held, report, time_limit)
-    except MemoryError as error:  # of the host by its limit, or of the device, while rows or columns were made
+            frame = _gathered(held, report, time_limit)
+        if not held.too_large:
+            return frame
+    except MemoryError as error:  # of the device or the host, while rows or columns were made
         traceback.clear_frames(error.__traceback__)  # they hold memory that counting on needs
-        rows = 0 if held is None else held.rows
-        if held is not None:
-            held.clear()
-        raise ResultTooLarge(_too_large(query, rows)) from error
+        cause = error
+    rows = 0 if held is None else held.rows
+    if held is not None:
+        held.clear()
+    raise ResultTooLarge(_too_large(query, rows)) from cause
 
 
 def _gathered(held, progress, time_limit):
-    """All rows as a dataframe; MemoryError when they pass their memory."""
+    """All rows as a dataframe; None when they pass their memory."""
     try:
         with contextlib.closing(held.blocks(progress)) as blocks:
             for _ in blocks:
                 if held.too_large:
-                    raise MemoryError("rows and their ids pass the memory for a result")
+                    return None
         return held.frame()
     except DeadlinePassed:
         held.finish()
