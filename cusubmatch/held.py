@@ -1,16 +1,17 @@
 """Blocks of rows that wait to become a dataframe: where the engine made them while they fit, else in host memory.
 
-A device holds no more rows than its budget; what is beyond goes to pinned host memory, from where it comes back at the
-copy bandwidth of the bus.
+A device holds no more rows than its budget; what is beyond goes to host memory while the search goes on.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
 
-from cusubmatch.query import Query, on_host
+from cusubmatch.query import Query
 
 __all__ = ["Held"]
 
@@ -18,45 +19,83 @@ DEVICE_SHARE = 0.5  # of a device's budget that waiting rows may take; the rest 
 
 
 class Held:
-    """Rows so far.
+    """The rows of a query that stay where its engine works; close it at the end.
 
     Parameters
     ----------
     query : Query
+    limit : int or None
     memory_limit : int or None
         Bytes for the rows on the device, and for the result.
+    sort : bool
+        Whether `frame` puts the rows in order.
 
     Attributes
     ----------
-    blocks : list of int32 arrays (columns, rows)
     rows : int
+        Rows so far.
     """
 
-    def __init__(self, query: Query, memory_limit: int | None):
-        self.query, self.blocks, self.rows = query, [], 0  # type: tuple[Query, list[Any], int]
+    def __init__(self, query: Query, limit: int | None, memory_limit: int | None, sort: bool = False):
+        self.query, self.rows = query, 0
+        self._limit, self._memory_limit, self._sort = limit, memory_limit, sort
+        self._blocks: list[Any] = []  # int32 (columns, rows)
         self._room = query.budget(memory_limit, query.graph.xp)
         self._device_room = 0 if query.placed.xp is np else DEVICE_SHARE * query.budget(memory_limit, query.placed.xp)
         self._on_device = 0
+        self._bus: Any = None
 
-    def add(self, block: Any) -> None:
-        """Take another block."""
+    def blocks(self, progress: Any) -> Generator[int, None, None]:
+        """Search; the number of rows of each block that was found."""
+        found = self.query.blocks(self._limit, progress, memory_limit=self._memory_limit)
+        with contextlib.closing(found) as blocks:
+            for block in blocks:
+                self._add(block)
+                yield block.shape[1]
+
+    def _add(self, block):
         self.rows += block.shape[1]
         if not isinstance(block, np.ndarray):
             if self._on_device + block.nbytes > self._device_room:
-                self.blocks = [on_host(held) for held in self.blocks]
+                self._blocks = [self._spilled(held) for held in self._blocks]
                 self._on_device = 0
-                block = on_host(block)
+                block = self._spilled(block)
             else:
                 self._on_device += block.nbytes
-        self.blocks.append(block)
+        self._blocks.append(block)
+
+    def _spilled(self, block):
+        """A block in host memory, or on its way there."""
+        if isinstance(block, np.ndarray):
+            return block
+        from cusubmatch.gpu.bus import Bus
+
+        self._bus = self._bus or Bus(self._memory_limit)
+        return self._bus.fetch(block)
 
     @property
     def too_large(self) -> bool:
         """Whether the rows, as blocks and as columns of ids, pass the memory for a result."""
         return self.rows * (self.query.row_bytes // 4) * (4 + self.query.graph.id_bytes) > self._room
 
-    def frame(self, sort: bool) -> Any:
+    def finish(self) -> None:
+        """Wait until all that was found is there."""
+        if self._bus is not None:
+            self._bus.finish()
+
+    def frame(self) -> Any:
         """All rows as a dataframe of the caller's family."""
-        if sort:
-            return self.query.frame(list(self.query.in_order(iter(self.blocks), self._room)))
-        return self.query.frame(self.blocks)
+        self.finish()
+        if self._sort:
+            return self.query.frame(list(self.query.in_order(iter(self._blocks), self._room)))
+        return self.query.frame(self._blocks)
+
+    def clear(self) -> None:
+        """Drop all blocks, but not their number."""
+        self.close()
+        self._blocks.clear()
+
+    def close(self) -> None:
+        """Begin no copy any more."""
+        if self._bus is not None:
+            self._bus.close()

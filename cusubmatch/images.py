@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from cusubmatch.plan import Plan
 
-__all__ = ["turned"]
+__all__ = ["image_columns", "turned"]
 
 HOST_BYTES, DEVICE_BYTES = 1 << 20, 256 << 20  # of a block that comes out, about
 
@@ -23,13 +23,19 @@ def turned(blocks: Iterable[Any], plan: Plan, xp: Any) -> Iterator[Any]:
     if plan.factor == 1:
         yield from blocks
         return
-    named = [vertex for vertex, name in enumerate(plan.pattern.names) if name is not None]
-    column = {vertex: place for place, vertex in enumerate(named)}
-    automorphisms = map(plan.pattern.automorphisms.element, range(plan.factor))
-    images = [[column[image[vertex]] for vertex in named] for image in automorphisms]
-    places = xp.asarray(np.array(images, np.int64).T)
+    places = xp.asarray(image_columns(plan))
+    columns = len(places)
     rows = max(1, (HOST_BYTES if xp is np else DEVICE_BYTES) // (4 * max(places.size, 1)))
     for block in blocks:
         for begin in range(0, block.shape[1], rows):
             part = block[:, begin : begin + rows]
-            yield part[places].reshape(len(named), plan.factor * part.shape[1])
+            yield part[places].reshape(columns, plan.factor * part.shape[1])
+
+
+def image_columns(plan: Plan) -> np.ndarray:
+    """(columns, factor): which column of a row each column of its images is."""
+    named = [vertex for vertex, name in enumerate(plan.pattern.names) if name is not None]
+    column = {vertex: place for place, vertex in enumerate(named)}
+    automorphisms = map(plan.pattern.automorphisms.element, range(plan.factor))
+    images = [[column[image[vertex]] for vertex in named] for image in automorphisms]
+    return np.array(images, np.int64).reshape(plan.factor, len(named)).T

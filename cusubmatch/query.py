@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 BLOCKS = 32  # of rows that exist at once, about
-PINNED_BYTES = 1 << 30  # of one array
 TRIAL_SECONDS = 1.0  # which choosing a plan by trial may take; a time limit below that does without
 
 
@@ -103,13 +102,8 @@ class Query(NamedTuple):
         """Blocks of rows, at most `limit` rows together; with `batch_rows`, as many are found ahead of the caller."""
         if limit == 0:
             return
-        factor, enough, first = self.plan.factor, limit, batch_rows
-        most = None if memory_limit is None else max(1, memory_limit // (BLOCKS * self.row_bytes * factor))
-        if factor > 1:
-            enough, first = (None if rows is None else -(-rows // factor) for rows in (limit, batch_rows))
-            progress = progress and _times(factor, progress)
-        ahead = {} if first is None else {"first_rows": first, "ahead_rows": first}
-        blocks = self.run(progress=progress, enough=enough, block_rows=most, **ahead).blocks()
+        most = None if memory_limit is None else max(1, memory_limit // (BLOCKS * self.row_bytes * self.plan.factor))
+        blocks = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=most).blocks()
         try:
             for block in turned(blocks, self.plan, self.placed.xp):
                 yield block[:, :limit]
@@ -119,6 +113,20 @@ class Query(NamedTuple):
                     return
         finally:
             blocks.close()
+
+    def rows_run(self, limit, progress, first_rows=None, **options):
+        """A run that finds rows: enough to make `limit`, the first block soon enough to make `first_rows`."""
+        factor = self.plan.factor
+        limit, first_rows = (None if rows is None else -(-rows // factor) for rows in (limit, first_rows))
+        if factor > 1:
+            progress = progress and _times(factor, progress)
+        ahead = {} if first_rows is None else {"first_rows": first_rows, "ahead_rows": first_rows}
+        return self.run(progress=progress, enough=limit, **(ahead | options))
+
+    @property
+    def unloads(self):
+        """Whether rows are found on a device and wanted in host memory."""
+        return self.graph.xp is np and self.placed.xp is not np
 
     @property
     def row_bytes(self):
@@ -144,14 +152,21 @@ class Query(NamedTuple):
         )
 
     def _ids(self, parts):
-        """A column of ids from arrays of internal vertices; plain ids are looked up on the device, then copied."""
-        graph, xp, there = self.graph, self.graph.xp, self.placed.xp
-        plain = graph.plain_ids if xp is np and there is not np and parts else None
-        if plain is not None and not any(isinstance(part, np.ndarray) for part in parts):
-            table = self.placed.cache.get("ids", None, lambda: there.asarray(plain), 1)
-            return graph.family.values(on_host(table[there.concatenate(parts)]))
-        parts = [self.returned(part) for part in parts]
-        return graph.to_ids(xp.concatenate(parts) if parts else xp.empty(0, np.int32))
+        """A column of ids from arrays of internal vertices."""
+        xp, parts = self.graph.xp, [self.returned(part) for part in parts]
+        return self.graph.to_ids(xp.concatenate(parts) if parts else xp.empty(0, np.int32))
+
+    def device_ids(self):
+        """The plain ids by internal vertex, where the engine works; kept there."""
+        there = self.placed.xp
+
+        def make():
+            table = there.asarray(self.graph.plain_ids)
+            if there is not np:
+                there.cuda.get_current_stream().synchronize()  # other streams read it too
+            return table
+
+        return self.placed.cache.get("ids", None, make, 1)
 
     def returned(self, array):
         """An array where the caller's graph lies."""
@@ -163,14 +178,12 @@ def _times(factor, progress):
 
 
 def on_host(array):
-    """An array in host memory; from a device, unless it is large, in pinned pages, which are copied to much faster."""
+    """An array in host memory."""
     if isinstance(array, np.ndarray):
         return array
-    if array.nbytes > PINNED_BYTES:
-        return array.get()
-    import cupyx
+    from cusubmatch.gpu.bus import to_host
 
-    return array.get(out=cupyx.empty_pinned(array.shape, array.dtype))
+    return to_host(array)
 
 
 def free_bytes(xp):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
+import traceback
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -69,21 +71,43 @@ def subgraph_match(
     options = {"limit": limit, "progress": progress, "memory_limit": memory_limit}
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
     query.columns()
-    held = Held(query, memory_limit)
+    held: Any = None
+    cause: MemoryError | None = None
     try:
-        with shown(progress, "matching") as report:
-            for block in query.blocks(limit, report, memory_limit=memory_limit):
-                held.add(block)
+        held = _held(query, limit, memory_limit, sort=sort)
+        with contextlib.closing(held), shown(progress, "matching") as report:
+            frame = _gathered(held, report, time_limit)
+        if not held.too_large:
+            return frame
+    except MemoryError as error:  # of the device or the host, while rows or columns were made
+        traceback.clear_frames(error.__traceback__)  # they hold memory that counting on needs
+        cause = error
+    rows = 0 if held is None else held.rows
+    if held is not None:
+        held.clear()
+    raise ResultTooLarge(_too_large(query, rows)) from cause
+
+
+def _gathered(held, progress, time_limit):
+    """All rows as a dataframe; None when they pass their memory."""
+    try:
+        with contextlib.closing(held.blocks(progress)) as blocks:
+            for _ in blocks:
                 if held.too_large:
-                    raise ResultTooLarge(_too_large(query, held.rows))
-        return held.frame(sort)
+                    return None
+        return held.frame()
     except DeadlinePassed:
-        raise time_limit_exceeded(time_limit, functools.partial(held.frame, sort)) from None
-    except ResultTooLarge:
-        raise
-    except MemoryError as error:  # of the device, while rows or columns were made
-        held.blocks.clear()
-        raise ResultTooLarge(_too_large(query, held.rows)) from error
+        held.finish()
+        raise time_limit_exceeded(time_limit, held.frame) from None
+
+
+def _held(query, limit, memory_limit, **options):
+    """What gathers the rows: where the engine works, or on their way to host memory."""
+    if not query.unloads:
+        return Held(query, limit, memory_limit, **options)
+    from cusubmatch.unload import Unloading
+
+    return Unloading(query, limit, memory_limit, **options)
 
 
 def iter_matches(
@@ -132,6 +156,9 @@ def iter_matches(
 
 
 def _batches(query, limit, batch_rows, time_limit, memory_limit, sort, progress):
+    if query.unloads and not sort:
+        yield from _unloaded(query, limit, batch_rows, time_limit, memory_limit, progress)
+        return
     held, rows = [], 0
     with shown(progress, "matching") as report:
         blocks = query.blocks(limit, report, batch_rows, memory_limit)
@@ -156,6 +183,22 @@ def _batches(query, limit, batch_rows, time_limit, memory_limit, sort, progress)
             yield query.frame(held)
 
 
+def _unloaded(query, limit, batch_rows, time_limit, memory_limit, progress):
+    """Batches from a device for a caller in host memory."""
+    with (
+        shown(progress, "matching") as report,
+        contextlib.closing(_held(query, limit, memory_limit, batch_rows=batch_rows)) as held,
+    ):
+        try:
+            with contextlib.closing(held.batches(report)) as batches:
+                yield from batches
+        except DeadlinePassed:
+            held.finish()
+            raise time_limit_exceeded(time_limit, held.frame) from None
+        if held.rows % batch_rows:
+            yield held.frame()
+
+
 def _too_large(query, rows):
     """The message for a result that does not fit, with its size if that can be counted soon."""
     counted = f"more than {rows:,}"
@@ -166,7 +209,7 @@ def _too_large(query, rows):
         for block in run.blocks():
             total += block.shape[1] * query.plan.factor
         counted = f"{total:,}"
-    except DeadlinePassed:
+    except (DeadlinePassed, MemoryError):
         counted = f"more than {max(total, rows):,}"
     return (
         f"the result has {counted} rows of {len(query.columns())} columns and does not fit in memory; "

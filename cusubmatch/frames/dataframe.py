@@ -92,6 +92,11 @@ class PandasFamily(Family):
         frame.columns = self._library().Index(list(columns), tupleize_cols=False)  # a name may be a tuple
         return frame
 
+    def block(self, names, array):
+        frame = self._library().DataFrame(array.T, copy=False)
+        frame.columns = self._library().Index(list(names), tupleize_cols=False)
+        return frame
+
     def concat(self, frames):
         return self._library().concat(frames, ignore_index=True)
 
@@ -182,6 +187,8 @@ class CudfFamily(PandasFamily):
 
     def frame(self, columns):
         return self._library().DataFrame(dict(columns))
+
+    block = Family.block
 
     def concat(self, frames):
         return self._library().concat([unproxied(frame) for frame in frames], ignore_index=True)

@@ -74,6 +74,10 @@ class Family(ABC):
     def frame(self, columns: Mapping[Any, Any]) -> Any:
         """A dataframe of `{name: column}`."""
 
+    def block(self, names: Sequence, array: Any) -> Any:
+        """A dataframe whose columns are the rows of a two-dimensional array, without a copy where the library can."""
+        return self.frame({name: self.values(column) for name, column in zip(names, array, strict=True)})
+
     @abstractmethod
     def concat(self, frames: Sequence) -> Any:
         """The rows of dataframes with columns of the same names and kinds, one after another."""

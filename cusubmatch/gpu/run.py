@@ -69,6 +69,9 @@ class Run:
         Whether a launch runs while the caller works on the rows of the one before, if not 0.
     enough : int or None
         The run stops when so many matches exist.
+    then : callable, optional
+        What `blocks` gives instead of a block is then(block). It is called before the next launch, so what it launches
+        on the current stream does not wait for that.
     gpu : Machine, optional
         Where to run; default the current GPU.
     slice_s : float
@@ -96,6 +99,7 @@ class Run:
         first_rows: int | None = None,
         ahead_rows: int = 0,
         enough: int | None = None,
+        then: Callable[[Any], Any] | None = None,
         gpu: Machine | None = None,
         slice_s: float = SLICE_S,
         grid: tuple[int, int] | None = None,
@@ -108,7 +112,8 @@ class Run:
         most = OUTPUT_BYTES // (4 * max(self.columns, 1))
         self.block_rows = min(block_rows or most, enough or most, most)
         self.first_rows = min(first_rows or self.block_rows, self.block_rows)
-        self.ahead, self.enough = ahead_rows > 0, enough
+        self.ahead, self.enough, self.then = ahead_rows > 0, enough, then
+        self._launched: Any = None  # an event after the last launch, where someone may ask for it
         self.matches = 0
 
     def count(self) -> int:
@@ -139,13 +144,19 @@ class Run:
             roots = self._roots()
             self.matches = len(roots)
             for begin in range(0, len(roots), self.block_rows):
-                yield roots[None, begin : begin + self.block_rows]
+                block = roots[None, begin : begin + self.block_rows]
+                yield block if self.then is None else self.then(block)
         else:
             for found, rows in self._launches():
                 self.matches += found
                 if found:
                     yield rows
         self._report(1.0)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next of `blocks` is there without a wait."""
+        return self._launched is None or self._launched.done
 
     @functools.cached_property
     def prepared(self) -> Prepared:
@@ -181,26 +192,28 @@ class Run:
             return
         workspace, output, found = made.pool.take(made.layout.stack), self._output(self.first_rows), 0
         workspace.start(fresh=True)
-        self._launch(workspace, output)
-        running = True
+        running = True  # from before a launch, since an interrupt may come at any time
         try:
+            self._launch(workspace, output)
             while running:
                 new, running = workspace.read(), False
                 done, more = self._done(workspace), bool(workspace.state[r.STOP])
                 rows, found = output.of(workspace.state), found + new
                 self.given_away = int(workspace.state[r.GIVEN])
+                if self.then is not None and new:
+                    rows = self.then(rows)
                 if more and not (self._late() or self._enough(found)):
                     workspace.start(fresh=False)
-                    if new and rows is not None:
+                    if new and output.rows is not None:
                         output = self._output(2 * output.capacity)
-                    if running := self.ahead or rows is None:
+                    if running := self.ahead or output.rows is None:
                         self._launch(workspace, output)
                 yield new, rows
                 if more and not self._enough(found):
                     self._look(done, self.matches)
                     if not running:
-                        self._launch(workspace, output)
                         running = True
+                        self._launch(workspace, output)
             if not more:
                 made.pool.give_back(workspace)
         finally:
@@ -212,6 +225,8 @@ class Run:
         launch = self.kernel[made.blocks, made.warps * self.gpu.target.WARP, 4 * made.shared]
         given = [*made.graph, *workspace.arguments, output.array, workspace.sums]
         launch(output.program, *given, nanoseconds_of(self.slice_s, self.deadline))
+        if self.then is not None:
+            self._launched = workspace.event()
 
     def _output(self, rows):
         """Room for so many rows, or about, and the program that fills it."""

@@ -60,15 +60,27 @@ class Workspace:
         self.state = self.control.copy() if isinstance(self.control, np.ndarray) else self.control.get()
         return whole(self.state[r.CONTROL :].view(np.uint64))
 
+    def event(self) -> Any:
+        """An event after what was launched so far; None where launches are calls."""
+        if isinstance(self.control, np.ndarray):
+            return None
+        import cupy
+
+        event = cupy.cuda.Event(disable_timing=True)
+        event.record(cupy.cuda.get_current_stream())
+        return event
+
     def stop(self) -> None:
         """End the launch that is running, and wait for it."""
         if isinstance(self.control, np.ndarray):
             return
         import cupy
 
-        with cupy.cuda.Stream(non_blocking=True) as aside:
-            self.control[r.STOP] = 1
-            aside.synchronize()
+        aside, one = cupy.cuda.Stream(non_blocking=True), np.ones(1, np.int32)
+        self.control[r.STOP : r.STOP + 1].set(
+            one, stream=aside
+        )  # a kernel would wait for room beside the one that runs
+        aside.synchronize()
         cupy.cuda.get_current_stream().synchronize()
 
 

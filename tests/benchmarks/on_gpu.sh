@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The GPU's part of the tests, on a machine that has one, with cuDF and cuGraph: run from the repository's root.
 # 1. the tests marked gpu; 2. the tests of matching once more with the GPU engine under them; 3. compute-sanitizer on a
-# small case, where the machine has it; 4. the benchmark.
+# small case, where the machine has it; 4. the benchmarks.
 set -uo pipefail
 python3 -m pytest -m gpu -W default --tb=short -p no:cacheprovider tests
 tests="oracle properties networkx truth lsqb joins edge_cases bad_arguments dataframes examples streaming output"
@@ -14,3 +14,4 @@ else
     echo "compute-sanitizer is not here"
 fi
 python3 tests/benchmarks/gpu.py
+python3 tests/benchmarks/streaming.py

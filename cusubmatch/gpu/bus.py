@@ -1,0 +1,332 @@
+"""Arrays from the device to host memory, while the device works on.
+
+Copies run on a stream of their own: each waits for what was launched before it was asked for, and for nothing later, so
+that the bus moves one block of rows while the walker writes the next into other memory. Only pinned memory is copied to
+at the speed of the bus, and pinning memory takes longer than copying to it. So pinned buffers are few and are used
+again: a copy goes straight into one that the caller keeps, or through one of a ring, out of which threads write to
+where the data belongs; these also take the page faults of memory that is new. What a copy reads and writes is held
+here until the copy has ended, since CuPy's pool, which orders reuse by the stream that memory was taken on, knows
+nothing of the second stream.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import mmap
+import os
+import queue
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+__all__ = ["BLOCK_BYTES", "Arrival", "Bus", "Device", "Pinned", "device", "reserved", "to_host"]
+
+BLOCK_BYTES = 256 << 20  # copied in one go: 5 ms, many times what the host does between two blocks
+IN_FLIGHT_BYTES = 2 * BLOCK_BYTES  # asked for and not yet copied
+SLOT_BYTES, SLOTS = 8 << 20, 20  # of the ring
+LEAST_SLOT_BYTES = 1 << 16
+LIMIT_SHARE = 4  # the ring takes one part of so many of a memory limit
+THREADS = 14  # at most, that empty the ring
+PINNED_BYTES = 1 << 30  # in use and kept, of the process
+UNIT = 1 << 16
+HUGE_BYTES = 1 << 22
+NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux, which Python names from 3.13 on
+
+Pair = tuple[np.ndarray, Any]  # one-dimensional and contiguous: where in host memory, and what on the device
+Spread = tuple[Sequence[np.ndarray], Any]  # the same, at several places
+
+
+class Pinned:
+    """Pinned buffers of a process: those that nobody uses are kept for the next one of their size.
+
+    Parameters
+    ----------
+    allocate : callable
+        Bytes to an object with the buffer interface; its memory is freed with it.
+    most : int
+        Bytes that are pinned at once; beyond that, or where pinning fails, a buffer is ordinary memory.
+    """
+
+    def __init__(self, allocate: Callable[[int], Any], most: int = PINNED_BYTES):
+        self._allocate, self.most, self._lock = allocate, most, threading.RLock()
+        self._free: dict[int, list[Any]] = {}
+        self.bytes = 0  # pinned now
+
+    def take(self, size: int) -> np.ndarray | None:
+        """A pinned buffer, uint8; it comes back by itself when the last view of it is gone. None: there is no room."""
+        whole = -(-size // UNIT) * UNIT
+        with self._lock:
+            free = self._free.get(whole)
+            if free:
+                memory = free.pop()
+            else:
+                if self.bytes + whole > self.most:
+                    self.clear()
+                if self.bytes + whole > self.most:
+                    return None
+                try:
+                    memory = self._allocate(whole)
+                except Exception:  # noqa: BLE001 - whatever CUDA says: slower memory will do
+                    return None
+                self.bytes += whole
+        buffer = np.frombuffer(memoryview(memory), np.uint8, size)  # views of it refer to it, not to the memory
+        weakref.finalize(buffer, self._back, whole, memory).atexit = False
+        return buffer
+
+    def clear(self) -> None:
+        """Free what nobody uses."""
+        with self._lock:
+            self.bytes -= sum(size * len(kept) for size, kept in self._free.items())
+            self._free.clear()
+
+    def _back(self, size, memory):
+        with self._lock:
+            self._free.setdefault(size, []).append(memory)
+
+
+class Device(NamedTuple):
+    """The part of CUDA that copies need; tests put one in its place that does everything as late as it may.
+
+    Attributes
+    ----------
+    pinned : Pinned
+    stream : callable () -> stream
+        A new stream that waits for no other.
+    record : callable (stream or None) -> event
+        With `done` and `synchronize()`; after what the stream, by default the caller's current one, was given so far.
+    wait : callable (stream, event)
+        What the stream is given later waits for the event.
+    copy : callable (array in host memory, array on the device, stream)
+    attach : callable () -> callable ()
+        What another thread calls to work with the device that is now the caller's.
+    """
+
+    pinned: Pinned
+    stream: Callable[[], Any]
+    record: Callable[[Any], Any]
+    wait: Callable[[Any, Any], None]
+    copy: Callable[[np.ndarray, Any, Any], None]
+    attach: Callable[[], Callable[[], Any]]
+
+
+@functools.cache
+def device() -> Device:
+    """CUDA by way of CuPy."""
+    import cupy
+
+    cuda, runtime = cupy.cuda, cupy.cuda.runtime
+
+    def record(stream):
+        event = cuda.Event(block=True, disable_timing=True)
+        event.record(stream or cuda.get_current_stream())
+        return event
+
+    def copy(host, array, stream):
+        runtime.memcpyAsync(host.ctypes.data, array.data.ptr, array.nbytes, runtime.memcpyDeviceToHost, stream.ptr)
+
+    def allocate(size):
+        return cuda.PinnedMemoryPointer(cuda.PinnedMemory(size), 0)
+
+    pinned = Pinned(allocate)
+    atexit.register(pinned.clear)  # while CUDA is there
+    return Device(
+        pinned,
+        stream=lambda: cuda.Stream(non_blocking=True),
+        record=record,
+        wait=lambda stream, event: stream.wait_event(event),
+        copy=copy,
+        attach=lambda: cuda.Device().use,
+    )
+
+
+class Arrival:
+    """When data is where it belongs."""
+
+    def __init__(self, event: Any, unpacked: Sequence[Future] = ()):
+        self._event, self._unpacked = event, unpacked
+
+    def wait(self) -> None:
+        for part in self._unpacked:
+            part.result()
+        self._event.synchronize()
+
+    @property
+    def done(self) -> bool:
+        return all(part.done() for part in self._unpacked) and self._event.done
+
+
+@dataclass
+class Flight:
+    """Copies that may not have ended, what they read and write, and an event after them once all are queued."""
+
+    pairs: list[Pair]
+    bytes: int
+    event: Any = None
+
+
+class Bus:
+    """Copies of one call, in the order in which they were asked for; at the end of its context no more begin.
+
+    Parameters
+    ----------
+    memory_limit : int, optional
+        Bytes of host memory, of which the ring takes a part.
+    cuda : Device, optional
+    """
+
+    def __init__(self, memory_limit: int | None = None, cuda: Device | None = None):
+        self.device = cuda or device()
+        self._stream, self._attach = self.device.stream(), self.device.attach()
+        slot = SLOT_BYTES if memory_limit is None else memory_limit // (LIMIT_SHARE * SLOTS)
+        self._slot_bytes = max(LEAST_SLOT_BYTES, min(SLOT_BYTES, slot))
+        self._slots, self._made = queue.SimpleQueue(), 0  # type: tuple[queue.SimpleQueue[np.ndarray], int]
+        self._team: ThreadPoolExecutor | None = None
+        self._flight: deque[Flight] = deque()  # the oldest first
+        self._bytes = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def send(self, spreads: list[Spread], direct: bool) -> Arrival:
+        """Copy what the caller's current stream has written by then.
+
+        Into pinned memory (`direct`) it crosses the bus for each of its places, through the ring only once.
+        """
+        self._land(IN_FLIGHT_BYTES - sum(hosts[0].nbytes for hosts, _ in spreads))
+        self.device.wait(self._stream, self.device.record(None))
+        if direct:
+            return Arrival(self._copied([(host, array) for hosts, array in spreads for host in hosts]))
+        unpacked = []
+        for chunk in _chunks(spreads, self._slot_bytes):
+            slot, at, through, targets = self._slot(), 0, [], []
+            for hosts, array in chunk:
+                part = slot[at : at + hosts[0].nbytes]
+                through.append((part, array))
+                targets.append((part.view(hosts[0].dtype), hosts))
+                at += part.nbytes
+            event = self._copied(through)
+            unpacked.append(self._workers.submit(_unpack, event, slot, targets, self._slots))
+        return Arrival(event, unpacked)
+
+    def fetch(self, array: Any) -> np.ndarray:
+        """A two-dimensional array, rows of it contiguous, in ordinary host memory; complete after `finish`."""
+        host = reserved(array.nbytes).view(array.dtype).reshape(array.shape)
+        if host.size:
+            self.send([((row,), source) for row, source in zip(host, array, strict=True)], direct=False)
+        return host
+
+    def finish(self) -> None:
+        """Wait until all that was sent has arrived."""
+        self._land(0)
+        if self._team is not None:
+            self._team.shutdown()  # each of its tasks has ended
+            self._team = None
+
+    def close(self) -> None:
+        """Begin no copy any more, and wait for those that have begun: they write to memory that is then free."""
+        try:
+            if self._team is not None:
+                self._team.shutdown(cancel_futures=True)
+        finally:
+            self._land(0)
+            self._team, self._slots = None, queue.SimpleQueue()
+
+    def _copied(self, pairs):
+        """Queue copies; the event after them. They are held before they begin: an interrupt may come at any time."""
+        flight = Flight(pairs, sum(host.nbytes for host, _ in pairs))
+        self._flight.append(flight)
+        self._bytes += flight.bytes
+        for host, array in pairs:
+            self.device.copy(host, array, self._stream)
+        flight.event = self.device.record(self._stream)
+        return flight.event
+
+    def _land(self, most):
+        """Let go of what has been copied, and wait until not more than so many bytes are left."""
+        while self._flight:
+            first = self._flight[0]
+            event = first.event or self.device.record(self._stream)
+            if most > 0 and self._bytes <= most and not event.done:
+                return
+            event.synchronize()
+            self._flight.popleft()
+            self._bytes -= first.bytes
+
+    def _slot(self):
+        """A buffer of the ring that is free, the longest free one first."""
+        if self._made < SLOTS and self._slots.empty():
+            self._made += 1
+            buffer = self.device.pinned.take(self._slot_bytes)
+            return np.empty(self._slot_bytes, np.uint8) if buffer is None else buffer
+        return self._slots.get()
+
+    @property
+    def _workers(self):
+        if self._team is None:
+            threads = min(THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4)
+            self._team = ThreadPoolExecutor(threads, "cusubmatch bus", initializer=self._attach)
+        return self._team
+
+
+def reserved(size: int) -> np.ndarray:
+    """Ordinary memory, uint8, that is taken as it is written to, in huge pages; MemoryError."""
+    if size < HUGE_BYTES or sys.platform != "linux":
+        return np.empty(size, np.uint8)
+    try:
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+    except OSError as error:
+        raise MemoryError(f"no address space for {size:,} bytes") from error
+    with contextlib.suppress(OSError):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8)
+
+
+def to_host(array: Any) -> np.ndarray:
+    """An array of the device in host memory."""
+    if array.nbytes <= SLOT_BYTES or not array.flags.c_contiguous:
+        return array.get()
+    with Bus() as bus:
+        host = bus.fetch(array.reshape(1, -1)).reshape(array.shape)
+        bus.finish()
+    return host
+
+
+def _chunks(spreads: Iterable[Spread], most: int) -> Iterator[list[Spread]]:
+    """The copies in pieces that fit into a slot."""
+    chunk: list[Spread] = []
+    left = most
+    for hosts, array in spreads:
+        begin, length, each = 0, len(hosts[0]), hosts[0].itemsize
+        while begin < length:
+            end = min(length, begin + left // each)
+            chunk.append(([host[begin:end] for host in hosts], array[begin:end]))
+            left -= each * (end - begin)
+            begin = end
+            if left < each:
+                yield chunk
+                chunk, left = [], most
+    if chunk:
+        yield chunk
+
+
+def _unpack(event, slot, targets, slots):
+    """When a slot has been filled, write its parts to where they belong."""
+    try:
+        event.synchronize()
+        for part, hosts in targets:
+            for host in hosts:
+                host[...] = part
+    finally:
+        slots.put(slot)
