@@ -168,7 +168,8 @@ class TableRun:
                     product = sums if product is None else product * sums
             return product
 
-        longest = float(row_lengths(skeleton.offsets).max()) if skeleton.vertices else 0.0
+        lengths = row_lengths(skeleton.offsets)
+        longest = skeleton.keep("longest", lambda: float(lengths.max()) if len(lengths) else 0.0)
         rough = len(skeleton.targets) * max(longest, 1.0) ** (size - 2)
         if moduli(rough) == [0]:
             return rough

@@ -105,6 +105,9 @@ class Evaluation:
 
     def _number(self, term):
         match term:
+            case Product((only,)) if self._is_alone(only):
+                number = self._total(self.nodes[only])
+                self._finish(term)
             case Product():
                 number = int(self._product(term).sum(dtype=self.xp.uint64))
             case Loop(links):
@@ -123,6 +126,18 @@ class Evaluation:
                 number = self.kernels.pairs(weights, kinds, below, apart, self.prime) * (2 if below else 1)
                 self._finish(term)
         return number % self.modulus
+
+    def _is_alone(self, node):
+        """Whether these are sums of rows that only one term asks for."""
+        return isinstance(self.nodes[node], Rows) and self._uses[node] == 1 and node not in self._tables
+
+    def _total(self, rows):
+        """The sum of all rows, none of which is summed by itself."""
+        self._make(parts_of(rows))
+        array = self._array(rows.link)
+        number = len(self.skeleton.targets) if array is None else int(array.sum(dtype=self.xp.uint64))
+        self._finish(rows)
+        return number
 
     def _product(self, term):
         self._make(term.weights)
@@ -162,7 +177,7 @@ class Evaluation:
         for node in set(parts_of(expression)):
             self._uses[node] -= 1
             if not self._uses[node]:
-                del self._tables[node]
+                self._tables.pop(node, None)
         self.done(expression)
 
     def _shared(self, links):

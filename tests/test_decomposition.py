@@ -16,7 +16,7 @@ from naive import matches as naive_matches
 from strategies import cases, examples
 
 import cusubmatch as csm
-from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, cpu, tables
+from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, tables
 from cusubmatch.generators import kronecker, rmat
 from cusubmatch.plan import constraints_of, plan_tables
 from cusubmatch.planning import walk_plan
@@ -52,7 +52,7 @@ SHAPES = {
 def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,), **options):
     """A run by tables, whatever it costs; None where there is no decomposition."""
     pattern = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
-    query = make_query(graph, pattern, semantics, unique, "cpu", None, counting=True)
+    query = make_query(graph, pattern, semantics, unique, "auto", None, counting=True)
     constraints = constraints_of(pattern, query.placed, semantics)
     sizes = table_sizes(query.placed, query.engine)
     shape, tested = query.candidates.shape, query.candidates.tested
@@ -60,7 +60,7 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     def walk_cost(term):
         return walk_plan(query.placed, query.engine, pattern, term)[0].cost
 
-    plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, cpu.RATES, roots)
+    plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, query.engine.RATES, roots)
     if plan is None:
         return None
     plan = dataclasses.replace(query.plan, tables=plan)
@@ -68,7 +68,7 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
 
 
 def walked(graph, pattern, semantics="monomorphism", unique=None):
-    return make_query(graph, pattern, semantics, unique, "cpu", None, counting=True).run().count()
+    return make_query(graph, pattern, semantics, unique, "auto", None, counting=True).run().count()
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -133,7 +133,7 @@ def test_counts_by_vertex_are_those_of_the_oracle(case):
 def test_stars_on_hubs_are_exact_beyond_words(leaves):
     hub = 40_000
     edges = pd.DataFrame({"src": np.zeros(hub, int), "dst": np.arange(1, hub + 1)})
-    found = csm.count_matches(edges, Pattern.star(leaves), engine="cpu")
+    found = csm.count_matches(edges, Pattern.star(leaves), engine="auto")
     assert found == (hub if leaves == 1 else math.comb(hub, leaves))
     run = table_run(Graph.from_edgelist(edges), Pattern.star(leaves), unique=False)
     assert run.count() == (2 * hub if leaves == 1 else math.perm(hub, leaves))
@@ -150,7 +150,7 @@ def test_stars_on_hubs_are_exact_beyond_words(leaves):
     ],
 )
 def test_counts_of_a_kronecker_graph_are_the_known_ones(name, count, kronecker_graph):
-    assert csm.count_matches(kronecker_graph, SHAPES[name], engine="cpu") == count
+    assert csm.count_matches(kronecker_graph, SHAPES[name], engine="auto") == count
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +173,7 @@ def kronecker_graph():
     ],
 )
 def test_counts_of_data_graphs_are_the_known_ones(data_graph, graph, name, count):
-    assert csm.count_matches(data_graph(graph), SHAPES[name], engine="cpu") == count
+    assert csm.count_matches(data_graph(graph), SHAPES[name], engine="auto") == count
 
 
 def test_threads_share_the_rows(monkeypatch):
@@ -187,7 +187,7 @@ def test_threads_share_the_rows(monkeypatch):
 
 
 def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
-    query = make_query(skewed, SHAPES["house"], "monomorphism", None, "cpu", None, counting=True)
+    query = make_query(skewed, SHAPES["house"], "monomorphism", None, "auto", None, counting=True)
     run = table_run(skewed, SHAPES["house"])
     shares = []
     monkeypatch.setattr(counting, "GRACE_SECONDS", -1e9)
@@ -203,10 +203,10 @@ def test_a_time_limit_ends_the_kernels_soon():
     run = table_run(graph, SHAPES["5-cycle"], deadline=0.0)
     with pytest.raises(counting.DeadlinePassed):
         run.count()
-    csm.count_matches(graph, "(a)--(b)--(c)--(a)--(d)", engine="cpu")  # what is measured and compiled once
+    csm.count_matches(graph, "(a)--(b)--(c)--(a)--(d)", engine="auto")  # what is measured and compiled once
     begin = time.monotonic()
     with pytest.raises(TimeLimitExceeded) as late:
-        csm.count_matches(graph, SHAPES["5-cycle"], engine="cpu", time_limit=0.5)
+        csm.count_matches(graph, SHAPES["5-cycle"], engine="auto", time_limit=0.5)
     assert time.monotonic() - begin < 2  # on a busy machine
     assert late.value.partial is None
 
@@ -222,7 +222,7 @@ def test_progress_rises_to_the_end(skewed):
 @pytest.mark.parametrize("name", ["house", "4-cycle", "5-cycle", "K2,3", "5-path"])
 def test_the_text_of_a_plan_names_every_table_and_term(name):
     graph = Graph.from_edgelist(rmat(12, 16, seed=1))
-    plan = csm.explain(graph, SHAPES[name], engine="cpu")
+    plan = csm.explain(graph, SHAPES[name], engine="auto")
     text = str(plan)
     assert "count by decomposition" in text
     for number, _ in enumerate(plan.tables.used(), 1):
@@ -234,4 +234,4 @@ def test_the_text_of_a_plan_names_every_table_and_term(name):
 
 def test_cliques_and_induced_patterns_are_walked(skewed):
     assert table_run(skewed, Pattern.clique(5)) is None
-    assert csm.explain(skewed, SHAPES["house"], semantics="induced", engine="cpu").tables is None
+    assert csm.explain(skewed, SHAPES["house"], semantics="induced", engine="auto").tables is None

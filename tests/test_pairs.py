@@ -16,7 +16,6 @@ from test_decomposition import SHAPES, table_run, walked
 from cusubmatch import Graph, Pattern, counting, cpu
 from cusubmatch.cpu import loop_kernels, mates, pairs
 from cusubmatch.generators import rmat
-from cusubmatch.plan import table_plan
 from cusubmatch.plan.explain_tables import lines_of_tables
 from cusubmatch.plan.expression import Loop, Pairs, Walk
 from cusubmatch.skeleton import skeleton_of
@@ -118,7 +117,7 @@ def test_quotients_are_walked_where_bridges_are_too_dear(skewed, monkeypatch):
     run = table_run(skewed, SHAPES[name])
     assert not any(isinstance(term, Walk) for term in terms(run))
     expected = run.count()
-    monkeypatch.setattr(table_plan, "BRIDGE", 1e9)
+    monkeypatch.setattr(cpu, "RATES", cpu.RATES._replace(bridge=1e9))
     run = table_run(skewed, SHAPES[name])
     assert any(isinstance(term, Walk) for term in terms(run))
     assert run.count() == expected == walked(skewed, SHAPES[name])

@@ -106,11 +106,19 @@ class Launches:
         self._kept: dict[float, list[Step]] = {}
         self._free: list[_Words] = []
 
-    def count(self, steps: Callable[[float], Iterable[Step]], check: Check | None, piece_s: float) -> int:
+    def of(self, total_s: float) -> Launches:
+        """Launches of another count, in the same words."""
+        other = Launches(self._target, self._xp, self._to_device, total_s, self._same)
+        other._free = self._free
+        return other
+
+    def count(
+        self, steps: Callable[[float], Iterable[Step]], check: Check | None, piece_s: float, *, read: bool = True
+    ) -> int:
         """Launch every step and return the count; `steps(most)` gives launches of about so many seconds at most.
 
         `check(done, count)` is called with the fraction done and the count so far whenever about `piece_s` have been
-        launched and more is to come; it may raise.
+        launched and more is to come; it may raise. Unless the count is to be `read`, nothing waits for the launches.
         """
         try:
             words = self._free.pop()
@@ -121,7 +129,7 @@ class Launches:
             self._launch_again(steps, words)
         else:
             self._launch_pieces(steps, words, None if at_once else check, piece_s)
-        found = whole(words.count)
+        found = whole(words.count) if read else 0
         self._free.append(words)
         return found
 

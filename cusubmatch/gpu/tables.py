@@ -102,19 +102,19 @@ class Kernels(Folding):
     def wedges(self) -> Any:
         """See `Folding`."""
         out = self.xp.zeros(len(self.skeleton.targets), np.uint64)
-        self._counted(make_wedges, (self.team.given(out),))
+        self._counted(make_wedges, (self.team.given(out),), counts=False)
         return out
 
     def fours(self, prime: int) -> int:  # noqa: ARG002 - the count is exact
         """See `Folding`."""
-        return self._few_fours() + self._counted(make_fours, (), self._tops(2).many)
+        return self._few_fours() + self._counted(make_fours, (), most=self._tops(2).many)
 
-    def _counted(self, make, rest, most=None):
+    def _counted(self, make, rest, **how):
         """The count of a kernel that counts wedges, at the first tops."""
         shape, found = self.shape.wedges, self._tops(2)
         kernel, rows = self._made(make, shape, self.packed), self.team.rows(np.uint32, self.words, shape)
         rest = (U(found.most), S(self.window), rows.given, S(self.words), *rest)
-        return self.team.by_top(kernel, shape, found, WEDGES, rows.blocks, rest, words=self.shape.window, most=most)
+        return self.team.by_top(kernel, shape, found, WEDGES, rows.blocks, rest, words=self.shape.window, **how)
 
     def _few_fours(self):
         """The cycles of four at tops with few wedges."""
@@ -129,7 +129,7 @@ class Kernels(Folding):
         out, shape, n = self.xp.zeros(len(self.skeleton.targets), np.uint64), self.shape.tops, self.skeleton.vertices
         rows, kernel = self.team.rows(np.uint64, n, shape), self._made(make_paths, shape)
         rest = (*self.team.masked(weights), U(towards_top), L(prime), rows.given, S(n), self.team.given(out))
-        self.team.by_top(kernel, shape, self._tops(2), WEIGHTED_WEDGES, rows.blocks, rest)
+        self.team.by_top(kernel, shape, self._tops(2), WEIGHTED_WEDGES, rows.blocks, rest, counts=False)
         return out % L(prime) if prime else out
 
     def fives(self) -> int:

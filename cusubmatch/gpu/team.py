@@ -62,6 +62,7 @@ class Team:
     def __init__(self, skeleton: Skeleton, pulse: Callable[[float], None], gpu: Machine):
         self.skeleton, self.pulse, self.gpu, self.xp = skeleton, pulse, gpu, skeleton.xp
         self._one = self.given(self.xp.ones(1, np.uint64))
+        self._launches = Launches(gpu.target, self.xp, gpu.to_device, 0.0, same=False)
         self._rows: dict[tuple, Rows] = {}
 
     def given(self, array: Any) -> Any:
@@ -94,8 +95,9 @@ class Team:
         *,
         words: int = 0,
         most: int | None = None,
+        counts: bool = True,
     ) -> int:
-        """The count of a kernel that draws vertices by tickets, at most the first `most`.
+        """The count of a kernel that draws vertices by tickets, at most the first `most`; 0 unless it `counts`.
 
         `a_second` is a low estimate of the steps that it does a second; `words`: of shared memory.
         """
@@ -113,12 +115,12 @@ class Team:
             for start, stop, work in ranges(self.xp, cumulative, tops.work, most_s * a_second):
                 yield Step(work / a_second, functools.partial(step, start, stop), TICKET)
 
-        return self.run(steps, tops.work / a_second)
+        return self.run(steps, tops.work / a_second, counts=counts)
 
     def by_edge(
         self, kernel: Any, shape: Grid, a_second: float, rest: tuple, blocks: int | None = None, *, counts: bool = True
     ) -> int:
-        """The count of a kernel over the edges, if it `counts` anything."""
+        """The count of a kernel over the edges; 0 unless it `counts`."""
         edges, blocks = len(self._lists[0]), blocks or shape.blocks * self.gpu.processors
         launch = kernel[grid(self.gpu.target, blocks, shape.threads)]
 
@@ -131,7 +133,7 @@ class Team:
                 launch = functools.partial(step, edges * i // pieces, edges * (i + 1) // pieces)
                 yield Step(edges / pieces / a_second, launch)
 
-        return self.run(steps, edges / a_second)
+        return self.run(steps, edges / a_second, counts=counts)
 
     def table_by_edge(self, kernel: Any, shape: Grid, a_second: float, rest: tuple, blocks: int | None = None) -> Any:
         """The table over entries that a kernel over the edges makes."""
@@ -139,10 +141,9 @@ class Team:
         self.by_edge(kernel, shape, a_second, (*rest, self.given(out)), blocks, counts=False)
         return out
 
-    def run(self, steps: Callable, total_s: float) -> int:
-        """The count of some launches."""
-        launches = Launches(self.gpu.target, self.xp, self.gpu.to_device, total_s, same=False)
-        return launches.count(steps, lambda done, _: self.pulse(done), PIECE_S)
+    def run(self, steps: Callable, total_s: float, *, counts: bool = True) -> int:
+        """The count of some launches; 0, without waiting for them, unless they count."""
+        return self._launches.of(total_s).count(steps, lambda done, _: self.pulse(done), PIECE_S, read=counts)
 
     @functools.cached_property
     def graph(self) -> tuple:

@@ -2,7 +2,8 @@
 
 Each plan counts below a sample of its roots, the quickest ones below a larger sample; the quickest of these wins, and
 slow ones are stopped. A trial takes about a millisecond, so it is held only where the estimate is large, once for a
-graph and pattern. What the winner took for both samples tells what it will take for all roots.
+graph and pattern. What the winner took for both samples tells what it will take for all roots; if that is little, it is
+measured.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ RIVALS = 32
 WORTH = 5e7  # cost of the best plan, in candidates drawn, from which a trial is held
 ROUNDS = ((128, RIVALS), (8, 5))  # one root of so many is looked at, for the best so many plans
 LONGEST_S = 0.02
+LITTLE_S = 0.005
 DRAWN = 0.01  # nanoseconds that a candidate takes, about, where there was no trial
 _compiled: set = set()  # kernels that have run in this process
 
@@ -42,15 +44,18 @@ def quickest(gpu: Machine, graph: Graph, plans: Callable[..., list[Plan]], candi
         seconds = _by_time(gpu, graph, tried, candidates, every)
         order = sorted(range(len(tried)), key=seconds.__getitem__)
         tried, taken[every] = [tried[i] for i in order], seconds[order[0]]
-    return dataclasses.replace(tried[0], cost=_nanoseconds(tried[0], *taken.items()))
+    whole_s = _extrapolated(tried[0], *taken.items())
+    if whole_s < LITTLE_S:
+        whole_s = min(_seconds(gpu, graph, tried[0], candidates, 1, LONGEST_S), LONGEST_S)
+    return dataclasses.replace(tried[0], cost=1e9 * whole_s)
 
 
-def _nanoseconds(plan, few, many):
-    """What a plan takes for all roots, from the shares (one root of so many) and the seconds of two samples."""
+def _extrapolated(plan, few, many):
+    """The seconds of a plan for all roots, from the shares (one root of so many) and the seconds of two samples."""
     (seldom, little), (often, more) = few, many
     if more == float("inf"):
-        return max(plan.cost * DRAWN, 1e9 * LONGEST_S * often)
-    return 1e9 * max((more - little) / (1 / often - 1 / seldom), more)
+        return max(1e-9 * plan.cost * DRAWN, LONGEST_S * often)
+    return max((more - little) / (1 / often - 1 / seldom), more)
 
 
 def _by_time(gpu, graph, plans, candidates, every):
