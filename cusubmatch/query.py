@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import time
 from numbers import Integral, Real
 from types import ModuleType
@@ -257,11 +258,14 @@ def check_rows(argument, rows):
         raise ValueError(f"{argument}: expected at least 1, got {rows}")
 
 
+_parsed = functools.lru_cache(maxsize=64)(Pattern.parse)
+
+
 def as_pattern(P, argument):
     if isinstance(P, Pattern):
         return P
     if isinstance(P, str):
-        return Pattern.parse(P)
+        return _parsed(P)
     raise TypeError(f"{argument}: expected a Pattern or a text such as '(a)-->(b)', got {type(P).__name__}")
 
 

@@ -40,7 +40,7 @@ def pair_sum(
     for values, power in kinds:
         given += [*team.masked([*values, *[None] * (BRIDGE - len(values))]), S(power)]
     given += team.masked(ends)
-    n, tops = team.skeleton.vertices, all_vertices(team.skeleton)
+    n, tops = team.skeleton.vertices, all_vertices(team.skeleton, team.given)
     rows, seen = team.rows(np.uint64, n, shape, 2), team.rows(np.int32, n, shape)
     rest = U(below), U(apart), L(prime), rows.given, seen.given, S(n)
     total = 0

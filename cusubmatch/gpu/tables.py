@@ -14,7 +14,6 @@ from cusubmatch.gpu.entries import make_mates
 from cusubmatch.gpu.loops import LONG, make_fives, make_loops
 from cusubmatch.gpu.machine import Machine, machine
 from cusubmatch.gpu.pairs import pair_sum
-from cusubmatch.gpu.pieces import Step
 from cusubmatch.gpu.team import ROWS_BYTES, Grid, Team
 from cusubmatch.gpu.tops import tops
 from cusubmatch.gpu.triangle_tables import (
@@ -107,7 +106,7 @@ class Kernels(Folding):
 
     def fours(self, prime: int) -> int:  # noqa: ARG002 - the count is exact
         """See `Folding`."""
-        return self._few_fours() + self._counted(make_fours, (), most=self._tops(2).many)
+        return self._counted(make_fours, (), most=self._tops(2).many, before=[self._few_fours])
 
     def _counted(self, make, rest, **how):
         """The count of a kernel that counts wedges, at the first tops."""
@@ -116,13 +115,12 @@ class Kernels(Folding):
         rest = (U(found.most), S(self.window), rows.given, S(self.words), *rest)
         return self.team.by_top(kernel, shape, found, WEDGES, rows.blocks, rest, words=self.shape.window, **how)
 
-    def _few_fours(self):
+    def _few_fours(self, state):
         """The cycles of four at tops with few wedges."""
         threads, found = FEW_THREADS if self.gpu.target.WARP > 1 else 1, self._tops(2)
         kernel = make_few_fours(self.gpu.target, threads, SLOTS)
         launch = kernel[grid(self.gpu.target, self.shape.edges.blocks * self.gpu.processors, threads)]
-        given = *self.team.graph, self.team.given(found.vertices), S(found.many), S(len(found.vertices))
-        return self.team.run(lambda _: [Step(0.0, lambda state: launch(*given, state))], 0.0)
+        launch(*self.team.graph, found.vertices, S(found.many), S(found.number), state)
 
     def paths_below(self, weights: Sequence, *, towards_top: bool, prime: int) -> Any:
         """See `Folding`."""
@@ -197,7 +195,7 @@ class Kernels(Folding):
 
     def _tops(self, least):
         """The vertices with so many lower neighbours."""
-        return tops(self.skeleton, least, FEW, self.shape.window)
+        return tops(self.skeleton, self.team.given, least, FEW, self.shape.window)
 
     def _most_below(self):
         skeleton = self.skeleton

@@ -95,23 +95,26 @@ class Team:
         *,
         words: int = 0,
         most: int | None = None,
+        before: Sequence[Callable] = (),
         counts: bool = True,
     ) -> int:
         """The count of a kernel that draws vertices by tickets, at most the first `most`; 0 unless it `counts`.
 
-        `a_second` is a low estimate of the steps that it does a second; `words`: of shared memory.
+        `a_second` is a low estimate of the steps that it does a second; `words`: of shared memory; `before`: what else
+        is launched, and counts to the same state.
         """
         cumulative = tops.cumulative[:most]
-        blocks = min(blocks, len(cumulative))
-        if not blocks:
+        blocks = max(min(blocks, len(cumulative)), 1)
+        if not tops.number:
             return 0
         launch = kernel[(*grid(self.gpu.target, blocks, shape.threads), 4 * words)]
-        given = *self.graph, self.given(tops.vertices)
 
         def step(start, stop, state):
-            launch(*given, U(start), U(stop), *rest, state)
+            launch(*self.graph, tops.vertices, U(start), U(stop), *rest, state)
 
         def steps(most_s):
+            for other in before:
+                yield Step(0.0, other)
             for start, stop, work in ranges(self.xp, cumulative, tops.work, most_s * a_second):
                 yield Step(work / a_second, functools.partial(step, start, stop), TICKET)
 
@@ -121,11 +124,11 @@ class Team:
         self, kernel: Any, shape: Grid, a_second: float, rest: tuple, blocks: int | None = None, *, counts: bool = True
     ) -> int:
         """The count of a kernel over the edges; 0 unless it `counts`."""
-        edges, blocks = len(self._lists[0]), blocks or shape.blocks * self.gpu.processors
+        (lists, edges), blocks = self._edges, blocks or shape.blocks * self.gpu.processors
         launch = kernel[grid(self.gpu.target, blocks, shape.threads)]
 
         def step(start, stop, state):
-            launch(*self.graph, *self._edges, S(start), S(stop), *rest, *([state] if counts else []))
+            launch(*self.graph, *lists, S(start), S(stop), *rest, *([state] if counts else []))
 
         def steps(most_s):
             pieces = max(1, math.ceil(edges / (most_s * a_second)))
@@ -145,23 +148,21 @@ class Team:
         """The count of some launches; 0, without waiting for them, unless they count."""
         return self._launches.of(total_s).count(steps, lambda done, _: self.pulse(done), PIECE_S, read=counts)
 
-    @functools.cached_property
+    @property
     def graph(self) -> tuple:
-        skeleton = self.skeleton
-        return tuple(map(self.given, (skeleton.offsets, skeleton.targets, skeleton.upper, skeleton.mate)))
+        def make():
+            skeleton = self.skeleton
+            return tuple(map(self.given, (skeleton.offsets, skeleton.targets, skeleton.upper, skeleton.mate)))
+
+        return self.skeleton.keep("graph", make)
 
     @property
-    def _lists(self):
-        """The places of the entries (x, y), x < y, and x."""
+    def _edges(self):
+        """Of the entries (x, y), x < y: x, and the place of the entry; and how many there are."""
 
         def make():
             sources = sources_of(self.xp, self.skeleton.offsets)
             edges = self.xp.nonzero(self.skeleton.targets > sources)[0]
-            return edges, sources[edges]
+            return (self.given(sources[edges]), self.given(edges)), len(edges)
 
         return self.skeleton.keep("edges", make)
-
-    @functools.cached_property
-    def _edges(self):
-        edges, lows = self._lists
-        return self.given(lows), self.given(edges)
