@@ -60,8 +60,8 @@ def walkers():
 def table_signatures():
     shape = Shape()
     yield from wedges.signatures(gpu(), shape.wedges.threads, shape.wedges.lanes)
-    for module in (loops, pair_kernels):
-        yield from module.signatures(gpu(), shape.tops.threads, shape.tops.lanes)
+    yield from loops.signatures(gpu(), shape.tops.threads, shape.tops.lanes)
+    yield from pair_kernels.signatures(gpu(), shape.pairs.threads, shape.pairs.lanes)
     for module in (triangle_tables, bridges):
         yield from module.signatures(gpu(), shape.edges.threads, shape.edges.lanes)
     for module in (clique_tables, entries):

@@ -19,9 +19,9 @@ from cusubmatch.skeleton import skeleton_of
 NATIVE = one_lane()
 PRIME = 2_147_483_629
 SHAPES = {
-    "no window": Shape(Grid(64, 4, 2), Grid(64, 4, 2), Grid(64, 4, 2), window=0, long=3),
-    "a narrow window": Shape(Grid(64, 8, 1), Grid(32, 8, 2), Grid(32, 8, 2), window=9),
-    "a wide window": Shape(Grid(32, 32, 2), Grid(64, 32, 1), Grid(64, 32, 1), window=200),
+    "no window": Shape(Grid(64, 4, 2), Grid(64, 4, 2), Grid(64, 4, 2), Grid(64, 4, 2), window=0, long=3),
+    "a narrow window": Shape(Grid(64, 8, 1), Grid(64, 16, 1), Grid(32, 8, 2), Grid(32, 8, 2), window=9),
+    "a wide window": Shape(Grid(32, 32, 2), Grid(32, 8, 1), Grid(64, 32, 1), Grid(64, 32, 1), window=200),
 }
 
 

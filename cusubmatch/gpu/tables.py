@@ -37,13 +37,14 @@ EDGES, WEIGHTED_EDGES, CLIQUE_EDGES = 2e8, 5e7, 5e6
 
 
 class Shape(NamedTuple):
-    """How kernels are launched: those that count wedges, other ones that draw vertices, those over edges.
+    """How kernels are launched: those that count wedges, those for pairs, other ones that draw vertices, and by edge.
 
     `window`: words of shared memory for counters. A list of more than `long` entries is gone over by a whole block.
     """
 
     wedges: Grid = Grid(threads=1024, lanes=16, blocks=1)
-    tops: Grid = Grid(threads=512, lanes=8, blocks=4)
+    pairs: Grid = Grid(threads=512, lanes=16, blocks=2)
+    tops: Grid = Grid(threads=512, lanes=8, blocks=2)
     edges: Grid = Grid(threads=256, lanes=8, blocks=8)
     window: int = 12_000
     long: int = LONG
@@ -68,7 +69,7 @@ class Kernels(Folding):
         self.skeleton, self.xp, self.gpu, shape = skeleton, skeleton.xp, gpu or machine(), shape or Shape()
         if self.gpu.target.WARP == 1:
             alone = Grid(1, 1, 1)
-            shape = shape._replace(wedges=alone, tops=alone, edges=alone)
+            shape = Shape(alone, alone, alone, alone, shape.window, shape.long)
         self.shape, self.team = shape, Team(skeleton, pulse, self.gpu)
         self.packed = skeleton.keep("lower neighbours", self._most_below) <= MOST_PACKED
         self.words = skeleton.vertices // 2 + 1 if self.packed else skeleton.vertices  # of a row of counters
@@ -187,7 +188,7 @@ class Kernels(Folding):
         apart : bool
             Only pairs that differ.
         """
-        total = pair_sum(self.team, self.shape.tops, self.shape.edges, ends, paths, below, apart, prime)
+        total = pair_sum(self.team, self.shape.pairs, self.shape.edges, ends, paths, below, apart, prime)
         return total % (prime or 1 << 64)
 
     def _made(self, make, shape, *more):
