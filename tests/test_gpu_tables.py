@@ -10,7 +10,7 @@ from cusubmatch import Graph
 from cusubmatch.cpu.tables import Kernels as OnCpu
 from cusubmatch.cpu.tables import mates as mates_on_cpu
 from cusubmatch.generators import rmat
-from cusubmatch.gpu import pairs, tables, tops
+from cusubmatch.gpu import pairs, tables
 from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.tables import Kernels, Shape, mates_on
 from cusubmatch.gpu.team import Grid
@@ -73,13 +73,6 @@ def all_kernels(cpu, gpu, how, prime):
     assert agree(cpu, gpu, "loop", [values[0], values[0], None, values[1], values[0]], prime)
 
 
-def cut_from(much, most, monkeypatch):
-    """Let vertices with so many wedges be cut into so many parts at most, and a warp take one with two wedges."""
-    monkeypatch.setattr(tops, "MUCH", much)
-    monkeypatch.setattr(tops, "MOST_PARTS", most)
-    monkeypatch.setattr(tables, "FEW", 2)
-
-
 WAYS = [("ones", 0), ("some", 0), ("small", 0), ("wrapping", 0), ("ones", PRIME), ("some", PRIME), ("residues", PRIME)]
 
 
@@ -87,14 +80,14 @@ WAYS = [("ones", 0), ("some", 0), ("small", 0), ("wrapping", 0), ("ones", PRIME)
 @pytest.mark.parametrize("name", SHAPES)
 def test_kernels_agree_with_those_of_the_cpu_lane_by_lane(name, how, prime, monkeypatch):
     target = emulator(seed=len(how))
-    if name == "a narrow window":
-        cut_from(8, 2, monkeypatch)
+    if name != "a wide window":
+        monkeypatch.setattr(tables, "FEW", 2)  # wedges of a top that a warp takes
     all_kernels(*both(skeleton(5, degree=4), target, SHAPES[name]), how, prime)
 
 
 @pytest.mark.parametrize(("how", "prime"), WAYS)
 def test_kernels_agree_with_those_of_the_cpu_on_one_lane(how, prime, monkeypatch):
-    cut_from(100, 4, monkeypatch)
+    monkeypatch.setattr(tables, "FEW", 20)
     all_kernels(*both(skeleton(9), NATIVE, Shape(window=50)), how, prime)
 
 

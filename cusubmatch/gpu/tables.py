@@ -15,7 +15,7 @@ from cusubmatch.gpu.loops import LONG, make_fives, make_loops
 from cusubmatch.gpu.machine import Machine, machine
 from cusubmatch.gpu.pairs import pair_sum
 from cusubmatch.gpu.team import ROWS_BYTES, Grid, Team
-from cusubmatch.gpu.tops import parts, tops
+from cusubmatch.gpu.tops import tops
 from cusubmatch.gpu.triangle_tables import (
     make_pinched,
     make_triangles,
@@ -107,18 +107,18 @@ class Kernels(Folding):
 
     def fours(self, prime: int) -> int:  # noqa: ARG002 - the count is exact
         """See `Folding`."""
-        return self._counted(make_fours, (), most=self._parts.many, before=[self._few_fours])
+        return self._counted(make_fours, (), most=self._tops(2).many, before=[self._few_fours])
 
     def _counted(self, make, rest, **how):
         """The count of a kernel that counts wedges, at the first tops."""
-        shape, found = self.shape.wedges, self._parts
+        shape, found = self.shape.wedges, self._tops(2)
         kernel, rows = self._made(make, shape, self.packed), self.team.rows(np.uint32, self.words, shape)
         rest = (U(found.most), S(self.window), rows.given, S(self.words), *rest)
         return self.team.by_top(kernel, shape, found, WEDGES, rows.blocks, rest, words=self.shape.window, **how)
 
     def _few_fours(self, state):
         """The cycles of four at tops with few wedges."""
-        threads, found = FEW_THREADS if self.gpu.target.WARP > 1 else 1, self._parts
+        threads, found = FEW_THREADS if self.gpu.target.WARP > 1 else 1, self._tops(2)
         kernel = make_few_fours(self.gpu.target, threads, SLOTS)
         launch = kernel[grid(self.gpu.target, self.shape.edges.blocks * self.gpu.processors, threads)]
         launch(*self.team.graph, found.vertices, S(found.many), S(found.number), state)
@@ -196,12 +196,7 @@ class Kernels(Folding):
 
     def _tops(self, least):
         """The vertices with so many lower neighbours."""
-        return tops(self.skeleton, self.team.given, least)
-
-    @property
-    def _parts(self):
-        """The vertices below which cycles of four meet, in parts."""
-        return parts(self.skeleton, self.team.given, FEW, self.window, self.shape.window)
+        return tops(self.skeleton, self.team.given, least, FEW, self.shape.window)
 
     def _most_below(self):
         skeleton = self.skeleton

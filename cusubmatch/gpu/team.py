@@ -15,7 +15,7 @@ import numpy as np
 
 from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.pieces import PIECE_S, Launches, Step, ranges
-from cusubmatch.gpu.tops import Parts, Tops
+from cusubmatch.gpu.tops import Tops
 from cusubmatch.gpu.warp import grid
 from cusubmatch.gpu.wedges import TICKET
 from cusubmatch.skeleton import Skeleton, sources_of
@@ -88,7 +88,7 @@ class Team:
         self,
         kernel: Any,
         shape: Grid,
-        tops: Tops | Parts,
+        tops: Tops,
         a_second: float,
         blocks: int,
         rest: tuple,
@@ -110,7 +110,7 @@ class Team:
         launch = kernel[(*grid(self.gpu.target, blocks, shape.threads), 4 * words)]
 
         def step(start, stop, state):
-            launch(*self.graph, *tops.arrays, U(start), U(stop), *rest, state)
+            launch(*self.graph, tops.vertices, U(start), U(stop), *rest, state)
 
         def steps(most_s):
             for other in before:

@@ -3,8 +3,7 @@
 A block takes a vertex u, the top, and goes over its wedges u, v, w with w < u and v < u, a few lanes a list of w; every
 cycle of four is found at one top (degree ordering; Chiba & Nishizeki 1985). Tops come by falling work, and a row is
 zero between two of them. The list of v ends, as far as u is concerned, where u stands in it: at the mate of the entry
-(u, v). A top with few wedges takes a warp, which counts in a small hash table of its own; one with very many is cut
-into ranges of w, which blocks take apart.
+(u, v). A top with few wedges takes a warp, which counts in a small hash table of its own.
 """
 
 from __future__ import annotations
@@ -42,50 +41,28 @@ FEW = SLOTS // 2  # wedges
 
 
 @functools.cache
-def make_list(target: Target) -> Any:
-    """A device function: where the list of ends, not below `low`, of the wedges over an entry begins and ends."""
-
-    @target.device
-    def list_of(offsets, targets, mate, e, low):
-        begin, end = offsets[targets[e]], mate[e]
-        if low > 0:
-            high = end
-            while begin < high:
-                middle = (begin + high) >> 1
-                if targets[middle] < low:
-                    begin = middle + 1
-                else:
-                    high = middle
-        return begin, end
-
-    return list_of
-
-
-@functools.cache
 def make_clear(target: Target, threads: int, lanes: int, packed: bool) -> Any:
-    """A device function that sets a row to zero where the wedges of a top lead, to ends low, ..., high - 1.
+    """A device function that sets a row to zero where the wedges of a top lead.
 
     A `dense` window is set to zero as a whole: it has fewer words than there are wedges.
     """
-    device, counters, list_of = target.device, counter_functions(target, packed), make_list(target)
+    device, counters = target.device, counter_functions(target, packed)
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
     wipe, EACH = counters.clear, counters.EACH
 
     @device
-    def clear(offsets, targets, mate, first, last, thread, low, high, base, window, near, rest, row, dense):
+    def clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, dense):
         if dense:
             i = S(thread)
             while i * EACH < window:
                 near[i] = U(0)
                 i += THREADS
-            high = base
         e = first + S(U(thread) >> U(SHIFT))
-        while low < high and e < last:
-            begin, end = list_of(offsets, targets, mate, e, low)
-            f = begin + S(U(thread) & U(LANES - 1))
+        while e < last:
+            f, end = offsets[targets[e]] + S(U(thread) & U(LANES - 1)), mate[e]
             while f < end:
                 w = S(targets[f])
-                if w >= high:
+                if dense and w >= base:
                     break
                 wipe(near, rest, base, row, w)
                 f += LANES
@@ -99,14 +76,12 @@ def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     """The kernel that counts cycles of four, each once: a wedge makes one with each that came to its end before."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     add_to, clear = warp_functions(target).add_to, make_clear(target, threads, lanes, packed)
-    counters, list_of = counter_functions(target, packed), make_list(target)
+    counters = counter_functions(target, packed)
     add, EACH = counters.add, counters.EACH
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
 
     @kernel
-    def fours(
-        offsets, targets, upper, mate, tops, lows, highs, start, stop, dense, window, rest, words, state
-    ):  # fmt: skip
+    def fours(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, words, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(1, uint32)
         lane = lane_of()
@@ -124,21 +99,17 @@ def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
             item = U(drawn[0])
             if item >= stop:
                 break
-            u, low, high = tops[item], S(lows[item]), S(highs[item])
-            first, last, base = offsets[u], upper[u], high - window
+            u = tops[item]
+            first, last, base = offsets[u], upper[u], S(u) - window
             e = first + S(U(thread >> U(SHIFT)))
             while e < last:
-                begin, end = list_of(offsets, targets, mate, e, low)
-                f = begin + S(U(thread & U(LANES - 1)))
+                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
                 while f < end:
-                    w = S(targets[f])
-                    if w >= high:
-                        break
-                    total = L(total + L(add(near, rest, base, row, w, U(1))))
+                    total = L(total + L(add(near, rest, base, row, S(targets[f]), U(1))))
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
-            clear(offsets, targets, mate, first, last, thread, low, high, base, window, near, rest, row, item < dense)
+            clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, item < dense)
         cuda.syncwarp()
         add_to(state, lane, total)
 
@@ -196,13 +167,11 @@ def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     """The kernel that adds to each entry the cycles of four that it is in as the first of (u, v), (v, w), u the top."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     clear, counters = make_clear(target, threads, lanes, packed), counter_functions(target, packed)
-    add, get, EACH, list_of = counters.add, counters.get, counters.EACH, make_list(target)
+    add, get, EACH = counters.add, counters.get, counters.EACH
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
 
     @kernel
-    def wedges(
-        offsets, targets, upper, mate, tops, lows, highs, start, stop, dense, window, rest, words, out, state
-    ):  # fmt: skip
+    def wedges(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, words, out, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(1, uint32)
         thread = U(U(warp_of() * U(WARP)) + lane_of())
@@ -219,29 +188,21 @@ def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
             item = U(drawn[0])
             if item >= stop:
                 break
-            u, low, high = tops[item], S(lows[item]), S(highs[item])
-            first, last, base = offsets[u], upper[u], high - window
+            u = tops[item]
+            first, last, base = offsets[u], upper[u], S(u) - window
             e = first + S(U(thread >> U(SHIFT)))
             while e < last:
-                begin, end = list_of(offsets, targets, mate, e, low)
-                f = begin + S(U(thread & U(LANES - 1)))
+                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
                 while f < end:
-                    w = S(targets[f])
-                    if w >= high:
-                        break
-                    add(near, rest, base, row, w, U(1))
+                    add(near, rest, base, row, S(targets[f]), U(1))
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
             e = first + S(U(thread >> U(SHIFT)))
             while e < last:
-                begin, end = list_of(offsets, targets, mate, e, low)
-                f, found = begin + S(U(thread & U(LANES - 1))), L(0)
+                f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e], L(0)
                 while f < end:
-                    w = S(targets[f])
-                    if w >= high:
-                        break
-                    others = U(get(near, rest, base, row, w) - U(1))
+                    others = U(get(near, rest, base, row, S(targets[f])) - U(1))
                     if others != U(0):
                         cuda.atomic.add(out, f, L(others))
                         found = L(found + L(others))
@@ -250,7 +211,7 @@ def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
                     cuda.atomic.add(out, e, found)
                 e += GROUPS
             cuda.syncthreads()
-            clear(offsets, targets, mate, first, last, thread, low, high, base, window, near, rest, row, item < dense)
+            clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, item < dense)
 
     return wedges
 
@@ -340,8 +301,8 @@ def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any,
         ),
     ]
     for packed in (False, True):
-        name, rest = " packed" * packed, (ids, ids, uint32, uint32, uint32, int64, words, int64)
-        found.append((f"fours{name}", make_fours(target, threads, lanes, packed), void(*below[:5], *rest, numbers)))
+        name, rest = " packed" * packed, (uint32, int64, words, int64)
+        found.append((f"fours{name}", make_fours(target, threads, lanes, packed), void(*below, *rest, numbers)))
         wedges = make_wedges(target, threads, lanes, packed)
-        found.append((f"wedges{name}", wedges, void(*below[:5], *rest, numbers, numbers)))
+        found.append((f"wedges{name}", wedges, void(*below, *rest, numbers, numbers)))
     return found
