@@ -4,7 +4,8 @@
 # small case, where the machine has it; 4. the benchmarks.
 set -uo pipefail
 python3 -m pytest -m gpu -W default --tb=short -p no:cacheprovider tests
-tests="oracle properties networkx truth lsqb joins edge_cases bad_arguments dataframes examples streaming output"
+tests="oracle properties networkx truth lsqb joins edge_cases bad_arguments dataframes examples streaming output
+       decomposition induced census participation"
 python3 -m pytest --engine gpu -W default --tb=short -p no:cacheprovider $(printf 'tests/test_%s.py ' $tests)
 if command -v compute-sanitizer > /dev/null; then
     for tool in memcheck racecheck; do
@@ -14,4 +15,5 @@ else
     echo "compute-sanitizer is not here"
 fi
 python3 tests/benchmarks/gpu.py
+python3 tests/benchmarks/decomposition.py --engine gpu --parts counts,census
 python3 tests/benchmarks/streaming.py

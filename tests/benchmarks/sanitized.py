@@ -1,9 +1,13 @@
 """A small case that launches every kind of kernel, to be run under compute-sanitizer."""
 
+import cupy
+import numpy as np
 import pandas as pd
 
 import cusubmatch as csm
+from cusubmatch import cpu, gpu
 from cusubmatch.generators import rmat
+from cusubmatch.skeleton import skeleton_of
 
 edges = rmat(7, 6, seed=3)
 edges["kind"] = ["x" if i % 3 else "y" for i in range(len(edges))]
@@ -22,4 +26,33 @@ for pattern in PATTERNS:
         count = csm.count_matches(G, pattern, engine="gpu", **options)
         assert count == csm.count_matches(G, pattern, engine="cpu", **options)
         assert len(csm.subgraph_match(G, pattern, engine="gpu", limit=1000, **options)) == min(count, 1000)
+
+# Counts as small as these are walked: the kernels for tables are called as they are.
+on_cpu, on_gpu = (
+    engine.Kernels(skeleton_of(graph, engine.mates), print) for graph, engine in ((G.host, cpu), (G.device, gpu))
+)
+ones = [None] * 5
+twos = [np.full(len(on_cpu.skeleton.targets), 2, np.uint64)] * 5
+
+
+def same(kernel, *arguments):
+    there = [[None if some is None else cupy.asarray(some) for some in values] for values in arguments[:1]]
+    ours, theirs = getattr(on_gpu, kernel)(*there, *arguments[1:]), getattr(on_cpu, kernel)(*arguments)
+    assert np.array_equal(cupy.asnumpy(ours), theirs), kernel
+
+
+for values in (ones, twos):
+    for prime in (0, 2**31 - 1):
+        for steps in (2, 3):
+            same("chain", values[:steps], False, prime)
+        same("cliques", values, prime)
+        same("loop", values, prime)
+same("loop", ones[:4], 0)
+for bridge in (ones, twos):
+    there = tuple(None if some is None else cupy.asarray(some) for some in bridge)
+    found = [
+        kernels.pairs((None, None), [((None, None), 1), (kind, 1)], False, True, 0)
+        for kernels, kind in ((on_cpu, tuple(bridge)), (on_gpu, there))
+    ]
+    assert found[0] == found[1]
 print("all counts agree")
