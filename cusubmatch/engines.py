@@ -1,7 +1,8 @@
 """Which engine runs a call: the GPU's if one is there and the graph lies on it or is worth the copy, else the CPU's.
 
-An engine is a package with `place` (the graph where the engine works), `prepare` (candidates), `Run`, `Sampler`, and
-`METHODS` (the ways of walking that its plans may have). Nothing heavy is imported to find out whether there is a GPU.
+An engine is a package with `place` (the graph where the engine works), `prepare` (candidates), `choose` (among rival
+plans), `Run`, `Sampler` and `METHODS` (the ways of walking that its plans may have); and for counts by decomposition
+`mates`, `Kernels` and `RATES` (what these take). Nothing heavy is imported to find out whether there is a GPU.
 """
 
 from __future__ import annotations

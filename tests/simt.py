@@ -172,7 +172,7 @@ class Machine:
         lane, frame = getcurrent(), sys._getframe(1)
         site = (frame.f_code, frame.f_lasti)  # one array for each call site and block
         if site not in lane.block.shared:
-            array = np.full(shape or DYNAMIC, 0x55, np.uint8).astype(
+            array = np.full(shape or self.dynamic, 0x55, np.uint8).astype(
                 np.dtype(str(dtype) if hasattr(dtype, "bitwidth") else dtype)
             )
             lane.block.shared[site] = array.view(Checked)
@@ -180,9 +180,9 @@ class Machine:
 
     # Running
 
-    def launch(self, kernel, blocks, threads, arguments):
-        """Run `kernel` to its end; the number of switches."""
-        self.hub, self.steps = getcurrent(), 0
+    def launch(self, kernel, blocks, threads, arguments, dynamic=DYNAMIC):
+        """Run `kernel` to its end, with `dynamic` words of shared memory; the number of switches."""
+        self.hub, self.steps, self.dynamic = getcurrent(), 0, dynamic
         arguments = [a.view(Checked) if isinstance(a, np.ndarray) else a for a in arguments]
 
         def run():

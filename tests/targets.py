@@ -19,13 +19,18 @@ def plain(function):
 
 
 class Launched:
-    """`kernel[blocks, threads](*arguments)` where `run(blocks, threads, arguments)` does it."""
+    """`kernel[blocks, threads](*arguments)` where `run(blocks, threads, arguments, words)` does it.
+
+    `words` are those of shared memory, where the launch says how many bytes.
+    """
 
     def __init__(self, run):
         self.run = run
 
     def __getitem__(self, shape):
-        return lambda *arguments: self.run(shape[0], shape[1], arguments)
+        blocks, threads, *shared = shape
+        words = shared[0] // 4 if shared else DYNAMIC
+        return lambda *arguments: self.run(blocks, threads, arguments, words)
 
 
 def emulator(seed=None, **options) -> Target:
@@ -72,7 +77,7 @@ def one_lane() -> Target:
 
     def kernel(function):
         compiled = njit(error_model="numpy", nogil=True)(function)
-        return Launched(lambda _blocks, _threads, arguments: compiled(*arguments))
+        return Launched(lambda _blocks, _threads, arguments, _words: compiled(*arguments))
 
     return Target(
         cuda,

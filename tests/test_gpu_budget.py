@@ -35,6 +35,7 @@ MOST = {
     "rows": 40,
     "deepen": 56,
     "tables": 72,
+    "wedges": 64,  # a block of 1024 threads has no more
 }
 STATIC_SHARED = 48 << 10
 U32, I32, I64, U64 = (types.Array(dtype, 1, "C") for dtype in (types.uint32, types.int32, types.int64, types.uint64))
@@ -59,7 +60,6 @@ def walkers():
 
 def table_signatures():
     shape = Shape()
-    yield from wedges.signatures(gpu(), shape.wedges.threads, shape.wedges.lanes)
     yield from loops.signatures(gpu(), shape.tops.threads, shape.tops.lanes)
     yield from pair_kernels.signatures(gpu(), shape.pairs.threads, shape.pairs.lanes)
     for module in (triangle_tables, bridges):
@@ -75,6 +75,7 @@ def kernels():
         "cliques": cliques.signatures(gpu()),
         "filters": filters.signatures(),
         "tables": table_signatures(),
+        "wedges": wedges.signatures(gpu(), Shape().wedges.threads, Shape().wedges.lanes),
     }.items():
         for name, function, signature in found:
             yield module, name, function, signature

@@ -102,6 +102,17 @@ def pairs(
     return end
 
 
+@jit
+def _noted_anew(first, seen):
+    """List what is not zero in the first row, each once: sums that come back to zero, modulo 2^64, are listed again."""
+    found = 0
+    for y in range(len(first)):
+        if first[y] != ZERO:
+            seen[found] = y
+            found += 1
+    return found
+
+
 @inlined
 def _noted(first, row, second, seen, found, y, more):
     """Add to the first row, which `seen` lists, or to the second, where the first one has something; no branches."""
@@ -123,6 +134,8 @@ def _add_paths(offsets, targets, low, x, limit, values, masks, prime, first, row
         z, weight = targets[e], a[e & a_mask]
         begin, end = low[z], offsets[z + 1]
         f = begin
+        if found > len(first) and not second:
+            found = _noted_anew(first, seen)
         if plain:
             while f < end and targets[f] < limit:
                 found = _noted(first, row, second, seen, found, targets[f], ONE)
@@ -156,6 +169,8 @@ def _add_bridges(
             if j < 0:
                 continue
             at, last = starts[k], starts[k + 1]
+            if found > len(first) and not second:
+                found = _noted_anew(first, seen)
             if plain:
                 while at < last and common[at] < limit:
                     found = _noted(first, row, second, seen, found, common[at], ONE + ONE)

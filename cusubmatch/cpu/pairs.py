@@ -39,7 +39,7 @@ def pair_sum(
         lists = skeleton.offsets, skeleton.targets, skeleton.mate, skeleton.upper, *cut
         total += team.total(
             lambda out, *own, lists=lists: lambda *rows: pair_kernels.pairs(*lists, *fixed, *rows, width, *own, out),
-            lambda: (np.zeros((2, n), np.uint64), np.empty(n + 1, np.int32), np.full(n, -1, np.int64)),
+            lambda: (np.zeros((2, n), np.uint64), np.empty(2 * n + 1, np.int32), np.full(n, -1, np.int64)),
         )
     return total
 

@@ -186,7 +186,9 @@ def make_loops(target: Target, threads: int) -> Any:
                     second, fourth = L(two[f & two_mask]), L(four_back[f & four_mask])
                     more = times(out_there, second, prime)
                     if more != L(0) and L(cuda.atomic.add(rows, left + w, more)) == L(0):
-                        seen[listed + S(cuda.atomic.add(drawn, 1, U(1)))] = np.int32(w)
+                        place = S(cuda.atomic.add(drawn, 1, U(1)))
+                        if place < stride:
+                            seen[listed + place] = np.int32(w)
                     cuda.atomic.add(rows, right + w, times(back_here, fourth, prime))
                     b_side = times(second, three_back[f & three_mask], prime)  # v is a and c, w is b
                     closing = times(four[f & four_mask], rows[behind + w], prime)  # w is d
@@ -205,8 +207,13 @@ def make_loops(target: Target, threads: int) -> Any:
                 e += WARPS
             cuda.syncthreads()
             k, reached = S(warp), S(drawn[1])
+            every = reached > stride  # modulo 2^64 sums may come back to zero, and are noted again
+            if every:
+                reached = stride
             while k < reached:
-                b, weight = S(seen[listed + k]), np.int64(0)
+                b, weight = k, np.int64(0)
+                if not every:
+                    b = S(seen[listed + k])
                 if lane == U(0):
                     weight = np.int64(cuda.atomic.exch(rows, left + b, L(0)))
                 weight = L(cuda.shfl_sync(FULL, weight, 0))

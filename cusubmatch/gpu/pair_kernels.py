@@ -38,34 +38,24 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
     (FIRST, SECOND), PLAIN = bridges, plain
 
     @target.device
-    def put(rows, row, y, more, only_where, seen, listed, drawn):
-        """Add to a row: the first one, noting a vertex that is new there, or the second where the first is not zero."""
+    def put(rows, row, y, more, only_where, seen, listed, stride, drawn):
+        """Add to a row: the first one, noting a vertex that is new there, or the second where the first is not zero.
+
+        Sums that come back to zero, modulo 2^64, are noted again; the list may then be too short.
+        """
         if only_where >= 0:
             if rows[only_where + y] != L(0):
                 cuda.atomic.add(rows, row + y, more)
         elif more != L(0) and L(cuda.atomic.add(rows, row + y, more)) == L(0):
-            seen[listed + S(cuda.atomic.add(drawn, 1, U(1)))] = np.int32(y)
+            place = S(cuda.atomic.add(drawn, 1, U(1)))
+            if place < stride:
+                seen[listed + place] = np.int32(y)
 
     @target.device
     def along_paths(
-        offsets,
-        targets,
-        mate,
-        x,
-        a,
-        a_mask,
-        b,
-        b_mask,
-        below,
-        prime,
-        thread,
-        rows,
-        row,
-        only_where,
-        seen,
-        listed,
-        drawn,
-    ):
+        offsets, targets, mate, x, a, a_mask, b, b_mask, below, prime, thread, rows, row, only_where, seen, listed,
+        stride, drawn,
+    ):  # fmt: skip
         e = offsets[x] + S(U(thread >> U(SHIFT)))
         while e < offsets[x + 1]:
             z, first = S(targets[e]), L(a[e & a_mask])
@@ -74,14 +64,14 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
                 end = mate[e]
             while f < end:
                 more = times(first, b[f & b_mask], prime)
-                put(rows, row, S(targets[f]), more, only_where, seen, listed, drawn)
+                put(rows, row, S(targets[f]), more, only_where, seen, listed, stride, drawn)
                 f += LANES
             e += GROUPS
 
     @target.device
     def along_bridges(
         mate, x, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, lists, below, prime, thread, rows, row,
-        only_where, seen, listed, drawn,
+        only_where, seen, listed, stride, drawn,
     ):  # fmt: skip
         by_edge, by_vertex, corners, places, opposite, known = lists
         i, last = S(by_vertex[x]) + S(U(thread >> U(SHIFT))), S(by_vertex[x + 1])
@@ -101,7 +91,7 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
                         wy, zy = places[2 * k], places[2 * k + 1]
                         more = times(times(here, d[wy & d_mask], prime), e[zy & e_mask], prime)
                         more = L(more + times(times(there, d[zy & d_mask], prime), e[wy & e_mask], prime))
-                    put(rows, row, y, more, only_where, seen, listed, drawn)
+                    put(rows, row, y, more, only_where, seen, listed, stride, drawn)
                 k += LANES
             i += GROUPS
 
@@ -141,34 +131,38 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
             if FIRST:
                 along_bridges(
                     mate, x, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, lists, below, prime, thread, rows,
-                    row, nowhere, seen, listed, drawn,
+                    row, nowhere, seen, listed, stride, drawn,
                 )  # fmt: skip
             else:
                 along_paths(
                     offsets, targets, mate, x, a, a_mask, b, b_mask, below, prime, thread, rows, row, nowhere, seen,
-                    listed, drawn,
+                    listed, stride, drawn,
                 )  # fmt: skip
             cuda.syncthreads()
             if other > 0:
                 if SECOND:
                     along_bridges(
                         mate, x, a2, a2_mask, b2, b2_mask, c2, c2_mask, d2, d2_mask, e2, e2_mask, lists, below, prime,
-                        thread, rows, second_row, row, seen, listed, drawn,
+                        thread, rows, second_row, row, seen, listed, stride, drawn,
                     )  # fmt: skip
                 elif drawn[1] > U(0):
                     along_paths(
                         offsets, targets, mate, x, a2, a2_mask, b2, b2_mask, below, prime, thread, rows, second_row,
-                        row, seen, listed, drawn,
+                        row, seen, listed, stride, drawn,
                     )  # fmt: skip
                 cuda.syncthreads()
             k, reached, found = S(thread), S(drawn[1]), L(0)
+            every = reached > stride
+            if every:
+                reached = stride
             while k < reached:
-                y = S(seen[listed + k])
-                value = L(cuda.atomic.exch(rows, row + y, L(0)))
-                if other > 0:
-                    second = L(cuda.atomic.exch(rows, second_row + y, L(0)))
-                else:
-                    second = L(0)
+                y = k
+                if not every:
+                    y = S(seen[listed + k])
+                value, second = L(cuda.atomic.exch(rows, row + y, L(0))), L(0)
+                if other > 0 and value != L(0):  # of those who have y twice in the list the one with the first number
+                    second = L(rows[second_row + y])
+                    rows[second_row + y] = L(0)
                 if value != L(0) and (y != x or apart == U(0)):
                     product = to_power(L(y_weights[y & y_mask]), value, power, prime)
                     found = L(found + to_power(product, second, other, prime))
@@ -195,5 +189,6 @@ def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any,
     signature = void(*span, *kind, *kind, *weight, *weight, *lists, *rest)
     return [
         (f"pairs {bridges}{' plain' * plain}", make_pairs(target, threads, lanes, bridges, plain), signature)
-        for bridges, plain in (((False, False), True), ((True, False), True), ((True, False), False))
+        for bridges in ((False, False), (True, False), (True, True))
+        for plain in ((True, False) if bridges[0] else (True,))
     ]

@@ -41,13 +41,14 @@ def pair_sum(
         given += [*team.masked([*values, *[None] * (BRIDGE - len(values))]), S(power)]
     given += team.masked(ends)
     n, tops = team.skeleton.vertices, all_vertices(team.skeleton, team.given)
-    rows, seen = team.rows(np.uint64, n, shape, 2), team.rows(np.int32, n, shape)
+    rows, seen = team.rows(np.uint64, n, shape, 2), team.lists(shape)
     rest = U(below), U(apart), L(prime), rows.given, seen.given, S(n)
     total = 0
     for lists in _lists(team, edge_shape, plain) if any(bridges) else [_no_lists(team)]:
         total += team.by_top(
             kernel, shape, tops, PATHS, min(rows.blocks, seen.blocks), (*given, *map(team.given, lists), *rest)
         )
+        del lists  # before the next ones are made
     return total
 
 

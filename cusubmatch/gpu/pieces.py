@@ -19,7 +19,7 @@ import numpy as np
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.warp import whole
 
-__all__ = ["FIRST_TICKET", "PIECE_S", "Check", "Launches", "Step", "as_it_is", "ranges"]
+__all__ = ["FIRST_TICKET", "PIECE_S", "Check", "Launches", "Step", "as_it_is", "evenly", "ranges"]
 
 PIECE_S = 0.05  # estimated seconds between two looks
 DIRECT = 1  # counts before the one that records the launches: by then all code is on the device
@@ -63,6 +63,14 @@ def ranges(xp: Any, cumulative: Any, total: float, most: float) -> Iterator[tupl
             upto = cumulative[stop - 1].item()
         yield start, stop, upto - before
         start, before = stop, upto
+
+
+def evenly(items: int, total_s: float, most_s: float, launch: Callable[[int, int, Any], Any]) -> Iterator[Step]:
+    """Steps of as many items each as are estimated to take `most_s`: launch(start, stop, state)."""
+    pieces = min(max(1, math.ceil(total_s / most_s)), items)
+    for i in range(pieces):
+        piece = functools.partial(launch, items * i // pieces, items * (i + 1) // pieces)
+        yield Step(total_s / pieces, piece)
 
 
 class _Words:
@@ -118,7 +126,8 @@ class Launches:
         """Launch every step and return the count; `steps(most)` gives launches of about so many seconds at most.
 
         `check(done, count)` is called with the fraction done and the count so far whenever about `piece_s` have been
-        launched and more is to come; it may raise. Unless the count is to be `read`, nothing waits for the launches.
+        launched and more is to come; it may raise. Unless the count is to be `read`, nothing waits for the launches,
+        and whoever counts next in the same words must do so on the same stream.
         """
         try:
             words = self._free.pop()

@@ -14,6 +14,7 @@ from cusubmatch.gpu.entries import make_mates
 from cusubmatch.gpu.loops import LONG, make_fives, make_loops
 from cusubmatch.gpu.machine import Machine, machine
 from cusubmatch.gpu.pairs import pair_sum
+from cusubmatch.gpu.pieces import evenly
 from cusubmatch.gpu.team import ROWS_BYTES, Grid, Team
 from cusubmatch.gpu.tops import tops
 from cusubmatch.gpu.triangle_tables import (
@@ -107,7 +108,7 @@ class Kernels(Folding):
 
     def fours(self, prime: int) -> int:  # noqa: ARG002 - the count is exact
         """See `Folding`."""
-        return self._counted(make_fours, (), most=self._tops(2).many, before=[self._few_fours])
+        return self._counted(make_fours, (), most=self._tops(2).many, before=self._few_fours)
 
     def _counted(self, make, rest, **how):
         """The count of a kernel that counts wedges, at the first tops."""
@@ -116,12 +117,17 @@ class Kernels(Folding):
         rest = (U(found.most), S(self.window), rows.given, S(self.words), *rest)
         return self.team.by_top(kernel, shape, found, WEDGES, rows.blocks, rest, words=self.shape.window, **how)
 
-    def _few_fours(self, state):
-        """The cycles of four at tops with few wedges."""
+    def _few_fours(self, piece_s):
+        """The launches for cycles of four at tops with few wedges."""
         threads, found = FEW_THREADS if self.gpu.target.WARP > 1 else 1, self._tops(2)
+        few, most_s = found.number - found.many, FEW / WEDGES  # seconds of a top at most
         kernel = make_few_fours(self.gpu.target, threads, SLOTS)
         launch = kernel[grid(self.gpu.target, self.shape.edges.blocks * self.gpu.processors, threads)]
-        launch(*self.team.graph, found.vertices, S(found.many), S(found.number), state)
+
+        def step(start, stop, state):
+            launch(*self.team.graph, found.vertices, S(found.many + start), S(found.many + stop), state)
+
+        return evenly(few, few * most_s, piece_s, step) if few else ()
 
     def paths_below(self, weights: Sequence, *, towards_top: bool, prime: int) -> Any:
         """See `Folding`."""
@@ -134,7 +140,7 @@ class Kernels(Folding):
     def fives(self) -> int:
         """See `Folding`."""
         shape, n = self.shape.tops, self.skeleton.vertices
-        rows, seen = self.team.rows(np.uint32, self.words, shape), self.team.rows(np.int32, n, shape)
+        rows, seen = self.team.rows(np.uint32, self.words, shape), self.team.lists(shape)
         kernel, blocks = self._made(make_fives, shape, self.packed, self.shape.long), min(rows.blocks, seen.blocks)
         rest = (S(self.window), rows.given, S(self.words), seen.given, S(n))
         walks = self.team.by_top(kernel, shape, self._tops(1), LOOPS, blocks, rest, words=self.shape.window)
@@ -144,7 +150,7 @@ class Kernels(Folding):
         """See `Folding`."""
         (one, two, three, four, _), (_, two_back, three_back, four_back, five_back) = values, backs
         team, shape, n = self.team, self.shape.tops, self.skeleton.vertices
-        rows, seen = team.rows(np.uint64, n, shape, 4), team.rows(np.int32, n, shape)
+        rows, seen = team.rows(np.uint64, n, shape, 4), team.lists(shape)
         sides = [team.masked([one])]
         for there, back in ((two, two_back), (three, three_back), (four, four_back)):
             sides.append((*team.masked([there]), team.masked([back])[0]))

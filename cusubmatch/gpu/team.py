@@ -1,20 +1,20 @@
 """Launches over the edges of a skeleton, or over the vertices that something is counted from.
 
 Long work is launched in pieces, with a look at the clock between them. Blocks have rows of one number a vertex each;
-there are no more blocks than such rows may take memory.
+there are no more blocks than such rows may take memory. A kernel leaves its rows zero at its end, and a launch that has
+begun ends: what `pulse` raises between two of them leaves nothing behind.
 """
 
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cusubmatch.gpu.machine import Machine
-from cusubmatch.gpu.pieces import PIECE_S, Launches, Step, ranges
+from cusubmatch.gpu.pieces import PIECE_S, Launches, Step, evenly, ranges
 from cusubmatch.gpu.tops import Tops
 from cusubmatch.gpu.warp import grid
 from cusubmatch.gpu.wedges import TICKET
@@ -63,7 +63,7 @@ class Team:
         self.skeleton, self.pulse, self.gpu, self.xp = skeleton, pulse, gpu, skeleton.xp
         self._one = self.given(self.xp.ones(1, np.uint64))
         self._launches = Launches(gpu.target, self.xp, gpu.to_device, 0.0, same=False)
-        self._rows: dict[tuple, Rows] = {}
+        self._zeros = self.xp.zeros(0, np.uint64)  # of all kernels' rows
 
     def given(self, array: Any) -> Any:
         """An array as kernels take it."""
@@ -76,13 +76,24 @@ class Team:
         )
 
     def rows(self, dtype: Any, length: int, shape: Grid, each: int = 1) -> Rows:
-        """Rows of zeros for as many blocks as may have some, kept for the next kernel: kernels leave them so."""
-        key = np.dtype(dtype), length, each, shape.blocks
-        if key not in self._rows:
-            size = max(length * each, 1)
-            blocks = max(1, min(shape.blocks * self.gpu.processors, ROWS_BYTES // (size * key[0].itemsize)))
-            self._rows[key] = Rows(blocks, self.given(self.xp.zeros(size * blocks, dtype)))
-        return self._rows[key]
+        """Rows of zeros for as many blocks as may have some, in memory that all kernels share: they leave it so."""
+        dtype, size = np.dtype(dtype), max(length * each, 1)
+        blocks = self._blocks(size * dtype.itemsize, shape)
+        words = -(-size * blocks * dtype.itemsize // self._zeros.itemsize)
+        if len(self._zeros) < words:
+            self._zeros = self._zeros[:0].copy()  # the old ones go first
+            self._zeros = self.xp.zeros(words, np.uint64)
+        return Rows(blocks, self.given(self._zeros.view(dtype)[: size * blocks]))
+
+    def lists(self, shape: Grid) -> Rows:
+        """Room for a list of vertices, int32, for as many blocks as may have one."""
+        size = max(self.skeleton.vertices, 1)
+        blocks = self._blocks(4 * size, shape)
+        return Rows(blocks, self.given(self.xp.empty(size * blocks, np.int32)))
+
+    def _blocks(self, each_bytes, shape):
+        """As many blocks as may have so many bytes; one, if no more, may have any number."""
+        return max(1, min(shape.blocks * self.gpu.processors, ROWS_BYTES // each_bytes))
 
     def by_top(
         self,
@@ -95,13 +106,13 @@ class Team:
         *,
         words: int = 0,
         most: int | None = None,
-        before: Sequence[Callable] = (),
+        before: Callable[[float], Iterable[Step]] = lambda _: (),
         counts: bool = True,
     ) -> int:
         """The count of a kernel that draws vertices by tickets, at most the first `most`; 0 unless it `counts`.
 
-        `a_second` is a low estimate of the steps that it does a second; `words`: of shared memory; `before`: what else
-        is launched, and counts to the same state.
+        `a_second` is a low estimate of the steps that it does a second; `words`: of shared memory; `before`: launches
+        of at most so many seconds that count to the same state.
         """
         cumulative = tops.cumulative[:most]
         blocks = max(min(blocks, len(cumulative)), 1)
@@ -113,8 +124,7 @@ class Team:
             launch(*self.graph, tops.vertices, U(start), U(stop), *rest, state)
 
         def steps(most_s):
-            for other in before:
-                yield Step(0.0, other)
+            yield from before(most_s)
             for start, stop, work in ranges(self.xp, cumulative, tops.work, most_s * a_second):
                 yield Step(work / a_second, functools.partial(step, start, stop), TICKET)
 
@@ -125,16 +135,15 @@ class Team:
     ) -> int:
         """The count of a kernel over the edges; 0 unless it `counts`."""
         (lists, edges), blocks = self._edges, blocks or shape.blocks * self.gpu.processors
+        if not edges:
+            return 0
         launch = kernel[grid(self.gpu.target, blocks, shape.threads)]
 
         def step(start, stop, state):
             launch(*self.graph, *lists, S(start), S(stop), *rest, *([state] if counts else []))
 
         def steps(most_s):
-            pieces = max(1, math.ceil(edges / (most_s * a_second)))
-            for i in range(pieces):
-                launch = functools.partial(step, edges * i // pieces, edges * (i + 1) // pieces)
-                yield Step(edges / pieces / a_second, launch)
+            return evenly(edges, edges / a_second, most_s, step)
 
         return self.run(steps, edges / a_second, counts=counts)
 

@@ -1,0 +1,208 @@
+"""Tables on the GPU at their limits: counters that are full, windows of any size, launches in pieces, little memory."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from targets import emulator
+from test_gpu_tables import NATIVE, PRIME, all_kernels, nothing, on_gpu, pairs_by_matrices, skeleton
+
+from cusubmatch import Graph
+from cusubmatch.cpu.tables import Kernels as OnCpu
+from cusubmatch.cpu.tables import mates as mates_on_cpu
+from cusubmatch.gpu import tables, team
+from cusubmatch.gpu.machine import Machine
+from cusubmatch.gpu.tables import Kernels, Shape
+from cusubmatch.gpu.team import Grid
+from cusubmatch.skeleton import skeleton_of
+
+BLOCKS = Shape(Grid(64, 8, 2), Grid(64, 8, 3), Grid(32, 8, 2), long=3)
+
+
+def of_edges(edges):
+    return skeleton_of(Graph.from_edgelist(pd.DataFrame(edges, columns=["src", "dst"])), mates_on_cpu)
+
+
+def hubs(leaves, *between):
+    """Three hubs and what all of them are adjacent to; some edges between hubs."""
+    edges = [(hub, leaf) for hub in range(3) for leaf in range(3, 3 + leaves)]
+    return of_edges([*edges, *between])
+
+
+def counted_ones_agree(gpu):
+    """What is counted in counters and hash tables: paths of three, cycles of four and of five."""
+    cpu = OnCpu(gpu.skeleton, nothing)
+    assert np.array_equal(cpu.chain([None] * 3, True, 0), gpu.chain([None] * 3, True, 0))
+    assert cpu.fours(0) == gpu.fours(0)
+    assert (cpu.fives() - gpu.fives()) % (1 << 64) == 0
+    assert not gpu.team._zeros.any()
+    return gpu.fours(0), gpu.fives()
+
+
+@pytest.mark.parametrize("most", [tables.MOST_PACKED, 0], ids=["packed", "words"])
+@pytest.mark.parametrize("window", [0, 1, 3, 7, 40])
+def test_counters_of_either_width_agree_with_the_cpu_in_any_window(window, most, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_PACKED", most)
+    for target, graph in ((emulator(seed=window), skeleton(5, degree=4)), (NATIVE, skeleton(9))):
+        for few in (0, 30):
+            monkeypatch.setattr(tables, "FEW", few)
+            gpu = on_gpu(graph, target, BLOCKS._replace(window=window))
+            assert gpu.packed == (most > 0)
+            assert gpu._tops(2).many > 0
+            fours, fives = counted_ones_agree(gpu)
+            assert fours > 0 < fives
+
+
+@pytest.mark.parametrize("window", [0, 1, 2, 3, 100])
+def test_counters_of_half_a_word_do_not_run_into_each_other_when_they_are_full(window):
+    bipartite = on_gpu(hubs(tables.MOST_PACKED), NATIVE, Shape(window=window))
+    assert bipartite.packed
+    assert counted_ones_agree(bipartite) == (3 * math.comb(tables.MOST_PACKED, 2), 0)
+    adjacent = on_gpu(hubs(tables.MOST_PACKED - 2, (0, 1), (0, 2), (1, 2)), NATIVE, Shape(window=window))
+    assert adjacent.packed
+    assert counted_ones_agree(adjacent)[1] > 0
+    larger = on_gpu(hubs(tables.MOST_PACKED + 1), NATIVE, Shape(window=window))
+    assert not larger.packed
+    assert counted_ones_agree(larger) == (3 * math.comb(tables.MOST_PACKED + 1, 2), 0)
+
+
+@pytest.mark.parametrize("slots", [tables.FEW, tables.SLOTS])
+def test_a_hash_table_holds_as_many_ends_as_there_may_be(slots, monkeypatch):
+    monkeypatch.setattr(tables, "SLOTS", slots)
+    width = math.isqrt(tables.FEW)
+    middles = [(0, 1 + i) for i in range(width)]
+    ends = [(1 + i, 100 + width * i + j) for i in range(width) for j in range(width)]
+    leaves = [(0, 1000 + i) for i in range(2 * width)]
+    closing = [(1, 100 + width)]  # one cycle of four: its end comes with two middles
+    for edges, fours in (([*middles, *ends, *leaves], 0), ([*middles, *ends[:-1], *leaves, *closing], 1)):
+        graph = of_edges(edges)
+        for target in (NATIVE, emulator(seed=1)):
+            gpu = on_gpu(graph, target, Shape(edges=Grid(64, 8, 1)))
+            tops = gpu._tops(2)
+            assert tops.many == 0
+            assert tops.work >= tables.FEW
+            assert gpu.fours(0) == fours
+
+
+@pytest.mark.parametrize("seconds", [1e-7, 1e-6])
+@pytest.mark.parametrize(("how", "prime"), [("ones", 0), ("some", 0), ("residues", PRIME)])
+def test_pieces_add_up_to_the_whole(how, prime, seconds, monkeypatch):
+    monkeypatch.setattr(team, "PIECE_S", seconds)
+    monkeypatch.setattr(tables, "FEW", 20)
+    graph, looks = skeleton(8), []
+    gpu = Kernels(graph, looks.append, Machine(NATIVE, 1, 100_000), Shape(window=30))
+    all_kernels(OnCpu(graph, nothing), gpu, how, prime)
+    assert len(looks) > 20
+    assert all(0 <= share <= 1 for share in looks)
+    kinds = [((None, None), 1), ((None,) * 5, 1)]
+    assert gpu.pairs((None, None), kinds, False, True, prime) == OnCpu(graph, nothing).pairs(
+        (None, None), kinds, False, True, prime
+    )
+
+
+class Stopped(Exception):
+    pass
+
+
+def test_kernels_that_were_stopped_between_pieces_count_right_afterwards(monkeypatch):
+    monkeypatch.setattr(team, "PIECE_S", 1e-9)
+    monkeypatch.setattr(tables, "FEW", 20)
+    graph, left = skeleton(7), [0]
+
+    def pulse(_share):
+        left[0] -= 1
+        if left[0] == 0:
+            raise Stopped
+
+    gpu = Kernels(graph, pulse, Machine(NATIVE, 1, 100_000), Shape(window=30))
+    ones = [None] * 5
+    weights = [np.arange(len(graph.targets), dtype=np.uint64) % np.uint64(3)] * 5
+    kinds = [((None, None), 1), ((None,) * 5, 1)]
+    calls = [
+        lambda kernels: kernels.fours(0),
+        lambda kernels: kernels.loop(ones, 0),
+        lambda kernels: kernels.loop(weights, 0),
+        lambda kernels: kernels.pairs((None, None), kinds, False, True, 0),
+        lambda kernels: kernels.chain(weights[:3], False, 0).tolist(),
+        lambda kernels: kernels.chain(ones[:3], False, 0).tolist(),
+    ]
+    for call in calls:
+        for after in (1, 2, 5):
+            left[0] = after
+            with pytest.raises(Stopped):
+                call(gpu)
+            assert not gpu.team._zeros.any()
+        left[0] = 0
+        assert call(gpu) == call(OnCpu(graph, nothing))
+
+
+@pytest.mark.parametrize("room", [1, 2000])
+def test_rows_that_would_take_too_much_memory_leave_fewer_blocks(room, monkeypatch):
+    monkeypatch.setattr(team, "ROWS_BYTES", room)
+    monkeypatch.setattr(tables, "ROWS_BYTES", room)
+    graph = skeleton(5, degree=4)
+    gpu = on_gpu(graph, emulator(seed=3), BLOCKS._replace(window=5))
+    assert gpu.team.rows(np.uint64, graph.vertices, gpu.shape.tops, 4).blocks == max(1, room // (32 * graph.vertices))
+    all_kernels(OnCpu(graph, nothing), gpu, "some", 0)
+
+
+@pytest.mark.parametrize("edges", [[(0, 1)], [(0, 1), (1, 2)], [(0, i) for i in range(1, 40)]], ids=len)
+@pytest.mark.parametrize("target", [emulator(seed=2), NATIVE], ids=["lanes", "one lane"])
+def test_graphs_with_nothing_to_count(edges, target):
+    everything_agrees(of_edges(edges), target)
+
+
+@pytest.mark.parametrize("target", [emulator(seed=2), NATIVE], ids=["lanes", "one lane"])
+def test_a_skeleton_without_entries(target):
+    whole = of_edges([(0, 1), (1, 2), (2, 0)])
+    empty = type(whole)(np, np.zeros(4, np.int64), whole.targets[:0], lambda: np.zeros(0, np.int64))
+    everything_agrees(empty, target)
+
+
+def everything_agrees(graph, target):
+    cpu, gpu = OnCpu(graph, nothing), on_gpu(graph, target, BLOCKS)
+    ones, some = [None] * 5, [np.ones(len(graph.targets), np.uint64)] * 5
+    for values in (ones, some):
+        for kernels in (cpu, gpu):
+            assert kernels.loop(values, 0) == kernels.loop(ones[:4], 0) == 0
+        for prime in (0, PRIME):
+            for size in (2, 3):
+                assert np.array_equal(cpu.chain(values[:size], False, prime), gpu.chain(values[:size], False, prime))
+            assert np.array_equal(cpu.cliques(values, prime), gpu.cliques(values, prime))
+            assert np.array_equal(cpu.rows(values[0], None, prime), gpu.rows(values[0], None, prime))
+            for kinds in ([(tuple(values[:2]), 2)], [(tuple(values), 1)]):
+                found = gpu.pairs((None, None), kinds, False, True, prime)
+                assert found == pairs_by_matrices(graph, (None, None), kinds, True, prime)
+
+
+def test_a_star_of_four_million_leaves():
+    leaves = 4_000_000
+    graph = skeleton_of(
+        Graph.from_edgelist(pd.DataFrame({"src": np.zeros(leaves, int), "dst": np.arange(1, leaves + 1)})), mates_on_cpu
+    )
+    gpu = on_gpu(graph, NATIVE, Shape())
+    assert not gpu.packed
+    assert gpu.fours(0) == gpu.loop([None] * 5, 0) == 0
+    assert not gpu.chain([None] * 3, True, 0).any()
+    assert not gpu.chain([None] * 2, True, 0).any()
+    assert gpu.rows(None, None, 0).max() == leaves
+
+
+@pytest.mark.parametrize("target", [emulator(seed=5), NATIVE], ids=["lanes", "one lane"])
+def test_sums_that_come_back_to_zero_modulo_a_word_do_not_overflow_the_list_of_ends(target):
+    graph = of_edges([(i, j) for i in range(12) for j in range(12, 24)] + [(0, 1), (12, 13)])
+    half = np.full(len(graph.targets), 1 << 63, np.uint64)
+    gpu = Kernels(graph, nothing, Machine(target, 2, 100_000), Shape(Grid(32, 8, 1), Grid(32, 8, 1), Grid(32, 8, 1)))
+    cpu = OnCpu(graph, nothing)
+    some = half.copy()
+    some[::5] = 3
+    for array in (half, some):
+        assert gpu.loop([array, None, None, None, None], 0) == cpu.loop([array, None, None, None, None], 0)
+        for kinds in ([((None, array), 1)], [((array, None), 1), ((None, None), 1)], [((array, *[None] * 4), 1)]):
+            expected = pairs_by_matrices(graph, (None, None), kinds, False, 0)
+            for kernels in (cpu, gpu):
+                assert kernels.pairs((None, None), kinds, False, False, 0) == expected
+        assert not gpu.team._zeros.any()
