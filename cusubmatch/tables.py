@@ -158,19 +158,20 @@ class Evaluation:
                 continue
             expression = self.nodes[node]
             self._make(parts_of(expression))
-            match expression:
-                case Indicator(key):
-                    table = self.indicators[key].astype(self.xp.uint64)
-                case Rows(link):
-                    table = self.kernels.rows(self._values(link.factors), self._weights(link.weights), self.prime)
-                case Chain(links):
-                    values = self._shared(links)
-                    same = links[0] == links[-1] and all(link.plain for link in links)
-                    table = self.kernels.chain(values, same, self.prime)
-                case Cliques(links):
-                    table = self.kernels.cliques(self._shared(links), self.prime)
-            self._tables[node] = self._reduced(table)
+            self._tables[node] = self._reduced(self._table(node))
             self._finish(expression)
+
+    def _table(self, node):
+        """A table whose parts are there."""
+        match self.nodes[node]:
+            case Indicator(key):
+                return self.indicators[key].astype(self.xp.uint64)
+            case Rows(link):
+                return self.kernels.rows(self._values(link.factors), self._weights(link.weights), self.prime)
+            case Chain(links):
+                return self.kernels.chain(self._shared(links), self.decompositions[0].symmetric[node], self.prime)
+            case Cliques(links):
+                return self.kernels.cliques(self._shared(links), self.prime)
 
     def _finish(self, expression):
         """Drop the tables that nothing needs any more."""
