@@ -44,8 +44,8 @@ class Evaluation:
     skeleton : Skeleton
     indicators : mapping of key to array
         Which entries fulfil what a pair of the pattern asks.
-    kernels : object
-        `rows`, `chain`, `cliques`, `loop`, `pairs` and `turned` on the skeleton, see `cpu/tables.py`.
+    kernels : Folding
+        An engine's, on the skeleton.
     walk : callable
         The embeddings of a quotient of the pattern.
     prime : int
