@@ -235,6 +235,7 @@ class HedgedRun:
             if limited:
                 self.matches = run.matches
                 raise
+        del run  # and the memory that it holds
         return self.in_parts.count()
 
 

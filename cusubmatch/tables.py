@@ -91,16 +91,13 @@ class Evaluation:
 
     def vectors(self) -> list[Any]:
         """The residues of each decomposition's sum at every vertex, uint64."""
-        known: dict[Any, Any] = {}
-        sums = []
-        for one in self.decompositions:
-            total = self.xp.zeros(self.skeleton.vertices, self.xp.uint64)
-            for term in sorted(one.terms, key=_place):
-                many = one.terms[term]
-                if term not in known:
-                    known[term] = self._product(term)
-                total = self._reduced(total + self._reduced(known[term] * self.xp.uint64(many % self.modulus)))
-            sums.append(total)
+        sums = [self.xp.zeros(self.skeleton.vertices, self.xp.uint64) for _ in self.decompositions]
+        for term in sorted({term for one in self.decompositions for term in one.terms}, key=_place):
+            product = self._product(term)
+            for i, one in enumerate(self.decompositions):
+                if many := one.terms.get(term):
+                    more = self._reduced(product * self.xp.uint64(many % self.modulus))
+                    sums[i] = self._reduced(sums[i] + more)
         return sums
 
     def _number(self, term):

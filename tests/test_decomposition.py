@@ -6,6 +6,7 @@ import dataclasses
 import math
 import threading
 import time
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -271,6 +272,29 @@ def test_rows_that_several_terms_ask_for_are_computed_once_and_let_go(skewed, pr
             assert len(computed) <= 2  # the rows of the last table are summed at once
             assert not one._tables
             assert not any(one._uses.values())
+
+
+def test_vectors_take_memory_for_few_tables_at_a_time():
+    skeleton = skeleton_of(Graph.from_edgelist(rmat(14, 2, seed=1)), mates)
+    size = 30
+    nodes = tuple(Rows(Link((), (i - 1,) if i else ())) for i in range(size))
+    terms = {Product((i,)): 1 for i in range(size)}
+    given = [Decomposition(nodes, (False,) * size, some, {}) for some in (terms, {Product((0,)): 3})]
+    one = tables.Evaluation(np, given, skeleton, {}, Kernels(skeleton, lambda _: None), None)
+    tracemalloc.start()
+    try:
+        whole, degrees = one.vectors()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(degrees, 3 * np.diff(skeleton.offsets))
+    expected, walks = np.zeros(skeleton.vertices, np.uint64), np.ones(skeleton.vertices, np.uint64)
+    for _ in range(size):
+        walks = np.add.reduceat(np.append(walks[skeleton.targets], np.uint64(0)), skeleton.offsets[:-1])
+        walks[np.diff(skeleton.offsets) == 0] = 0
+        expected += walks
+    assert np.array_equal(whole, expected)
+    assert peak < 10 * whole.nbytes
 
 
 def test_paths_that_read_alike_from_both_ends_are_counted_from_one(skewed, monkeypatch):

@@ -104,6 +104,18 @@ def test_pieces_add_up_to_the_whole(how, prime, seconds, monkeypatch):
     )
 
 
+def test_pairs_with_many_bridges_are_cut_into_more_pieces(monkeypatch):
+    ends = [(i, j) for i in range(40) for j in range(i)]
+    graph, looks = of_edges(ends), []
+    gpu = Kernels(graph, looks.append, Machine(NATIVE, 1, 100_000), Shape())
+    monkeypatch.setattr(team, "PIECE_S", 40**3 / 2e9)
+    for values, least in ((None,) * 2, 0), ((None,) * 5, 10):
+        looks.clear()
+        found = gpu.pairs((None, None), [(values, 1)], False, True, 0)
+        assert found == pairs_by_matrices(graph, (None, None), [(values, 1)], True, 0)
+        assert len(looks) >= least
+
+
 class Stopped(Exception):
     pass
 
