@@ -19,13 +19,14 @@ from cusubmatch.plan import Plan, TablePlan
 from cusubmatch.plan.expression import Indicator
 from cusubmatch.planning import walk_plan
 from cusubmatch.residues import recombined
-from cusubmatch.skeleton import prepared, skeleton_of
+from cusubmatch.skeleton import prepared, skeleton_of, sources_of
 from cusubmatch.tables import Evaluation, moduli
 
 __all__ = ["HedgedRun", "TableRun"]
 
 PATIENCE = 1.5  # times the estimate, or as long as tables take, walking may last before it is given up,
 GRACE_SECONDS = 0.05  # and this long
+LARGEST = (1 << 63) - 1  # that a column of counts can hold
 REPORT_SECONDS = 0.1  # between two reports of progress
 
 
@@ -90,11 +91,15 @@ class TableRun:
         Raises
         ------
         DeadlinePassed
+        OverflowError
+            If a vertex is in 2^63 matches or more.
         """
         xp, orbits = self.graph.xp, self.plan.pattern.automorphisms.orbits()
         fixing = [self.plan.pattern.automorphisms.order // orbits.count(orbit) for orbit in sorted(set(orbits))]
         vectors = zip(self._evaluated(Evaluation.vectors), fixing, strict=True)
-        counts = [(embeddings // many) for embeddings, many in vectors]
+        counts = [embeddings // many for embeddings, many in vectors]
+        if any(len(count) and int(count.max()) > LARGEST for count in counts):
+            raise OverflowError("a vertex is in 2**63 matches or more, and columns of counts are int64")
         return [xp.asarray(count.tolist() if count.dtype == object else count, dtype=xp.int64) for count in counts]
 
     def _evaluated(self, what):
@@ -161,10 +166,7 @@ class TableRun:
                     for node, turned in edges[a, b]:
                         indicator = indicators[nodes[node].key]
                         values *= indicator[skeleton.mate] if turned != (a != vertex) else indicator
-                    sums = xp.zeros(len(values) + 1)
-                    xp.cumsum(values, out=sums[1:])
-                    sums = sums[skeleton.offsets]
-                    sums = sums[1:] - sums[:-1]
+                    sums = xp.bincount(sources, values, minlength=skeleton.vertices)  # differences of sums lose much
                     product = sums if product is None else product * sums
             return product
 
@@ -173,6 +175,7 @@ class TableRun:
         rough = len(skeleton.targets) * max(longest, 1.0) ** (size - 2)
         if moduli(rough) == [0]:
             return rough
+        sources = sources_of(xp, skeleton.offsets)
         return min(rough, float(below(0).sum()))
 
     def _finished(self, expression):
@@ -232,6 +235,7 @@ class HedgedRun:
             if limited:
                 self.matches = run.matches
                 raise
+        del run  # and the memory that it holds
         return self.in_parts.count()
 
 

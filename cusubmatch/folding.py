@@ -1,4 +1,4 @@
-"""What both engines' kernels for tables have in common: of which sums chains and cycles are made.
+"""The kernels for tables as both engines offer them, and of which sums their chains and cycles are made.
 
 A cycle is found from its highest vertex, which can be any of the pattern's: with weights each of them in turn stands
 there, and the weights are read from that end. Turned round, an array over entries is read at the mates.
@@ -19,12 +19,16 @@ Values = Sequence[Any]  # arrays over the entries, None for all ones
 
 
 class Folding(ABC):
-    """Chains and cycles on a skeleton, from sums over triangles and over what lies below a vertex.
+    """Kernels on a skeleton; chains and cycles from sums over triangles and over what lies below a vertex.
 
     Values are uint64 arrays over the entries, or None for all ones; with a `prime`, residues, else modulo 2^64.
     """
 
     skeleton: Skeleton
+
+    @abstractmethod
+    def rows(self, values: Any, weights: Any, prime: int) -> Any:
+        """Over vertices: the sums of the rows of an array over entries, times weights of the targets."""
 
     @abstractmethod
     def triangles(self) -> Any:
@@ -59,6 +63,30 @@ class Folding(ABC):
 
         `above` are running sums over the entries (x, y) of the weight of going from x to y, the highest vertex, and
         back.
+        """
+
+    @abstractmethod
+    def cliques(self, values: Values, prime: int) -> Any:
+        """Over entries (x, y): sums over ordered pairs w, z that make a clique with x and y.
+
+        The values are those of (x, w), (x, z), (w, z), (w, y) and (z, y).
+        """
+
+    @abstractmethod
+    def pairs(self, ends: Sequence, paths: Sequence, below: bool, apart: bool, prime: int) -> int:
+        """The sum over pairs of vertices x, y of the product of their weights and of what lies between them, to powers.
+
+        Parameters
+        ----------
+        ends : pair of array or None
+            Weights of x and of y.
+        paths : sequence of (values, power)
+            One or two kinds. Two `values` are a path's, of (x, z) and (z, y); five are a bridge's, of (x, w), (x, z),
+            (w, z), (w, y) and (z, y), which is summed over ordered pairs w, z of adjacent common neighbours.
+        below : bool
+            Only pairs y < x.
+        apart : bool
+            Only pairs that differ.
         """
 
     def turned(self, values: Any) -> Any:

@@ -52,6 +52,8 @@ def vertex_counts(
     ------
     TimeLimitExceeded
         With the counts so far as ``.partial``, None where they were not made from rows.
+    OverflowError
+        If a vertex is in 2^63 matches or more.
     PatternError, GraphError, EngineUnavailable, ValueError
 
     Examples

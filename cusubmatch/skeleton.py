@@ -113,7 +113,8 @@ def _smaller(xp, skeleton, kept):
     place = xp.zeros(len(kept) + 1, xp.int64)
     xp.cumsum(kept, out=place[1:])
     offsets, targets = place[skeleton.offsets], skeleton.targets[kept]
-    return Skeleton(xp, offsets, targets, lambda: place[skeleton.mate[kept]]), kept
+    mate = place[skeleton.mate[kept]]
+    return Skeleton(xp, offsets, targets, lambda: mate), kept
 
 
 def _allowed(graph, side, masks):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from itertools import pairwise
 from types import ModuleType
 
 from cusubmatch.csr import row_lengths
@@ -13,6 +14,7 @@ from cusubmatch.skeleton import skeleton_of, sources_of
 __all__ = ["table_sizes"]
 
 LOOP_SAMPLE = 16  # vertices
+LISTED = 1 << 24  # neighbours of theirs at a time
 BRIDGE_SAMPLE = 32, 512  # edges, at least and at most,
 BRIDGE_STEPS = 400_000  # so that about so many neighbours are looked for
 
@@ -65,15 +67,22 @@ def _loop_steps(xp, offsets, targets, upper):
     lower = (upper - offsets[:-1]).astype(xp.float64)
     steps = 0.0
     for top in tops:
-        near = targets[int(offsets[top]) : int(upper[top])]
-        lengths = row_lengths(offsets)[near]
-        ends = xp.cumsum(lengths)
-        places = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(offsets[near] - (ends - lengths), lengths)
         reached = xp.zeros(n, bool)
-        reached[targets[places]] = True
+        for near in _shares(xp, offsets, targets[int(offsets[top]) : int(upper[top])]):
+            lengths = row_lengths(offsets)[near]
+            ends = xp.cumsum(lengths)
+            places = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(offsets[near] - (ends - lengths), lengths)
+            reached[targets[places]] = True
         reached[top:] = False
         steps += float(lower[reached].sum()) / float(wedges[top])
     return total * (1 + steps / len(tops))
+
+
+def _shares(xp, offsets, vertices):
+    """Vertices in shares that have so many neighbours together that these may be listed; at least one in each."""
+    ends = xp.cumsum(row_lengths(offsets)[vertices])
+    inner = xp.searchsorted(ends, xp.arange(LISTED, int(ends[-1]), LISTED)).tolist()
+    return [vertices[begin:end] for begin, end in pairwise(sorted({0, *inner, len(vertices)}))]
 
 
 def _bridges(xp, offsets, targets):

@@ -44,8 +44,8 @@ class Evaluation:
     skeleton : Skeleton
     indicators : mapping of key to array
         Which entries fulfil what a pair of the pattern asks.
-    kernels : object
-        `rows`, `chain`, `cliques`, `loop`, `pairs` and `turned` on the skeleton, see `cpu/tables.py`.
+    kernels : Folding
+        An engine's, on the skeleton.
     walk : callable
         The embeddings of a quotient of the pattern.
     prime : int
@@ -91,16 +91,13 @@ class Evaluation:
 
     def vectors(self) -> list[Any]:
         """The residues of each decomposition's sum at every vertex, uint64."""
-        known: dict[Any, Any] = {}
-        sums = []
-        for one in self.decompositions:
-            total = self.xp.zeros(self.skeleton.vertices, self.xp.uint64)
-            for term in sorted(one.terms, key=_place):
-                many = one.terms[term]
-                if term not in known:
-                    known[term] = self._product(term)
-                total = self._reduced(total + self._reduced(known[term] * self.xp.uint64(many % self.modulus)))
-            sums.append(total)
+        sums = [self.xp.zeros(self.skeleton.vertices, self.xp.uint64) for _ in self.decompositions]
+        for term in sorted({term for one in self.decompositions for term in one.terms}, key=_place):
+            product = self._product(term)
+            for i, one in enumerate(self.decompositions):
+                if many := one.terms.get(term):
+                    more = self._reduced(product * self.xp.uint64(many % self.modulus))
+                    sums[i] = self._reduced(sums[i] + more)
         return sums
 
     def _number(self, term):
@@ -158,19 +155,20 @@ class Evaluation:
                 continue
             expression = self.nodes[node]
             self._make(parts_of(expression))
-            match expression:
-                case Indicator(key):
-                    table = self.indicators[key].astype(self.xp.uint64)
-                case Rows(link):
-                    table = self.kernels.rows(self._values(link.factors), self._weights(link.weights), self.prime)
-                case Chain(links):
-                    values = self._shared(links)
-                    same = links[0] == links[-1] and all(link.plain for link in links)
-                    table = self.kernels.chain(values, same, self.prime)
-                case Cliques(links):
-                    table = self.kernels.cliques(self._shared(links), self.prime)
-            self._tables[node] = self._reduced(table)
+            self._tables[node] = self._reduced(self._table(node))
             self._finish(expression)
+
+    def _table(self, node):
+        """A table whose parts are there."""
+        match self.nodes[node]:
+            case Indicator(key):
+                return self.indicators[key].astype(self.xp.uint64)
+            case Rows(link):
+                return self.kernels.rows(self._values(link.factors), self._weights(link.weights), self.prime)
+            case Chain(links):
+                return self.kernels.chain(self._shared(links), self.decompositions[0].symmetric[node], self.prime)
+            case Cliques(links):
+                return self.kernels.cliques(self._shared(links), self.prime)
 
     def _finish(self, expression):
         """Drop the tables that nothing needs any more."""

@@ -6,6 +6,8 @@ import dataclasses
 import math
 import threading
 import time
+import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -17,10 +19,14 @@ from strategies import cases, examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, tables
+from cusubmatch.cpu import Kernels, mates
 from cusubmatch.generators import kronecker, rmat
 from cusubmatch.plan import constraints_of, plan_tables
+from cusubmatch.plan.decompose import Decomposition
+from cusubmatch.plan.expression import Link, Product, Rows
 from cusubmatch.planning import walk_plan
 from cusubmatch.query import make_query
+from cusubmatch.skeleton import skeleton_of
 from cusubmatch.table_sizes import table_sizes
 
 SHAPES = {
@@ -230,6 +236,87 @@ def test_the_text_of_a_plan_names_every_table_and_term(name):
     for many in plan.tables.decompositions[0].terms.values():
         assert f"{many:+,} x sum over" in text
     assert "by walking" in text
+
+
+def test_the_bound_loses_nothing_behind_large_rows():
+    middle, hub, at_middle, at_hub = 6000, 400, 4, 8
+    edges = [(0, 1 + i) for i in range(middle)] + [(middle + 1, middle + 2 + i) for i in range(hub)]
+    ids = range(middle + hub + 2)
+    vertices = pd.DataFrame({"v": ids, "label": ["A" if 1 <= i <= middle + 1 else "B" for i in ids]})
+    graph = Graph.from_edgelist(
+        pd.DataFrame(edges, columns=["src", "dst"]), vertices=vertices, vertex="v", vertex_label="label"
+    )
+    leaves = [f"(x)--(p{i})" for i in range(at_hub)] + [f"(z)--(q{i})" for i in range(at_middle)]
+    run = table_run(graph, ", ".join(["(x:A)--(z)", *leaves]), "homomorphism")
+    assert run.count() == middle ** (1 + at_middle) + hub ** (1 + at_hub) > 1 << 64
+
+
+@pytest.mark.parametrize("prime", [0, 2**31 - 1])
+def test_rows_that_several_terms_ask_for_are_computed_once_and_let_go(skewed, prime, monkeypatch):
+    skeleton, computed = skeleton_of(skewed, mates), []
+    rows = Kernels.rows
+    monkeypatch.setattr(Kernels, "rows", lambda *some: computed.append(1) or rows(*some))
+    nodes = Rows(Link()), Rows(Link((), (0,))), Rows(Link((), (1,)))
+    degrees = np.diff(skeleton.offsets).astype(object)
+    two = np.array([degrees[skeleton.targets[i:j]].sum() for i, j in pairwise(skeleton.offsets.tolist())], object)
+    three = two[skeleton.targets].sum()
+    wanted = {(2,): three, (0,): degrees.sum(), (0, 0): (degrees**2).sum(), (0, 1): (degrees * two).sum()}
+    for asked in ([(2,)], [(0,), (2,)], [(0, 0)], [(0, 1), (2,)], [(0,), (0, 0), (0, 1), (2,)]):
+        terms = {Product(term): many for many, term in enumerate(asked, 2)}
+        for decompositions in ([terms], [terms, terms], [{Product((0,)): 1}, terms]):
+            given = [Decomposition(nodes, (False,) * 3, some, {}) for some in decompositions]
+            one = tables.Evaluation(np, given, skeleton, {}, Kernels(skeleton, lambda _: None), None, prime)
+            computed.clear()
+            expected = [sum(many * wanted[term.weights] for term, many in one.items()) for one in decompositions]
+            assert one.totals() == [number % (prime or 1 << 64) for number in expected]
+            assert len(computed) <= 2  # the rows of the last table are summed at once
+            assert not one._tables
+            assert not any(one._uses.values())
+
+
+def test_vectors_take_memory_for_few_tables_at_a_time():
+    skeleton = skeleton_of(Graph.from_edgelist(rmat(14, 2, seed=1)), mates)
+    size = 30
+    nodes = tuple(Rows(Link((), (i - 1,) if i else ())) for i in range(size))
+    terms = {Product((i,)): 1 for i in range(size)}
+    given = [Decomposition(nodes, (False,) * size, some, {}) for some in (terms, {Product((0,)): 3})]
+    one = tables.Evaluation(np, given, skeleton, {}, Kernels(skeleton, lambda _: None), None)
+    tracemalloc.start()
+    try:
+        whole, degrees = one.vectors()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert np.array_equal(degrees, 3 * np.diff(skeleton.offsets))
+    expected, walks = np.zeros(skeleton.vertices, np.uint64), np.ones(skeleton.vertices, np.uint64)
+    for _ in range(size):
+        walks = np.add.reduceat(np.append(walks[skeleton.targets], np.uint64(0)), skeleton.offsets[:-1])
+        walks[np.diff(skeleton.offsets) == 0] = 0
+        expected += walks
+    assert np.array_equal(whole, expected)
+    assert peak < 10 * whole.nbytes
+
+
+def test_paths_that_read_alike_from_both_ends_are_counted_from_one(skewed, monkeypatch):
+    asked, halves = [], Kernels._squares
+    monkeypatch.setattr(Kernels, "_squares", lambda *some: asked.append(some[2]) or halves(*some))
+    for pattern, alike in {
+        "(x)--(w)--(z)--(y)--(x), (w)--(s)--(z), (x)--(r)--(y)": {True},
+        "(x)--(w)--(z)--(y)--(x), (w)--(s)--(x), (z)--(t)--(y)": {True},
+        "(x)--(w)--(z)--(y)--(x), (w)--(s), (z)--(t), (x)--(r)": {True, False},
+    }.items():
+        asked.clear()
+        assert table_run(skewed, pattern).count() == walked(skewed, pattern)
+        assert set(asked) == alike
+
+
+def test_counts_by_vertex_that_a_column_cannot_hold_are_an_error():
+    leaves = 4000
+    graph = Graph.from_edgelist(pd.DataFrame({"src": np.zeros(leaves, int), "dst": np.arange(1, leaves + 1)}))
+    pattern = Pattern.star(7)
+    roots = [pattern.automorphisms.orbits().index(orbit) for orbit in sorted(set(pattern.automorphisms.orbits()))]
+    with pytest.raises(OverflowError, match="int64"):
+        table_run(graph, pattern, roots=roots).counts()
 
 
 def test_cliques_and_induced_patterns_are_walked(skewed):

@@ -8,14 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from targets import emulator
+from test_decomposition import table_run, walked
 from test_gpu_tables import NATIVE, PRIME, all_kernels, nothing, on_gpu, pairs_by_matrices, skeleton
 
-from cusubmatch import Graph
+from cusubmatch import Graph, counting
 from cusubmatch.cpu.tables import Kernels as OnCpu
 from cusubmatch.cpu.tables import mates as mates_on_cpu
 from cusubmatch.gpu import tables, team
 from cusubmatch.gpu.machine import Machine
-from cusubmatch.gpu.tables import Kernels, Shape
+from cusubmatch.gpu.tables import Kernels, Shape, mates_on
 from cusubmatch.gpu.team import Grid
 from cusubmatch.skeleton import skeleton_of
 
@@ -103,6 +104,18 @@ def test_pieces_add_up_to_the_whole(how, prime, seconds, monkeypatch):
     )
 
 
+def test_pairs_with_many_bridges_are_cut_into_more_pieces(monkeypatch):
+    ends = [(i, j) for i in range(40) for j in range(i)]
+    graph, looks = of_edges(ends), []
+    gpu = Kernels(graph, looks.append, Machine(NATIVE, 1, 100_000), Shape())
+    monkeypatch.setattr(team, "PIECE_S", 40**3 / 2e9)
+    for values, least in ((None,) * 2, 0), ((None,) * 5, 10):
+        looks.clear()
+        found = gpu.pairs((None, None), [(values, 1)], False, True, 0)
+        assert found == pairs_by_matrices(graph, (None, None), [(values, 1)], True, 0)
+        assert len(looks) >= least
+
+
 class Stopped(Exception):
     pass
 
@@ -160,6 +173,54 @@ def test_a_skeleton_without_entries(target):
     whole = of_edges([(0, 1), (1, 2), (2, 0)])
     empty = type(whole)(np, np.zeros(4, np.int64), whole.targets[:0], lambda: np.zeros(0, np.int64))
     everything_agrees(empty, target)
+
+
+PATTERNS = {
+    "house": "(a)--(b)--(c)--(d)--(a)--(e)--(b)",
+    "cycle of five with tails": "(a)--(b)--(c)--(d)--(e)--(a)--(f), (c)--(g)",
+    "clique with a tail": "(a)--(b)--(c)--(a)--(d)--(b), (c)--(d)--(e)",
+    "wheel less a spoke": "(a)--(x)--(b)--(y)--(a), (x)--(z)--(b), (y)--(z)",
+    "directed": "(a:A)-->(b)-->(c)<--(d)--(a), (a)-->(e:B)-->(b)",
+    "labels that few have": "(a:Rare)--(b)--(c:Rare)--(d)--(a)--(e)",
+    "labels that none can meet": "(a:Rare)--(b:Rare)--(c:Rare)--(a)--(d)--(e)",
+    "a hidden nothing": "(a:A)--(b:B)--(c:A)--(d:B)--(a)--(c), (a)--(e:Rare)--(f:Rare)--(g:Rare)--(e)",
+}
+
+
+@pytest.mark.parametrize("primes", [None, [2**31 - 1, 2**31 - 19, 2**31 - 61]], ids=["words", "primes"])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_whole_counts_are_those_of_the_cpu(name, primes, monkeypatch):
+    random = np.random.default_rng(1)
+    labels = np.where(np.arange(150) % 40 == 7, "Rare", random.choice(["A", "B"], 150))
+    graph = Graph.from_edgelist(
+        pd.DataFrame(random.integers(0, 150, (900, 2)) ** 2 // 150, columns=["src", "dst"]),
+        directed=name == "directed",
+        vertices=pd.DataFrame({"vertex": range(150), "label": labels}),
+        vertex_label="label",
+    )
+    expected = table_run(graph, PATTERNS[name]).count()
+    if primes:
+        monkeypatch.setattr(counting, "moduli", lambda _: primes)
+    monkeypatch.setattr(tables, "FEW", 10)
+    run = table_run(graph, PATTERNS[name])
+    machine, made = Machine(NATIVE, 1, 100_000), []
+
+    class Engine:
+        Run = run.engine.Run
+
+        @staticmethod
+        def mates(*rows):
+            return mates_on(machine, np, *rows)
+
+        @staticmethod
+        def Kernels(*given):
+            made.append(Kernels(*given, machine, Shape(window=21)))
+            return made[-1]
+
+    run.engine = Engine
+    assert run.count() == expected == walked(graph, PATTERNS[name])
+    assert len(made) == len(primes or [0])
+    assert not any(kernels.team._zeros.any() for kernels in made)
 
 
 def everything_agrees(graph, target):

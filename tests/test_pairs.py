@@ -14,6 +14,7 @@ from strategies import EDGE_LABELS, VERTEX_LABELS, examples, raw_graphs
 from test_decomposition import SHAPES, table_run, walked
 
 from cusubmatch import Graph, Pattern, counting, cpu
+from cusubmatch import table_sizes as sizes
 from cusubmatch.cpu import loop_kernels, mates, pairs
 from cusubmatch.generators import rmat
 from cusubmatch.plan.explain_tables import lines_of_tables
@@ -140,6 +141,13 @@ def test_the_number_of_bridges_is_estimated():
         adjacent[np.repeat(np.arange(graph.n_vertices), np.diff(skeleton.offsets)), skeleton.targets] = 1
         common = (adjacent @ adjacent) * adjacent
         assert table_sizes(graph, cpu).bridges() == pytest.approx((common**2).sum() / 2, rel=0.2)
+
+
+def test_what_a_sample_lists_at_a_time_changes_no_estimate(monkeypatch):
+    graph = Graph.from_edgelist(rmat(11, 8, seed=1))
+    found = table_sizes(graph, cpu).loops()
+    monkeypatch.setattr(sizes, "LISTED", 50)
+    assert table_sizes(Graph.from_edgelist(rmat(11, 8, seed=1)), cpu).loops() == found > 0
 
 
 def test_a_cycle_of_four_alone_is_a_loop(skewed, labelled):

@@ -41,6 +41,7 @@ def pair_sum(
             lambda out, *own, lists=lists: lambda *rows: pair_kernels.pairs(*lists, *fixed, *rows, width, *own, out),
             lambda: (np.zeros((2, n), np.uint64), np.empty(2 * n + 1, np.int32), np.full(n, -1, np.int64)),
         )
+        del cut, lists
     return total
 
 
@@ -68,6 +69,7 @@ def _rounds(skeleton, team, listed, weighted) -> Iterator[tuple]:
         lists = _empty(int(starts[-1]), weighted)
         _listed(skeleton, team, low, stop, starts, lists)
         yield low, stop, starts, *lists
+        del lists  # before the next ones are made
 
 
 def _empty(size, weighted):

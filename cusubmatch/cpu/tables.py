@@ -35,7 +35,7 @@ class Kernels(Folding):
         self._rows = skeleton.offsets, skeleton.targets, skeleton.upper
 
     def rows(self, values, weights, prime: int):
-        """Over vertices: the sums of the rows of an array over entries, times weights of the targets."""
+        """See `Folding`."""
         offsets, targets, _ = self._rows
         if values is None and weights is None:
             return np.diff(offsets).astype(np.uint64)
@@ -78,10 +78,7 @@ class Kernels(Folding):
         )
 
     def cliques(self, values: Sequence, prime: int):
-        """Over entries (x, y): sums over ordered pairs w, z that make a clique with x and y.
-
-        The values are those of (x, w), (x, z), (w, z), (w, y) and (z, y).
-        """
+        """See `Folding`."""
         (offsets, targets, upper), mate = self._rows, self.skeleton.mate
         plain = all(value is None for value in values)
         arrays = [part for value in values for part in masked(value)]
@@ -145,20 +142,7 @@ class Kernels(Folding):
         return walks - pinched
 
     def pairs(self, ends: Sequence, paths: Sequence, below: bool, apart: bool, prime: int) -> int:
-        """The sum over pairs of vertices x, y of the product of their weights and of what lies between them, to powers.
-
-        Parameters
-        ----------
-        ends : pair of array or None
-            Weights of x and of y.
-        paths : sequence of (values, power)
-            One or two kinds. Two `values` are a path's, of (x, z) and (z, y); five are a bridge's, of (x, w), (x, z),
-            (w, z), (w, y) and (z, y), which is summed over ordered pairs w, z of adjacent common neighbours.
-        below : bool
-            Only pairs y < x.
-        apart : bool
-            Only pairs that differ.
-        """
+        """See `Folding`."""
         return pair_sum(self.skeleton, self.team, ends, paths, below, apart, prime)
 
     def _places(self):

@@ -17,8 +17,8 @@ from numba import int32, int64, uint32, uint64, void
 from cusubmatch.gpu.counters import counter_functions
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.residue import residue_functions
+from cusubmatch.gpu.tickets import make_draw
 from cusubmatch.gpu.warp import warp_functions
-from cusubmatch.gpu.wedges import TICKET
 
 __all__ = ["LONG", "make_fives", "make_loops", "signatures"]
 
@@ -35,7 +35,7 @@ def make_fives(target: Target, threads: int, lanes: int, packed: bool, long: int
     """
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     add_to, counters = warp_functions(target).add_to, counter_functions(target, packed)
-    add, get, clear, FLAG, EACH = counters
+    (add, get, clear, FLAG, EACH), draw = counters, make_draw(target)
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
     LONG_ROW = long
 
@@ -62,12 +62,7 @@ def make_fives(target: Target, threads: int, lanes: int, packed: bool, long: int
             near[i] = U(0)
             i += THREADS
         while True:
-            cuda.syncthreads()
-            if thread == U(0):
-                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
-                drawn[1], drawn[2] = U(0), U(0)
-            cuda.syncthreads()
-            item = U(drawn[0])
+            item = draw(drawn, thread, state, start)
             if item >= stop:
                 break
             u = tops[item]
@@ -138,7 +133,7 @@ def make_loops(target: Target, threads: int) -> Any:
     cuda, WARP, FULL, kernel = target.cuda, target.WARP, target.FULL, target.kernel
     lane_of, warp_of, functions = target.lane, target.warp, warp_functions(target)
     add_to, warp_sum, (times, _) = functions.add_to, functions.warp_sum, residue_functions(target)
-    WARPS, THREADS = threads // target.WARP, threads
+    WARPS, THREADS, draw = threads // target.WARP, threads, make_draw(target)
 
     @target.device
     def reduced(value, prime):
@@ -152,7 +147,7 @@ def make_loops(target: Target, threads: int) -> Any:
         offsets, targets, upper, mate, tops, start, stop, one, one_mask, two, two_mask, two_back, three, three_mask,
         three_back, four, four_mask, four_back, five_back, five_mask, prime, rows, seen, stride, state,
     ):  # fmt: skip
-        drawn = cuda.shared.array(2, uint32)
+        drawn = cuda.shared.array(2, uint32)  # the item; how many ends were reached
         lane, warp = lane_of(), warp_of()
         thread = S(U(U(warp * U(WARP)) + lane))
         left = S(cuda.blockIdx.x) * stride
@@ -160,12 +155,7 @@ def make_loops(target: Target, threads: int) -> Any:
         right, ahead, behind = left + stride, left + 2 * stride, left + 3 * stride
         total, less = L(0), L(0)
         while True:
-            cuda.syncthreads()
-            if thread == 0:
-                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
-                drawn[1] = U(0)
-            cuda.syncthreads()
-            item = U(drawn[0])
+            item = draw(drawn, thread, state, start)
             if item >= stop:
                 break
             u = tops[item]

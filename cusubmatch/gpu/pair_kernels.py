@@ -15,8 +15,8 @@ from numba import int32, int64, uint32, uint64, void
 
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.residue import residue_functions
+from cusubmatch.gpu.tickets import make_draw
 from cusubmatch.gpu.warp import warp_functions
-from cusubmatch.gpu.wedges import TICKET
 
 __all__ = ["make_pairs", "signatures"]
 
@@ -35,7 +35,7 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     add_to, (times, _) = warp_functions(target).add_to, residue_functions(target)
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
-    (FIRST, SECOND), PLAIN = bridges, plain
+    (FIRST, SECOND), PLAIN, draw = bridges, plain, make_draw(target)
 
     @target.device
     def put(rows, row, y, more, only_where, seen, listed, stride, drawn):
@@ -111,7 +111,7 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
         a2, a2_mask, b2, b2_mask, c2, c2_mask, d2, d2_mask, e2, e2_mask, other, x_weights, x_mask, y_weights, y_mask,
         by_edge, by_vertex, corners, places, opposite, known, below, apart, prime, rows, seen, stride, state,
     ):  # fmt: skip
-        drawn = cuda.shared.array(2, uint32)
+        drawn = cuda.shared.array(2, uint32)  # the item; how many y are noted
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
         listed, total = S(cuda.blockIdx.x) * stride, L(0)
@@ -119,12 +119,7 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
         second_row = row + stride
         lists = (by_edge, by_vertex, corners, places, opposite, known)
         while True:
-            cuda.syncthreads()
-            if thread == U(0):
-                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
-                drawn[1] = U(0)
-            cuda.syncthreads()
-            item = U(drawn[0])
+            item = draw(drawn, thread, state, start)
             if item >= stop:
                 break
             x = S(ends[item])

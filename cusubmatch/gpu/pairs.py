@@ -24,7 +24,7 @@ U, L, S = np.uint32, np.uint64, np.int64
 BRIDGE = 5  # values of a bridge
 LISTS_BYTES = 8 << 30  # that lists may take
 CORNER_BYTES = (12, 44)  # of a corner in the lists, plain and with the places of its entries
-PATHS, EDGES = 2e9, 5e7  # low estimates: steps and edges a second
+PATHS, EDGES = 2e9, 5e7  # low estimates: paths or bridges, and edges, a second
 
 
 def pair_sum(
@@ -45,11 +45,19 @@ def pair_sum(
     rest = U(below), U(apart), L(prime), rows.given, seen.given, S(n)
     total = 0
     for lists in _lists(team, edge_shape, plain) if any(bridges) else [_no_lists(team)]:
+        # Pieces are cut by paths; where bridges are more, fewer paths are done a second.
+        a_second = PATHS * tops.work / max(tops.work, _bridges(lists[0]), 1.0)
         total += team.by_top(
-            kernel, shape, tops, PATHS, min(rows.blocks, seen.blocks), (*given, *map(team.given, lists), *rest)
+            kernel, shape, tops, a_second, min(rows.blocks, seen.blocks), (*given, *map(team.given, lists), *rest)
         )
         del lists  # before the next ones are made
     return total
+
+
+def _bridges(by_edge):
+    """How many there are, from where the lists of the edges begin: each pair of an edge's corners is one."""
+    lengths = (by_edge[1:] - by_edge[:-1]).astype(np.float64)
+    return float((lengths * lengths).sum())
 
 
 def _no_lists(team):

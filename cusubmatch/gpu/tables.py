@@ -77,7 +77,7 @@ class Kernels(Folding):
         self.window = min((1 + self.packed) * shape.window, skeleton.vertices)
 
     def rows(self, values: Any, weights: Any, prime: int) -> Any:
-        """Over vertices: the sums of the rows of an array over entries, times weights of the targets."""
+        """See `Folding`."""
         skeleton, xp = self.skeleton, self.xp
         if values is None and weights is None:
             return row_lengths(skeleton.offsets).astype(np.uint64)
@@ -163,10 +163,7 @@ class Kernels(Folding):
         return walks - team.by_edge(kernel, self.shape.edges, WEIGHTED_EDGES, rest)
 
     def cliques(self, values: Sequence, prime: int) -> Any:
-        """Over entries (x, y): sums over ordered pairs w, z that make a clique with x and y.
-
-        The values are those of (x, w), (x, z), (w, z), (w, y) and (z, y).
-        """
+        """See `Folding`."""
         plain, skeleton, shape = all(value is None for value in values), self.skeleton, self.shape.edges
         longest = max(int((skeleton.offsets[1:] - skeleton.upper).max()) if skeleton.vertices else 0, 1)
         warps = shape.threads // self.gpu.target.WARP
@@ -180,20 +177,7 @@ class Kernels(Folding):
         return out % L(prime) if prime else out
 
     def pairs(self, ends: Sequence, paths: Sequence, below: bool, apart: bool, prime: int) -> int:
-        """The sum over pairs of vertices x, y of the product of their weights and of what lies between them, to powers.
-
-        Parameters
-        ----------
-        ends : pair of array or None
-            Weights of x and of y.
-        paths : sequence of (values, power)
-            One or two kinds. Two `values` are a path's, of (x, z) and (z, y); five are a bridge's, of (x, w), (x, z),
-            (w, z), (w, y) and (z, y), which is summed over ordered pairs w, z of adjacent common neighbours.
-        below : bool
-            Only pairs y < x.
-        apart : bool
-            Only pairs that differ.
-        """
+        """See `Folding`."""
         total = pair_sum(self.team, self.shape.pairs, self.shape.edges, ends, paths, below, apart, prime)
         return total % (prime or 1 << 64)
 

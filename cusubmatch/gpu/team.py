@@ -15,9 +15,9 @@ import numpy as np
 
 from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.pieces import PIECE_S, Launches, Step, evenly, ranges
+from cusubmatch.gpu.tickets import TICKET
 from cusubmatch.gpu.tops import Tops
 from cusubmatch.gpu.warp import grid
-from cusubmatch.gpu.wedges import TICKET
 from cusubmatch.skeleton import Skeleton, sources_of
 
 __all__ = ["Grid", "Rows", "Team"]

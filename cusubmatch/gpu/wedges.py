@@ -16,15 +16,14 @@ from numba import int32, int64, uint32, uint64, void
 
 from cusubmatch.gpu.counters import counter_functions
 from cusubmatch.gpu.cuda import Target
-from cusubmatch.gpu.pieces import FIRST_TICKET
 from cusubmatch.gpu.residue import residue_functions
+from cusubmatch.gpu.tickets import make_draw
 from cusubmatch.gpu.warp import warp_functions
 
 __all__ = [
     "FEW",
     "FEW_THREADS",
     "SLOTS",
-    "TICKET",
     "make_few_fours",
     "make_fours",
     "make_paths",
@@ -34,7 +33,6 @@ __all__ = [
 
 U, L, S = np.uint32, np.uint64, np.int64
 
-TICKET = FIRST_TICKET
 FEW_THREADS = 256
 SLOTS = 512  # of a warp's hash table: 32 KB a block
 FEW = SLOTS // 2  # wedges
@@ -77,7 +75,7 @@ def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     add_to, clear = warp_functions(target).add_to, make_clear(target, threads, lanes, packed)
     counters = counter_functions(target, packed)
-    add, EACH = counters.add, counters.EACH
+    add, EACH, draw = counters.add, counters.EACH, make_draw(target)
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
 
     @kernel
@@ -92,11 +90,7 @@ def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
             near[i] = U(0)
             i += THREADS
         while True:
-            cuda.syncthreads()
-            if thread == U(0):
-                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
-            cuda.syncthreads()
-            item = U(drawn[0])
+            item = draw(drawn, thread, state, start)
             if item >= stop:
                 break
             u = tops[item]
@@ -167,7 +161,7 @@ def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     """The kernel that adds to each entry the cycles of four that it is in as the first of (u, v), (v, w), u the top."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     clear, counters = make_clear(target, threads, lanes, packed), counter_functions(target, packed)
-    add, get, EACH = counters.add, counters.get, counters.EACH
+    add, get, EACH, draw = counters.add, counters.get, counters.EACH, make_draw(target)
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
 
     @kernel
@@ -181,11 +175,7 @@ def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
             near[i] = U(0)
             i += THREADS
         while True:
-            cuda.syncthreads()
-            if thread == U(0):
-                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
-            cuda.syncthreads()
-            item = U(drawn[0])
+            item = draw(drawn, thread, state, start)
             if item >= stop:
                 break
             u = tops[item]
@@ -224,7 +214,7 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
     over the entries, or a single 1 with the mask 0.
     """
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    times, minus = residue_functions(target)
+    (times, minus), draw = residue_functions(target), make_draw(target)
     LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
 
     @kernel
@@ -236,11 +226,7 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
         thread = U(U(warp_of() * U(WARP)) + lane_of())
         row = S(cuda.blockIdx.x) * stride
         while True:
-            cuda.syncthreads()
-            if thread == U(0):
-                drawn[0] = U(U(cuda.atomic.add(state, TICKET, L(1))) + start)
-            cuda.syncthreads()
-            item = U(drawn[0])
+            item = draw(drawn, thread, state, start)
             if item >= stop:
                 break
             u = tops[item]

@@ -56,6 +56,8 @@ class Decomposition(NamedTuple):
     ----------
     nodes : tuple of Node
         Tables, each after those that it is made of.
+    symmetric : tuple of bool
+        Of each table, whether it is known to read alike from both ends.
     terms : dict of Term to int
         The terms and what they are multiplied by; they add up to the number of embeddings.
     edges : dict
@@ -63,6 +65,7 @@ class Decomposition(NamedTuple):
     """
 
     nodes: tuple[Node, ...]
+    symmetric: tuple[bool, ...]
     terms: dict[Term, int]
     edges: dict[tuple[int, int], tuple[Factor, ...]]
 
@@ -102,7 +105,8 @@ def decompose(
             found.append({term: many for term, many in _settled(terms, tables).items() if many})
     except TooManyPartsError:
         return None
-    return [Decomposition(tuple(tables.nodes), terms, whole.edges) for terms in found]
+    nodes, symmetric = tuple(tables.nodes), tuple(tables.symmetric)
+    return [Decomposition(nodes, symmetric, terms, whole.edges) for terms in found]
 
 
 def _settled(terms, tables):
