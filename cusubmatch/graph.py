@@ -221,9 +221,9 @@ class Graph:
         """The caller's ids, as a column of the caller's family, of an integer array of internal vertices."""
         return self.family.take(self._ids, vertices)
 
-    @property
+    @functools.cached_property
     def plain_ids(self):
-        """The ids by internal vertex as an array in host memory, where they are plain integers, else None."""
+        """The ids by internal vertex as an array of the caller's family, where they are plain integers, else None."""
         return self.family.plain(self._ids)
 
     @functools.cached_property

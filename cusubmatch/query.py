@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 BLOCKS = 32  # of rows that exist at once, about
+AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids at once
 TRIAL_SECONDS = 1.0  # which choosing a plan by trial may take; a time limit below that does without
 
 
@@ -147,10 +148,13 @@ class Query(NamedTuple):
 
     def frame(self, blocks):
         """A dataframe of the caller's family from blocks of internal vertices."""
-        names = self.columns()
-        return self.graph.family.frame(
-            {name: self._ids([block[i] for block in blocks]) for i, name in enumerate(names)}
-        )
+        names, graph = self.columns(), self.graph
+        plain = None if graph.xp is np or not blocks or sum(map(_bytes, blocks)) > AT_ONCE_BYTES else graph.plain_ids
+        if plain is not None:  # what a dataframe costs a device's library is paid by the batch: few, large steps
+            blocks = [self.returned(block) for block in blocks]
+            whole = blocks[0] if len(blocks) == 1 else graph.xp.concatenate(blocks, axis=1)
+            return graph.family.block(names, plain[whole])
+        return graph.family.frame({name: self._ids([block[i] for block in blocks]) for i, name in enumerate(names)})
 
     def _ids(self, parts):
         """A column of ids from arrays of internal vertices."""
@@ -176,6 +180,10 @@ class Query(NamedTuple):
 
 def _times(factor, progress):
     return lambda done, matches: progress(done, factor * matches)
+
+
+def _bytes(array):
+    return array.nbytes
 
 
 def on_host(array):

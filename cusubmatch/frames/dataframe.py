@@ -171,12 +171,12 @@ class CudfFamily(PandasFamily):
         return int(column.isna().sum())
 
     def take(self, column, positions):
-        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" and not column.null_count:
-            return self.values(column.values[positions])  # gathers no index
-        return column.take(positions).reset_index(drop=True)
+        plain = self.plain(column)  # to gather no index
+        return column.take(positions).reset_index(drop=True) if plain is None else self.values(plain[positions])
 
     def plain(self, column):
-        return None
+        plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" and not column.null_count
+        return column.values if plain else None
 
     def labels(self, column):
         codes, labels = self._decoded(column).factorize()

@@ -58,8 +58,8 @@ class Family(ABC):
     def take(self, column: Any, positions: Any) -> Any:
         """The values at `positions`, an array of integers, as a column of the same dtype."""
 
-    def plain(self, column: Any) -> np.ndarray | None:
-        """The column as an array in host memory of which `values` makes the same column; None for most kinds."""
+    def plain(self, column: Any) -> Any:
+        """The column as an array of integers of which `values` makes the same column; None for other kinds."""
         return None
 
     @abstractmethod

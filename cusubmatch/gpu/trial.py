@@ -55,6 +55,8 @@ def _extrapolated(plan, few, many):
     (seldom, little), (often, more) = few, many
     if more == float("inf"):
         return max(1e-9 * plan.cost * DRAWN, LONGEST_S * often)
+    if little == float("inf"):
+        return more * often
     return max((more - little) / (1 / often - 1 / seldom), more)
 
 
