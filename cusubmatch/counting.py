@@ -24,6 +24,7 @@ from cusubmatch.tables import Evaluation, moduli
 
 __all__ = ["HedgedRun", "TableRun"]
 
+KEPT_BOUNDS = 256  # of counts, with a graph
 PATIENCE = 1.5  # times the estimate, or as long as tables take, walking may last before it is given up,
 GRACE_SECONDS = 0.05  # and this long
 LARGEST = (1 << 63) - 1  # that a column of counts can hold
@@ -110,7 +111,8 @@ class TableRun:
         whole = skeleton_of(self.graph, self.engine.mates)
         skeleton, indicators = prepared(self.graph, whole, keys, self.candidates.masks, plain=plain)
         self._pulse(0.0)
-        bound = self._bound(skeleton, indicators)
+        key = self.plan.pattern, self.plan.semantics
+        bound = self.graph.cache.get("bounds", key, lambda: self._bound(skeleton, indicators), KEPT_BOUNDS)
         primes = moduli(bound)
         self._whole = self.tables.cost * len(primes)
         residues = []

@@ -14,7 +14,7 @@ from conftest import TESTS
 from targets import emulator, one_lane
 
 from cusubmatch.gpu import edge_split, oriented
-from cusubmatch.gpu.cliques import Cliques, Limits
+from cusubmatch.gpu.cliques import Cliques, Limits, usual_limits
 from cusubmatch.gpu.oriented import orient
 from cusubmatch.gpu.triangles import Triangles
 
@@ -132,6 +132,12 @@ def test_triangles_lane_by_lane(seed, window):
     triangles = Triangles(emulator(seed), np, graph, **TINY, window=window, long=4)
     assert len(triangles._items.vertices)
     assert triangles.count() == cliques_by_sets(graph, 3)
+
+
+def test_vertices_of_a_warps_size_go_to_blocks_where_they_are_few():
+    degrees = np.array([32] * 100 + [40] * 15 + [80] * 100)
+    assert usual_limits(degrees, warps=10) == Limits()
+    assert usual_limits(degrees, warps=11) == Limits(warp=32)
 
 
 @pytest.mark.parametrize("k", [4, 5])

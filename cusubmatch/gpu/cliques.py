@@ -39,13 +39,14 @@ from cusubmatch.gpu.oriented import Oriented
 from cusubmatch.gpu.pieces import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.gpu.warp import grid
 
-__all__ = ["Cliques", "Limits", "signatures"]
+__all__ = ["Cliques", "Limits", "signatures", "usual_limits"]
 
 U = np.uint32
 
 WARP_TICKET, BLOCK_TICKET, MATRIX_TICKET = range(FIRST_TICKET, FIRST_TICKET + 3)
 BLOCK_ROWS = (128, 256, 384, 448, 512)  # sizes of a block's rows in shared memory, of which it has 48 KB at most
 WORD_BLOCKS, WARP_BLOCKS, BLOCK_BLOCKS = 8, 8, 6  # blocks of a multiprocessor
+LEAST_EACH = 1.5  # vertices for each warp, or blocks take them: one that a warp has to itself keeps all waiting
 PARTS = 8  # of a block's even share of the work: more than one part is divided
 
 
@@ -91,8 +92,9 @@ class Cliques:
         Multiprocessors to fill.
     threads : int
         Threads of a block.
-    limits : Limits
-        Where the classes end; `limits.word` is at most 32 and `limits.block` at most 512.
+    limits : Limits, optional
+        Where the classes end; `limits.word` is at most 32 and `limits.block` at most 512. By default those of `Limits`,
+        but no vertex is left to a single warp where there are few of that size.
     to_device : callable
         What a kernel takes in place of an array.
 
@@ -116,10 +118,10 @@ class Cliques:
     ) -> None:
         if k not in {4, 5}:
             raise ValueError(f"k: got {k}; cliques of 4 or 5 vertices are counted here, and triangles by Triangles")
-        limits = limits or Limits()
         self._xp, self._to_device = xp, to_device
         self._graph = to_device(oriented.offsets), to_device(oriented.targets)
         degrees = oriented.degrees
+        limits = limits or usual_limits(degrees, WARP_BLOCKS * processors * threads // target.WARP)
         vertices = xp.nonzero(degrees >= k - 1)[0].astype(np.uint32)
         vertices = vertices[xp.argsort(~degrees[vertices], kind="stable")]
         degrees = degrees[vertices]
@@ -183,6 +185,13 @@ class Cliques:
             for start, stop, part_s in ranges(self._xp, size.cumulative_s, size.work_s, piece_s):
                 launch = functools.partial(size.launch, *self._graph, size.vertices, U(start), U(stop))
                 yield Step(part_s, launch, size.ticket)
+
+
+def usual_limits(degrees: Any, warps: int) -> Limits:
+    """The limits for these out-degrees, where so many warps share the vertices that one takes alone."""
+    usual = Limits()
+    between = int(((degrees > usual.word) & (degrees <= usual.warp)).sum())
+    return usual if between >= LEAST_EACH * warps else usual._replace(warp=usual.word)
 
 
 def _divided(xp, vertices, degrees, edges, k, parts, warps) -> _Items:

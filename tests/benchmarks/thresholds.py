@@ -74,7 +74,7 @@ def closed(G):
 
     yield "triangle", {f"LONG={long}": triangles(long) for long in (LONG, LONG // 2, 2 * LONG)}
     limits = Limits()
-    tried = {"as it is": limits}
+    tried = {"as it is": None, "limits": limits, "warp=32": limits._replace(warp=WORD)}
     for name, most in (("word", WORD), ("warp", limits.block), ("block", MOST_BLOCK)):
         for end in (getattr(limits, name) // 2, getattr(limits, name) * 2):
             if end <= most and (end < largest or getattr(limits, name) < largest):
