@@ -52,14 +52,19 @@ def counter_functions(target: Target, packed: bool) -> Any:
     FLAG, MASK, COUNT = 1 << (BITS - 1), (1 << BITS) - 1, (1 << (BITS - 1)) - 1
 
     @device
-    def add(near, rest, base, row, w, value):
-        place, inside = w - base, w >= base
+    def place_of(base, w):
+        """The word of the counter of w, whether it is in the window, and by how many bits it is shifted there."""
+        place, inside, shift = w - base, w >= base, U(0)
         if not inside:
             place = w
-        shift = U(0)
         if PACKED:
             shift = U(U(place & 1) << U(4))
             place >>= 1
+        return place, inside, shift
+
+    @device
+    def add(near, rest, base, row, w, value):
+        place, inside, shift = place_of(base, w)
         if inside:
             old = U(cuda.atomic.add(near, place, U(U(value) << shift)))
         else:
@@ -68,13 +73,7 @@ def counter_functions(target: Target, packed: bool) -> Any:
 
     @device
     def get(near, rest, base, row, w):
-        place, inside = w - base, w >= base
-        if not inside:
-            place = w
-        shift = U(0)
-        if PACKED:
-            shift = U(U(place & 1) << U(4))
-            place >>= 1
+        place, inside, shift = place_of(base, w)
         if inside:
             word = U(near[place])
         else:
@@ -83,11 +82,7 @@ def counter_functions(target: Target, packed: bool) -> Any:
 
     @device
     def clear(near, rest, base, row, w):
-        place, inside = w - base, w >= base
-        if not inside:
-            place = w
-        if PACKED:
-            place >>= 1
+        place, inside, _ = place_of(base, w)
         if inside:
             near[place] = U(0)
         else:

@@ -114,7 +114,7 @@ def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
 def make_few_fours(target: Target, threads: int, slots: int) -> Any:
     """`fours` at tops with few wedges, at most half of the slots of a table: a warp a top, a lane a list.
 
-    A lane goes over a list. The table holds ends, and how often they were reached.
+    The table holds ends, and how often they were reached.
     """
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     add_to = warp_functions(target).add_to
