@@ -142,11 +142,9 @@ def streams(monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("side_by_side", [True, False])
-def test_what_is_recorded_is_done_again_as_one_launch(side_by_side, streams, monkeypatch):
+def test_what_is_recorded_is_done_again_as_one_launch(streams):
     from cusubmatch.gpu import cuda
 
-    monkeypatch.setattr(cuda, "SIDE_BY_SIDE", side_by_side)
     done, used = [], []
 
     def launcher(name):
@@ -157,7 +155,7 @@ def test_what_is_recorded_is_done_again_as_one_launch(side_by_side, streams, mon
         return launch
 
     again = cuda.record(launcher("first"), [launcher("second"), launcher("third")])
-    assert used == (streams if side_by_side else 3 * streams[:1])
+    assert used == streams
     assert done == []
     again()
     again()

@@ -120,7 +120,6 @@ class Kernel:
 
 
 _recording = threading.Lock()
-SIDE_BY_SIDE = True  # whether recorded kernels that do not depend on each other may run at once
 
 
 def record(first: Callable[[], None], others: Sequence[Callable[[], None]]) -> Callable[[], None] | None:
@@ -140,7 +139,6 @@ def record(first: Callable[[], None], others: Sequence[Callable[[], None]]) -> C
                     first()
                 ready = stream.record()
                 for aside, launch in zip(asides, others, strict=True):
-                    aside = aside if SIDE_BY_SIDE else stream
                     aside.wait_event(ready)
                     with aside:
                         launch()

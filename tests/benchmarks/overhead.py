@@ -3,9 +3,9 @@
     python tests/benchmarks/overhead.py [--only GRAPH,...] [--profile]
 
 Whole calls of `count_matches` with everything prepared, the median of 30; beside them the kernels alone, by events: one
-after the other (`kernels`), and where they are launched as one, that launch with its kernels side by side (`one`) and
-in turn (`in turn`). `beyond` is the call less `one`, or less `kernels` where they are not launched as one. `--profile`
-also tells where the time of the host goes in 200 calls.
+after the other (`kernels`), and where they are launched as one, that launch with its kernels side by side (`one`).
+`beyond` is the call less `one`, or less `kernels` where they are not launched as one; CuPy's own kernels are in it.
+`--profile` also tells where the time of the host goes in 200 calls.
 """
 
 from __future__ import annotations
@@ -14,13 +14,11 @@ import cProfile
 import pstats
 import statistics
 from typing import Annotated
-from unittest import mock
 
 import typer
 from gpu import calls_ms, graph_of, kernel_ms_of, one_launch_ms, pattern_of
 
 import cusubmatch as csm
-from cusubmatch.gpu import cuda
 
 GRAPHS = ("karate", "soc-Epinions1")
 PATTERNS = {
@@ -32,14 +30,6 @@ PATTERNS = {
     "p6": "0-1,0-2,1-2,1-3,1-4,2-3,2-4,3-4",
 }
 CALLS, PROFILED, SHOWN = 30, 200, 25
-
-
-def launched_ms(G, pattern, side_by_side):
-    """Milliseconds of a count whose kernels are launched as one; None if it is walked or could not be recorded."""
-    G.cache.forget("closed")
-    with mock.patch.object(cuda, "SIDE_BY_SIDE", side_by_side):
-        calls_ms(G, pattern, 1)
-    return one_launch_ms(G, CALLS)
 
 
 def profile(G):
@@ -63,15 +53,17 @@ def main(
         G = graph_of(name)
         for title, edges in PATTERNS.items():
             pattern = pattern_of(edges)
-            in_turn, one = (launched_ms(G, pattern, how) for how in (False, cuda.SIDE_BY_SIDE))
+            G.cache.forget("closed")
+            calls_ms(G, pattern, 1)
+            one = one_launch_ms(G, CALLS)  # None if it is walked
             taken, kernels = calls_ms(G, pattern, CALLS), kernel_ms_of(G, pattern, CALLS)
             call = statistics.median(taken)
-            numbers = (call, min(taken), kernels, in_turn, one, call - (one or kernels))
+            numbers = (call, min(taken), kernels, one, call - (one or kernels))
             lines.append(f"{name:14} {title:10} {' '.join(f'{n:9.3f}' if n else 9 * ' ' for n in numbers)}")
         if profiled:
             print(f"{name}: {PROFILED} counts of 4-cliques", flush=True)
             profile(G)
-    titles = ("call ms", "least", "kernels", "in turn", "one", "beyond")
+    titles = ("call ms", "least", "kernels", "one", "beyond")
     print(f"{'graph':14} {'pattern':10} {' '.join(f'{title:>9}' for title in titles)}")
     print("\n".join(lines), flush=True)
 
