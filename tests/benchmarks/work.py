@@ -124,9 +124,9 @@ def walked(target, graph, plan, candidates, seconds):
 
 
 def milliseconds(log):
-    """What `gpu.py` said that each graph and pattern took."""
+    """What `gpu.py` said that walking each graph and pattern took."""
     rows = [line.split() for line in log.read_text().splitlines()] if log else []
-    return {(row[0], row[1]): float(row[3]) for row in rows if len(row) >= 8 and row[2].replace(",", "").isdigit()}
+    return {(row[0], row[1]): float(row[4]) for row in rows if len(row) >= 9 and row[2].replace(",", "").isdigit()}
 
 
 def main(
