@@ -74,10 +74,11 @@ def all_kernels(cpu, gpu, how, prime):
 
 
 WAYS = [("ones", 0), ("some", 0), ("small", 0), ("wrapping", 0), ("ones", PRIME), ("some", PRIME), ("residues", PRIME)]
+# Each way in one of the shapes, and plain counts in all.
+EACH_WAY = sorted({(list(SHAPES)[i % 3], *way) for i, way in enumerate(WAYS)} | {(name, "ones", 0) for name in SHAPES})
 
 
-@pytest.mark.parametrize(("how", "prime"), WAYS)
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(("name", "how", "prime"), EACH_WAY)
 def test_kernels_agree_with_those_of_the_cpu_lane_by_lane(name, how, prime, monkeypatch):
     target = emulator(seed=len(how))
     if name != "a wide window":
