@@ -7,7 +7,16 @@ keys.
 
 from __future__ import annotations
 
-__all__ = ["contains", "distinct", "edge_keys", "low_words", "offsets_of", "row_lengths", "sorted_keys"]
+__all__ = [
+    "contains",
+    "distinct",
+    "edge_keys",
+    "low_words",
+    "offsets_of",
+    "row_lengths",
+    "running_sums",
+    "sorted_keys",
+]
 
 
 def edge_keys(xp, high, low):
@@ -59,6 +68,13 @@ def low_words(xp, keys):
 
 def row_lengths(offsets):
     return offsets[1:] - offsets[:-1]
+
+
+def running_sums(xp, values, dtype):
+    """The sum of what stands before each place, and of all."""
+    sums = xp.zeros(len(values) + 1, dtype)
+    xp.cumsum(values, out=sums[1:])
+    return sums
 
 
 def contains(xp, offsets, targets, a, c):

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from cusubmatch.csr import running_sums
 from cusubmatch.skeleton import Skeleton
 
 __all__ = ["Folding"]
@@ -143,6 +144,4 @@ class Folding(ABC):
                 there_and_back = there_and_back * value
         if prime:
             there_and_back %= xp.uint64(prime)
-        above = xp.zeros(entries + 1, xp.uint64)
-        xp.cumsum(there_and_back, out=above[1:])
-        return self.loops(values, backs, above, prime)
+        return self.loops(values, backs, running_sums(xp, there_and_back, xp.uint64), prime)

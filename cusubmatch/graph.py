@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.cache import Cache
-from cusubmatch.csr import distinct, edge_keys, low_words, offsets_of, row_lengths, sorted_keys
+from cusubmatch.csr import distinct, edge_keys, low_words, offsets_of, row_lengths, running_sums, sorted_keys
 from cusubmatch.edgelist import check_ids, checked_name, edge_columns, label_codes
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import Family, family_named, family_of
@@ -290,9 +290,7 @@ class Graph:
                 keep = wanted if keep is None else keep & wanted
             if keep is None:
                 return self.offsets, self.targets
-            kept = xp.zeros(len(keep) + 1, xp.int64)
-            xp.cumsum(keep, out=kept[1:])
-            return kept[self.offsets], self.targets[keep]
+            return running_sums(xp, keep, xp.int64)[self.offsets], self.targets[keep]
         sources = xp.repeat(xp.arange(n, dtype=xp.int32), row_lengths(self.offsets))
         targets = self.targets
         if keep is not None:

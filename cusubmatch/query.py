@@ -149,7 +149,11 @@ class Query(NamedTuple):
     def frame(self, blocks):
         """A dataframe of the caller's family from blocks of internal vertices."""
         names, graph = self.columns(), self.graph
-        plain = None if graph.xp is np or not blocks or sum(map(_bytes, blocks)) > AT_ONCE_BYTES else graph.plain_ids
+        plain = (
+            None
+            if graph.xp is np or not blocks or sum(block.nbytes for block in blocks) > AT_ONCE_BYTES
+            else graph.plain_ids
+        )
         if plain is not None:  # what a dataframe costs a device's library is paid by the batch: few, large steps
             blocks = [self.returned(block) for block in blocks]
             whole = blocks[0] if len(blocks) == 1 else graph.xp.concatenate(blocks, axis=1)
@@ -180,10 +184,6 @@ class Query(NamedTuple):
 
 def _times(factor, progress):
     return lambda done, matches: progress(done, factor * matches)
-
-
-def _bytes(array):
-    return array.nbytes
 
 
 def on_host(array):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.csr import edge_keys, row_lengths
+from cusubmatch.csr import edge_keys, row_lengths, running_sums
 from cusubmatch.graph import Graph, Relation
 
 __all__ = ["Skeleton", "prepared", "skeleton_of", "sources_of"]
@@ -40,9 +40,7 @@ class Skeleton:
         self.xp, self.offsets, self.targets, self._find_mates = xp, offsets, targets, find_mates
         self._kept: dict[str, Any] = {}
         higher = targets > sources_of(xp, offsets)
-        sums = xp.zeros(len(targets) + 1, xp.int64)
-        xp.cumsum(higher, out=sums[1:])
-        self.upper = offsets[1:] - (sums[offsets[1:]] - sums[offsets[:-1]])
+        self.upper = offsets[1:] - row_lengths(running_sums(xp, higher, xp.int64)[offsets])
 
     @property
     def vertices(self) -> int:
@@ -110,8 +108,7 @@ def _smaller(xp, skeleton, kept):
     """The skeleton of the entries to be kept, a symmetric choice, and that choice; as it is where that is most."""
     if kept is None or xp.count_nonzero(kept) > WORTH_LEAVING_OUT * len(kept):
         return skeleton, None
-    place = xp.zeros(len(kept) + 1, xp.int64)
-    xp.cumsum(kept, out=place[1:])
+    place = running_sums(xp, kept, xp.int64)
     offsets, targets = place[skeleton.offsets], skeleton.targets[kept]
     mate = place[skeleton.mate[kept]]
     return Skeleton(xp, offsets, targets, lambda: mate), kept

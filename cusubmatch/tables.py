@@ -155,11 +155,11 @@ class Evaluation:
                 continue
             expression = self.nodes[node]
             self._make(parts_of(expression))
-            self._tables[node] = self._reduced(self._table(node))
+            self._tables[node] = self._table(node)
             self._finish(expression)
 
     def _table(self, node):
-        """A table whose parts are there."""
+        """A table whose parts are there; what kernels give is reduced."""
         match self.nodes[node]:
             case Indicator(key):
                 return self.indicators[key].astype(self.xp.uint64)

@@ -14,6 +14,7 @@ import numpy as np
 
 from cusubmatch.cpu import pair_kernels
 from cusubmatch.cpu.team import Team, masked
+from cusubmatch.csr import row_lengths, running_sums
 from cusubmatch.skeleton import Skeleton, sources_of
 
 __all__ = ["pair_sum"]
@@ -103,6 +104,5 @@ def _bounds(skeleton, counts, most):
 
 def _before(skeleton, vertex):
     """How many neighbours below a vertex each vertex has."""
-    sums = np.zeros(len(skeleton.targets) + 1, np.int64)
-    np.cumsum(skeleton.targets < vertex, out=sums[1:])
-    return sums[skeleton.offsets[1:]] - sums[skeleton.offsets[:-1]]
+    sums = running_sums(np, skeleton.targets < vertex, np.int64)
+    return row_lengths(sums[skeleton.offsets])

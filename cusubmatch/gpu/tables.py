@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.csr import row_lengths
+from cusubmatch.csr import row_lengths, running_sums
 from cusubmatch.folding import Folding
 from cusubmatch.gpu.clique_tables import make_cliques
 from cusubmatch.gpu.entries import make_mates
@@ -85,10 +85,7 @@ class Kernels(Folding):
             weights = weights[skeleton.targets]
             values = weights if values is None else values * weights
             values = values % L(prime) if prime else values
-        sums = xp.zeros(len(values) + 1, np.uint64)
-        xp.cumsum(values, out=sums[1:])
-        sums = sums[skeleton.offsets]
-        sums = sums[1:] - sums[:-1]
+        sums = row_lengths(running_sums(xp, values, np.uint64)[skeleton.offsets])
         return sums % L(prime) if prime else sums
 
     def triangles(self) -> Any:
@@ -165,7 +162,7 @@ class Kernels(Folding):
     def cliques(self, values: Sequence, prime: int) -> Any:
         """See `Folding`."""
         plain, skeleton, shape = all(value is None for value in values), self.skeleton, self.shape.edges
-        longest = max(int((skeleton.offsets[1:] - skeleton.upper).max()) if skeleton.vertices else 0, 1)
+        longest = max(skeleton.keep("higher neighbours", self._most_above), 1)
         warps = shape.threads // self.gpu.target.WARP
         blocks = max(1, min(shape.blocks * self.gpu.processors, ROWS_BYTES // (16 * longest * warps)))
         common = self.team.given(self.xp.empty(2 * longest * warps * blocks, np.int64))
@@ -187,6 +184,10 @@ class Kernels(Folding):
     def _tops(self, least):
         """The vertices with so many lower neighbours."""
         return tops(self.skeleton, self.team.given, least, FEW, self.shape.window)
+
+    def _most_above(self):
+        skeleton = self.skeleton
+        return int((skeleton.offsets[1:] - skeleton.upper).max()) if skeleton.vertices else 0
 
     def _most_below(self):
         skeleton = self.skeleton

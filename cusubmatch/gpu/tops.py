@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.csr import row_lengths
+from cusubmatch.csr import row_lengths, running_sums
 from cusubmatch.skeleton import Skeleton
 
 __all__ = ["Tops", "all_vertices", "tops"]
@@ -51,8 +51,7 @@ def all_vertices(skeleton: Skeleton, to_device: Callable[[Any], Any]) -> Tops:
 def _sorted(skeleton, to_device, steps, ends, wanted, few, window):
     """The wanted vertices with anything to do, by the sums of steps over their entries up to `ends`."""
     xp, offsets = skeleton.xp, skeleton.offsets
-    sums = xp.zeros(len(steps) + 1, np.int64)
-    xp.cumsum(steps, out=sums[1:])
+    sums = running_sums(xp, steps, np.int64)
     work = sums[ends] - sums[offsets[:-1]]
     vertices = xp.nonzero(wanted & (work > 0))[0]
     work = work[vertices]
