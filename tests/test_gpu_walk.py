@@ -44,7 +44,10 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What is forced on a run: see `walk.STEPS`, `leaf.WINDOWS`, `walk.LONG`, `prepared.RING`, `prepared.CHUNK`."""
+    """What is forced on a run: see `walk.STEPS`, `leaf.WINDOWS`, `walk.LONG`, `prepared.RING`, `prepared.CHUNK`.
+
+    `long` is for cores of a suffix too, and `suffix` is its length.
+    """
 
     seed: int | None = 0
     steps: int = 64
@@ -57,6 +60,7 @@ class Settings:
     block_rows: int | None = None
     rising: bool | None = None
     order: tuple[int, ...] = ()
+    suffix: int = 0
 
 
 stressful = st.builds(
@@ -78,7 +82,7 @@ stressful = st.builds(
 def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, counting=True, target=None):
     """A run of the walker, never of the closed kernels, and the patches to run it under."""
     order = connected_order(pattern, settings.order)
-    only = {"methods": ("warps",), "rising": settings.rising, "order": order}
+    only = {"methods": ("warps",), "rising": settings.rising, "order": order, "suffix": settings.suffix}
     plan, candidates = plan_for(graph, pattern, semantics, unique, counting, **only)
     graph.cache = Cache()
     machine = Machine(target or emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
@@ -91,6 +95,7 @@ def result_of(graph, pattern, settings, *ways, counting, target=None):
     with (
         patch.object(walk, "STEPS", settings.steps),
         patch.object(walk, "LONG", settings.long),
+        patch.object(walk, "LONG_CORES", settings.long),
         patch.object(leaf, "WINDOWS", settings.windows),
         patch.object(prepared, "RING", settings.ring),
         patch.object(prepared, "CHUNK", settings.chunk),
@@ -270,7 +275,9 @@ def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, rising):
     settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), rising=rising, grid=(1, 1))
     with patch("cusubmatch.gpu.rows.LEAST_HUB_DEGREE", 1):
         count, run = result_of(graph, pattern, settings, semantics, counting=True, target=lane)
-    assert run.prepared.layout.words[program.WORDWISE] != program.NOWHERE
+    words = run.prepared.layout.words
+    record = words[program.WEIGHED if run.prepared.layout.weighed else program.LAST]
+    assert words[program.HEADER + program.RECORD * record + program.WORDWISE]
     assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
 
 

@@ -6,14 +6,12 @@ scratch space, begin.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from cusubmatch.graph import Relation
-from cusubmatch.plan import Plan, Rows, instructions
-from cusubmatch.residues import primes_beyond, recombined
+from cusubmatch.plan import Plan, Rows, instructions, suffix_primes, tests_of
+from cusubmatch.residues import recombined
 
 __all__ = ["encode_suffix", "taken_residues"]
 
@@ -61,7 +59,7 @@ def encode_suffix(
         return len(words) - len(some), len(words)
 
     tests = sorted(
-        {test for some in suffix.variables for loss in some.losses for test in _tests(plan.relations, loss)},
+        {test for some in suffix.variables for loss in some.losses for test in tests_of(plan.relations, loss)},
         key=lambda test: (leaf not in test[1:], test),
     )
     words[N_TESTS], words[BLOCK_TESTS] = len(tests), sum(leaf in test[1:] for test in tests)
@@ -74,7 +72,7 @@ def encode_suffix(
             source = (kinds[1], *some.source) if isinstance(some.source, Rows) else (kinds[2], some.source, 0)
         losses: list[int] = []
         for loss in some.losses:
-            asked = [tests.index(test) for test in _tests(plan.relations, loss)]
+            asked = [tests.index(test) for test in tests_of(plan.relations, loss)]
             losses += section([t for t in asked if t >= words[BLOCK_TESTS]])
             losses += section([t for t in asked if t < words[BLOCK_TESTS]])
         variables += [*source, -1 if some.row is None else some.row.relation, *section(losses)]
@@ -90,7 +88,7 @@ def encode_suffix(
         numbers += [OPERATIONS[operation], register, place]
     words[CODE], words[CODE_END] = section(numbers)
     words[CHOICES], words[CHOICES_END] = section(suffix.choices)
-    primes = _enough_primes(plan, capacities)
+    primes = suffix_primes(plan, capacities, SURE_BITS)
     words[N_PRIMES], words[N_CONSTANTS] = len(primes), len(constants)
     words[SINGLY] = any(step.when == leaf for step in plan.steps) or any(
         isinstance(some.source, Rows) and some.source.level == leaf for some in suffix.variables
@@ -114,27 +112,3 @@ def taken_residues(sums: np.ndarray, primes: Sequence[int]) -> int:
     value = recombined(sums[1:].tolist(), primes)
     sums[:] = 0
     return value
-
-
-def _tests(relations: Sequence[Relation], loss) -> list[tuple[int, int, int]]:
-    """The tests (relation, level of the row, level of the image) of a loss; where either may own the row, the first."""
-    found = []
-    for relation, level in loss.rows:
-        swaps = relations[relation].direction == "any" and relations[relation].target_labels is None
-        ends = sorted((level, loss.level)) if swaps else (level, loss.level)
-        found.append((relation, *ends))
-    return found
-
-
-def _enough_primes(plan, capacities):
-    """Primes whose product no sum of values reaches; none where every value is small enough."""
-
-    def longest(rows):
-        return max(1, min(capacities[row.relation] for row in rows))
-
-    suffix_bound = math.prod(longest(plan.levels[level].anchors) for level in range(plan.walked, len(plan.levels)))
-    if suffix_bound.bit_length() <= SURE_BITS:
-        return []
-    core_bound = math.prod(longest(plan.levels[level].anchors) for level in range(1, plan.walked))
-    bound = 2 * suffix_bound * core_bound * (1 + int(plan.sizes[plan.levels[0].vertex]))
-    return primes_beyond(bound)

@@ -1,4 +1,4 @@
-"""The last level: its candidates are counted, weighed, counted in pairs, or written as rows, a warp's width at a time.
+"""The last level, a warp's width at a time: candidates are counted, weighed, counted in pairs, written, or end a core.
 
 Where all the lists of a slot are bitmaps and only their common vertices are to be counted, a lane takes a word.
 
@@ -18,20 +18,22 @@ from cusubmatch.gpu import ring
 from cusubmatch.gpu.cuda import Target
 from cusubmatch.gpu.lists import Lists
 from cusubmatch.gpu.stack import Stack
+from cusubmatch.gpu.suffix import Suffix
 
-__all__ = ["COUNT", "PAIRS", "ROWS", "WEIGHTS", "leaf_function"]
+__all__ = ["COUNT", "PAIRS", "ROWS", "SUFFIX", "WEIGHTS", "leaf_function"]
 
 U, L = np.uint32, np.uint64
-COUNT, PAIRS, WEIGHTS, ROWS = "count", "pairs", "weights", "rows"  # what happens at the leaf
+COUNT, PAIRS, WEIGHTS, ROWS, SUFFIX = "count", "pairs", "weights", "rows", "suffix"  # what happens at the leaf
 WINDOWS = 64  # at most, before other warps are thought of
 
 
-def leaf_function(target: Target, lists: Lists, stack: Stack, slots: int, mode: str):
+def leaf_function(target: Target, lists: Lists, stack: Stack, suffix: Suffix, slots: int, mode: str):
     """A device function (sh, w, t, off, col, bits, masks, ctl, rows) -> (lane's count, windows, whether to pause)."""
     cuda, WARP, FULL = target.cuda, target.WARP, target.FULL
     device, lane_of = target.device, target.lane
     field, conditions, slot_of = lists.field, stack.conditions, stack.slot_of
     taken_off, test, together, word_hub = stack.taken_off, stack.test, stack.together, lists.word_hub
+    draw, measure, value = stack.draw, suffix.measure, suffix.value
     SLOTS, PREFIX = slots, p.PREFIX
     COLUMNS, CAPACITY, ENOUGH, TWICE, ONCE = p.COLUMNS, p.CAPACITY, p.ENOUGH, p.TWICE, p.ONCE
     NOWHERE, WORDWISE = p.NOWHERE, p.WORDWISE
@@ -50,7 +52,7 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, slots: int, mode: 
         lane, level = lane_of(), conditions(sh, w, t)
         position, end = U(sh[U(w + 3 * t)]), U(sh[U(w + 3 * t + 1)])
         total, windows, slot, last, reach = L(0), U(0), U(0), U(0), U(0)
-        by_words = not HAS_WEIGHTS and t == U(sh[WORDWISE])
+        by_words = not HAS_WEIGHTS and field(sh, t, WORDWISE) != U(0)
         while windows < U(LEAF_WINDOWS) and position < end:
             task = U(position + lane)
             if U(position + WARP) > reach:
@@ -158,4 +160,13 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, slots: int, mode: 
         cuda.syncwarp()
         return L(found), windows, full or enough
 
-    return {COUNT: count, WEIGHTS: count, PAIRS: pairs, ROWS: write}[mode]
+    @device
+    def complete(sh, w, t, off, col, bits, masks, ctl, rows):
+        n, above, total = draw(sh, w, t, off, col, bits, masks), U(t + 1), L(0)
+        if n > U(0):
+            measure(sh, w, above, n, off, col, bits, masks)
+            total = value(sh, w, above, n)
+            cuda.syncwarp()
+        return total, U(1), False
+
+    return {COUNT: count, WEIGHTS: count, PAIRS: pairs, ROWS: write, SUFFIX: complete}[mode]

@@ -38,10 +38,13 @@ class Lists(NamedTuple):
     word_hub: Any
 
 
-def list_functions(target: Target, slots: int, wide: bool, weighed: bool, counting: bool = False) -> Lists:
+def list_functions(
+    target: Target, slots: int, wide: bool, weighed: bool = False, counting: bool = False, suffixed: bool = False
+) -> Lists:
     """The functions for `slots` partial matches a level.
 
-    `wide`: rows may begin past 2**32; `weighed`: with weights; `counting`: a set may be drawn by words.
+    `wide`: rows may begin past 2**32; `weighed`: with weights; `counting`: a set may be drawn by words; `suffixed`:
+    what is known of a suffix is carried.
     """
     device, find, contains = target.device, *warp_functions(target, wide)[:2]
     SLOTS, LIST, HEADER, RECORD = slots, (3 if wide else 2) * slots, p.HEADER, p.RECORD
@@ -51,6 +54,8 @@ def list_functions(target: Target, slots: int, wide: bool, weighed: bool, counti
     STRIDE, HUB, HUBS, HUB_WORDS, RISING = p.STRIDE, p.HUB, p.HUBS, p.HUB_WORDS, p.RISING
     WEIGH, WEIGHED, NOWHERE, FLAG, WIDE, HAS_WEIGHTS = p.WEIGH, p.WEIGHED, p.NOWHERE, HUB_FLAG, wide, weighed
     WORDWISE, BY_WORDS, COUNTING, P = p.WORDWISE, WORD_FLAG, counting, np.int64 if wide else U
+    HAS_SUFFIX, LAST, VARIABLES, TEST_WORDS = suffixed, p.LAST, p.VARIABLES, p.TEST_WORDS
+    MEASURED_END, LEAST = p.MEASURED_END, p.LEAST
     LENGTH = 2 * slots if wide else slots
 
     @device
@@ -161,12 +166,20 @@ def list_functions(target: Target, slots: int, wide: bool, weighed: bool, counti
         if length < field(sh, t, NEED):
             length = U(0)
         if COUNTING:
-            if t == U(sh[WORDWISE]) and min(lowest, nearest) >= U(sh[HUB]) and U(last_word - first_word) < length:
+            if field(sh, t, WORDWISE) and min(lowest, nearest) >= U(sh[HUB]) and U(last_word - first_word) < length:
                 base, length = P(first_word), U(last_word - first_word)
                 sh[U(U(place + LIST) + LENGTH)] = U(U(BY_WORDS) | hub_of(sh, reference, nearest))
         if HAS_WEIGHTS:
             if t >= U(sh[WEIGH]) and t != U(sh[WEIGHED]) and U(sh[U(prefix + t * SLOTS)]) == U(0):
                 length = U(0)  # nothing to count behind it
+        if HAS_SUFFIX:
+            if t <= U(sh[LAST]):
+                first = U(sh[VARIABLES])
+                i, end, out = first, field(sh, t, MEASURED_END), U(prefix + U(t + U(sh[TEST_WORDS])) * SLOTS)
+                while i < end:
+                    if U(sh[U(out + U(i - first) * SLOTS)]) < field(sh, i, LEAST):
+                        length = U(0)
+                    i = U(i + 1)
         store(sh, place, base, length)
         return length
 

@@ -29,7 +29,7 @@ MANY = 1 << 30  # first candidates, beyond which a ticket has more than CHUNK of
 class Prepared(NamedTuple):
     """`tickets` is how many there are; `graph` is what a kernel takes of the program's data, after the program.
 
-    `roots` and `targets`, the entries of the rows, are the graph's own arrays.
+    `roots` and `targets`, the entries of the rows, are the graph's own arrays; the longest of these has `longest`.
     """
 
     layout: p.Layout
@@ -44,6 +44,7 @@ class Prepared(NamedTuple):
     warps: int
     shared: int  # words a block
     pool: Pool
+    longest: int
 
 
 def prepare_plan(
@@ -71,7 +72,7 @@ def prepare_plan(
     words[p.WHOLE] = last == 1
     words[p.CHUNK] = layout.slots if last == 1 else min(layout.slots, max(CHUNK, CHUNK * roots.total // MANY))
     words[p.ROOTS], words[p.RING] = len(roots.vertices), RING - 1
-    words[p.ENTRY] = _up(r.TASK + last + 1 + extra, ENTRY_STEP)
+    words[p.ENTRY] = _up(r.TASK + int(words[p.HEADER + p.RECORD * last + p.CARRIED]) + extra, ENTRY_STEP)
     shared = int(words[p.SIZE]) + layout.warps * layout.stack
     blocks, warps = grid or (gpu.resident(shared, layout.warps, rows.wide or extra > 0), layout.warps)
     masks = candidates.masks if any(mask is not None for mask in candidates.tested) else xp.zeros(1, np.uint32)
@@ -93,6 +94,7 @@ def prepare_plan(
         warps,
         shared,
         pool,
+        rows.longest,
     )
 
 

@@ -3,20 +3,24 @@
 One walker serves every plan, so nothing is compiled per pattern. Record t says how the candidates of level t are
 drawn from the *slots* of that level, partial matches of levels 0 to t - 1. A slot has its prefix, a list (base and
 length) for each anchor and non-neighbour, and its share in the running sum of the lengths of the first lists; all of
-it lies in shared memory, one array a field, so that lane i reads slot i without conflicts.
+it lies in shared memory, one array a field, so that lane i reads slot i without conflicts. Behind the prefix lies what
+a slot carries along: a weight, or what is known already of a suffix. A set that is only counted has a record too, after
+those of the levels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.plan import Plan, implied_bounds
+from cusubmatch.gpu.suffix_layout import suffix_layout
+from cusubmatch.plan import Plan, Rows, implied_bounds
 
 # The header.
 (
-    LAST,  # the level whose candidates are counted or written
+    LAST,  # the last level that is drawn: its candidates are counted or written, or complete the core of a suffix
     STRIDE,  # entries of the offsets a relation: vertices + 1
     HUB,  # the first vertex with a bitmap
     HUBS,  # how many have one
@@ -35,20 +39,29 @@ from cusubmatch.plan import Plan, implied_bounds
     ONCE,  # what a candidate counts
     WEIGH,  # the level whose slots are first weighed; NOWHERE for none
     WEIGHED,  # the record of the level that the weights count
-    SIMPLE,  # whether its set is a row as it stands
-    WORDWISE,  # the record whose set may be counted by words of bitmaps; NOWHERE for none
+    VARIABLES,  # the record of a suffix's first variable; its tests, and the words of their answers; its polynomial
+    TESTS,
+    TEST_WORDS,
+    POLYNOMIAL,
+    POLYNOMIAL_END,
+    PRIME,  # what its values are taken modulo; 0 for 2**64
     START,  # where counts are kept by tasks: the level whose slots the tickets fill, and
     SHIFT,  # the logarithm of the first candidates, or whole roots, a task
     SIZE,  # words of the program
-) = range(24)
-HEADER = 24
+) = range(28)
+HEADER = 28
 
 # A record.
 # NEED: a first list that is shorter than this cannot serve the levels that draw from subsets of it.
+# WORDWISE: whether the set may be counted by words of bitmaps. CARRIED: words of a slot that go along, prefix included.
+ANCHORS, FORBIDDEN, DIFFER, BOUNDS, MASK, REFERENCES, PREFIX, LISTS, SUMS, NEED, WORDWISE, CARRIED = range(12)
 # FIX: what to test before a vertex of this level is taken off the weight: as REFERENCES, with counts of its own.
-ANCHORS, FORBIDDEN, DIFFER, BOUNDS, MASK, REFERENCES, PREFIX, LISTS, SUMS, NEED = range(10)
-FIX, FIX_ANCHORS, FIX_FORBIDDEN, FIX_BOUNDS, FIX_MASK = range(10, 15)
-RECORD = 15
+FIX, FIX_ANCHORS, FIX_FORBIDDEN, FIX_BOUNDS, FIX_MASK = range(12, 17)
+# With a suffix, in their place: the variables (records) and tests (numbers) that slots of this level know first; of a
+# variable what is taken off it, and how many elements its choosers need at least.
+MEASURED, MEASURED_END, TESTED, TESTED_END = range(12, 16)
+LOSSES, LOSSES_END, LEAST = range(12, 15)
+RECORD = 17
 
 NOWHERE = 0xFFFFFFFF
 LEVEL_BITS = 8  # a reference to a row: relation << 8 | level
@@ -62,7 +75,7 @@ class Layout(NamedTuple):
     Attributes
     ----------
     words : uint32 array
-        Header, a record for each level from 0 (unused), and what the records refer to.
+        Header, a record for each level from 0 (unused) and each set that is counted, and what the records refer to.
     slots : int
         Partial matches a level.
     warps : int
@@ -80,8 +93,29 @@ class Layout(NamedTuple):
     weighed: bool
 
 
+class Record(NamedTuple):
+    """What a record says, and `words`: how many its slots have, prefix and lists, in a place of their own."""
+
+    anchors: Sequence[Rows] = ()
+    forbidden: Sequence[Rows] = ()
+    differ: Sequence[int] = ()
+    bounds: Sequence[int] = ()
+    mask: int | None = None
+    need: int = 0
+    wordwise: bool = False
+    carried: int = 0
+
+    @property
+    def rows(self) -> list[Rows]:
+        return [*self.anchors, *self.forbidden]
+
+    @property
+    def references(self) -> list[int]:
+        return [row.relation << LEVEL_BITS | row.level for row in self.rows] + [*self.differ, *self.bounds]
+
+
 def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool, longest: int) -> Layout:
-    """The program of a plan of at least two levels.
+    """The program of a plan of at least two levels, two of them visited if it has a suffix.
 
     Parameters
     ----------
@@ -95,60 +129,122 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
     longest : int
         The length of the longest row; the slots of a level have fewer than 2**32 candidates together.
     """
+    fixed, suffix = fixed_at(plan, tested), suffix_layout(plan) if plan.suffix is not None else None
     counted = plan.walked if plan.finish != "rows" else len(plan.levels) - 1
-    fixed = fixed_at(plan, tested)
-    last, last_fixed = (counted, 0) if fixed is None else (counted - 1, fixed)
-    size = 3 if wide else 2  # words of a list
-    drawn = plan.levels[: counted + 1]
-    rows = [[*level.anchors, *level.forbidden] for level in drawn]
-    weights = [int(fixed is not None and fixed < t <= last) for t in range(len(drawn))]
-    prefixes = [t + weights[t] if t <= last else 0 for t in range(len(drawn))]
-    per_slot = sum(prefixes[t] + size * len(rows[t]) + 1 for t in range(1, len(drawn)))
-    words = [0] * (HEADER + RECORD * len(drawn))
-    references = sum(
-        3 * len(some) + 2 * len(level.bounds) + len(level.differ) for level, some in zip(drawn, rows, strict=True)
-    )
-    slots, warps = _shape(
-        len(words) + len(drawn) + references, 3 * len(drawn), per_slot, min(warp, (2**32 - 64) // max(longest, 1))
-    )
-    place, prefix_at = 3 * len(drawn), [0] * len(drawn)
-    for t, level in enumerate(drawn):
-        if t == 0:
-            continue
-        prefix_at[t] = place if t <= last else prefix_at[last_fixed + 1]
-        lists_at = place + prefixes[t] * slots
-        sums_at = lists_at + size * len(rows[t]) * slots
-        place = sums_at + slots
-        differ = [j for j in level.differ if t <= last or j <= last_fixed]
+    last = counted if fixed is None and suffix is None else counted - 1
+    extra = [int(fixed is not None and fixed < t) for t in range(last + 1)] if suffix is None else suffix.carried
+    records = [Record()]
+    records += [_record(plan, tested, t, plan.levels[t].differ, extra[t]) for t in range(1, last + 1)]
+    if suffix is not None:
+        records.append(Record(carried=last + 1 + extra[last + 1]))
+        records += [Record(rows, wordwise=len(rows) > 1) for rows in suffix.rows]
+    elif fixed is not None:
+        differ = [j for j in plan.levels[counted].differ if j <= fixed]
+        records.append(_record(plan, tested, counted, differ)._replace(carried=0))
+    words = [0] * (HEADER + RECORD * len(records))
+    words[WEIGH] = NOWHERE
+    for t, record in enumerate(records):
         begin = HEADER + RECORD * t
-        words[begin : begin + FIX] = [
-            len(level.anchors),
-            len(level.forbidden),
-            len(differ),
-            len(level.bounds),
-            _or_nowhere(tested[level.vertex]),
+        words[begin : begin + PREFIX] = [
+            len(record.anchors),
+            len(record.forbidden),
+            len(record.differ),
+            len(record.bounds),
+            _or_nowhere(record.mask),
             len(words),
-            prefix_at[t],
-            lists_at,
-            sums_at,
-            _need(plan, t),
         ]
-        words += [row.relation << LEVEL_BITS | row.level for row in rows[t]] + differ + list(level.bounds)
-        words[begin + FIX] = NOWHERE
-        if weights[t] and t in drawn[counted].differ:
-            words[begin + FIX : begin + RECORD] = _fix(words, level, drawn[counted], tested)
+        words[begin + NEED : begin + FIX + 1] = [record.need, int(record.wordwise), record.carried, NOWHERE]
+        words += record.references
+    if suffix is not None:
+        _put_suffix(words, suffix, last)
+    elif fixed is not None:
+        _put_weights(words, plan, tested, fixed, last)
     named = [vertex for vertex, name in enumerate(plan.pattern.names) if name is not None]
     columns = {vertex: column for column, vertex in enumerate(named)}
     words[COLUMNS] = len(words)
-    words += [columns.get(level.vertex, NOWHERE) for level in drawn]
-    words[LAST], words[RISING], words[WORDS], words[SIZE] = last, int(plan.rising), place, len(words)
+    words += [columns.get(level.vertex, NOWHERE) for level in plan.levels[: last + 1]]
+    words[LAST], words[RISING], words[SIZE] = last, int(plan.rising), len(words)
     words[TWICE], words[ONCE] = FINISHES.get(plan.finish, (0, 1))
-    words[WEIGH], words[WEIGHED] = (NOWHERE, 0) if fixed is None else (fixed + 1, counted)
-    words[SIMPLE] = int(fixed is not None and _is_simple(drawn[counted], tested, fixed))
-    drawable = plan.finish == "size" and counted > 1  # first candidates lie in a row
-    by_words = drawable and len(rows[counted]) > 1 and tested[drawn[counted].vertex] is None
-    words[WORDWISE] = counted if by_words else NOWHERE
-    return Layout(np.array(words, np.uint32), slots, warps, place, fixed is not None)
+    most = min(warp, (2**32 - 64) // max(longest, 1))
+    slots, warps = _place_stack(words, records, last, fixed, suffix, 3 if wide else 2, most)
+    return Layout(np.array(words, np.uint32), slots, warps, words[WORDS], fixed is not None)
+
+
+def modulo(words: np.ndarray, prime: int) -> np.ndarray:
+    """The program of a plan with a suffix whose values are taken modulo a prime below 2**31."""
+    words, at = words.copy(), int(words[POLYNOMIAL])
+    words[PRIME] = prime
+    while at < words[POLYNOMIAL_END]:
+        words[at : at + 2] = [int(words[at : at + 2].view(np.int64)[0]) % prime, 0]
+        at += 3 + int(words[at + 2])
+    return words
+
+
+def _record(plan, tested, t, differ, carried=0):
+    """The record of level t, `carried` words of whose slots come after the prefix."""
+    level = plan.levels[t]
+    mask, counted = tested[level.vertex], plan.finish == "size" and t == plan.walked
+    several = len(level.anchors) + len(level.forbidden) > 1
+    wordwise = counted and t > 1 and several and mask is None  # first candidates lie in a row
+    need = _need(plan, t)
+    return Record(level.anchors, level.forbidden, differ, level.bounds, mask, need, wordwise, t + carried)
+
+
+def _put_weights(words, plan, tested, fixed, last):
+    """What the walker takes off the weights; the counted set has the record after those of the levels."""
+    counted = plan.levels[plan.walked]
+    words[WEIGH], words[WEIGHED] = fixed + 1, last + 1
+    for t in range(fixed + 1, last + 1):
+        if t in counted.differ:
+            at = HEADER + RECORD * t
+            words[at + FIX : at + RECORD] = _fix(words, plan.levels[t], counted, tested)
+
+
+def _put_suffix(words, suffix, last):
+    """The tests, losses and polynomial of a suffix, and at which level what of it is known."""
+    first = words[VARIABLES] = last + 2
+    for t in range(1, first):
+        at = HEADER + RECORD * t
+        words[at + MEASURED : at + MEASURED_END + 1] = [first + suffix.variables_known(s) for s in (t - 1, t)]
+        words[at + TESTED : at + TESTED_END + 1] = [suffix.tests_known(s) for s in (t - 1, t)]
+    words[TESTS], words[TEST_WORDS] = len(words), suffix.test_words
+    for relation, owner, member in suffix.tests:
+        words += [relation << LEVEL_BITS | owner, member]
+    for i, losses in enumerate(suffix.losses):
+        at = HEADER + RECORD * (first + i)
+        words[at + LOSSES] = len(words)
+        for tests in losses:
+            words += [len(tests), *tests]
+        words[at + LOSSES_END], words[at + LEAST] = len(words), suffix.least[i]
+    words[POLYNOMIAL] = len(words)
+    for monomial, coefficient in suffix.polynomial.items():
+        wrapped = coefficient % (1 << 64)
+        words += [wrapped & 0xFFFFFFFF, wrapped >> 32, len(monomial), *monomial]
+    words[POLYNOMIAL_END] = len(words)
+
+
+def _place_stack(words, records, last, fixed, suffix, size, most):
+    """Where the stack keeps what, of as many slots and warps as fit; a list has `size` words."""
+    levels = last + 1 + (suffix is not None)  # records whose slots have a prefix of their own
+    owner = list(range(levels))
+    if suffix is not None:
+        owner += suffix.known
+    elif fixed is not None:
+        owner.append(fixed + 1)
+    lists = [size * len(record.rows) + bool(record.rows) for record in records]  # with the running sum
+    shared = max(lists[levels:], default=0)
+    per_slot = sum(record.carried for record in records) + sum(lists[:levels]) + shared
+    slots, warps = _shape(len(words), 3 * (last + 1), per_slot, most)
+    place, prefixes = 3 * (last + 1), []
+    for t, record in enumerate(records):
+        prefixes.append(place if t < levels else prefixes[owner[t]])
+        lists_at = place + record.carried * slots
+        at = HEADER + RECORD * t
+        words[at + PREFIX : at + NEED] = [prefixes[t], lists_at, lists_at + size * len(record.rows) * slots]
+        if t < levels:
+            place = lists_at + lists[t] * slots
+    words[WORDS] = place + shared * slots
+    return slots, warps
 
 
 def fixed_at(plan: Plan, tested: tuple[int | None, ...]) -> int | None:

@@ -44,12 +44,8 @@ def ring_functions(target: Target, lists: Lists, slots: int, wide: bool, pairs: 
     lane_of, peek = target.lane, target.peek
     field, ahead, base_of, length_of = lists.field, lists.ahead, lists.base_of, lists.length_of
     SLOTS, WIDE, PAIRS, TASKS = slots, wide, pairs, tasks
-    PREFIX, LISTS, SUMS, RING, ENTRY, LAST, WEIGH = p.PREFIX, p.LISTS, p.SUMS, p.RING, p.ENTRY, p.LAST, p.WEIGH
-
-    @device
-    def carried(sh, t):
-        """Words of a slot that go along: the prefix, and the weight if there is one."""
-        return U(t + 1) if t >= U(sh[WEIGH]) else t
+    PREFIX, LISTS, SUMS, CARRIED = p.PREFIX, p.LISTS, p.SUMS, p.CARRIED
+    RING, ENTRY, LAST = p.RING, p.ENTRY, p.LAST
 
     @device
     def look(ctl):
@@ -77,8 +73,8 @@ def ring_functions(target: Target, lists: Lists, slots: int, wide: bool, pairs: 
         at = np.int64(place) * np.int64(sh[ENTRY])
         t, low, high = U(peek(ring, at)), U(peek(ring, at + 1)), U(peek(ring, at + 2))
         length = U(peek(ring, at + 3))
-        i, prefix = lane, U(w + field(sh, t, PREFIX))
-        while i < carried(sh, t):
+        i, prefix, carried = lane, U(w + field(sh, t, PREFIX)), field(sh, t, CARRIED)
+        while i < carried:
             sh[U(prefix + i * SLOTS)] = U(peek(ring, at + TASK + np.int64(i)))
             i = U(i + WARP)
         if TASKS:
@@ -133,8 +129,8 @@ def ring_functions(target: Target, lists: Lists, slots: int, wide: bool, pairs: 
                 ring[at + 1] = U(base & 0xFFFFFFFF)
                 ring[at + 2] = U(np.int64(base) >> 32)
                 ring[at + 3] = n
-                i, prefix = U(0), U(w + field(sh, t, PREFIX) + lane)
-                while i < carried(sh, t):
+                i, prefix, carried = U(0), U(w + field(sh, t, PREFIX) + lane), field(sh, t, CARRIED)
+                while i < carried:
                     ring[at + TASK + np.int64(i)] = sh[U(prefix + i * SLOTS)]
                     i = U(i + 1)
                 if TASKS:

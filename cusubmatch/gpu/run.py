@@ -18,14 +18,16 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.gpu import program as p
 from cusubmatch.gpu import ring as r
 from cusubmatch.gpu.closed import closed_counter
-from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, WEIGHTS
+from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
 from cusubmatch.gpu.machine import Machine, machine
 from cusubmatch.gpu.prepared import Prepared, prepare_plan
 from cusubmatch.gpu.progress import Progress
+from cusubmatch.gpu.suffix import SURE_BITS
 from cusubmatch.gpu.walk import make_walk
 from cusubmatch.graph import Graph
-from cusubmatch.plan import Plan
+from cusubmatch.plan import Plan, suffix_primes
 from cusubmatch.plan.candidates import Candidates
+from cusubmatch.residues import recombined
 
 __all__ = ["KEPT_PLANS", "SLICE_S", "Run", "nanoseconds_of"]
 
@@ -83,8 +85,9 @@ class Run:
 
     Attributes
     ----------
-    matches : int
-        Matches found so far: the count, once `count` has returned.
+    matches : int or None
+        Matches found so far: the count, once `count` has returned; None if a deadline left a suffix's sum that counts
+        only parts of matches, or residues.
     """
 
     def __init__(
@@ -114,7 +117,8 @@ class Run:
         self.first_rows = min(first_rows or self.block_rows, self.block_rows)
         self.ahead, self.enough, self.then = ahead_rows > 0, enough, then
         self._launched: Any = None  # an event after the last launch, where someone may ask for it
-        self.matches = 0
+        self._passes = 0, 1  # over the graph: those that have ended, and how many there are
+        self.matches: int | None = 0
 
     def count(self) -> int:
         """The number of matches.
@@ -128,10 +132,27 @@ class Run:
         elif counter := closed_counter(self.gpu, self.graph, self.plan):
             self.matches = counter(self._look)
         else:
-            for found, _ in self._launches():
-                self.matches += found * self.plan.factor
+            self.matches = self._sum() * self.plan.factor // self.plan.divisor
         self._report(1.0)
         return self.matches
+
+    def _sum(self):
+        """What the launches count together, of a suffix by its residues if it may pass 64 bits."""
+        plan, made, primes = self.plan, self.prepared, []
+        if plan.suffix is not None:
+            primes = suffix_primes(plan, [made.longest] * len(plan.relations), SURE_BITS)
+        whole = plan.suffix is None or (plan.suffix.whole and not primes)
+        residues = []
+        for prime in primes or [0]:
+            total, self._passes = 0, (len(residues), max(len(primes), 1))
+            program = self._program(p.modulo(made.layout.words, prime)) if prime else made.program
+            self.matches = 0 if whole else None
+            for found, _ in self._launches(program):
+                total += found
+                if whole:
+                    self.matches = total * plan.factor // plan.divisor
+            residues.append(total % prime if prime else total)
+        return recombined(residues, primes) if primes else residues[0]
 
     def blocks(self) -> Iterator[Any]:
         """Blocks of matches, int32 (named pattern vertices, rows), on the device.
@@ -168,13 +189,13 @@ class Run:
 
         if self.every > 1:
             return make()
-        key = (plan.pattern, plan.semantics, plan.unique, plan.finish, plan.rising, plan.levels, self.grid)
+        key = (plan.pattern, plan.semantics, plan.unique, plan.finish, plan.rising, plan.levels, plan.walked, self.grid)
         return graph.cache.get("device plans", key, make, graph.keep(KEPT_PLANS))
 
     @property
     def mode(self) -> str:
         """What happens at the last level."""
-        mode = {"rows": ROWS, "size": COUNT}.get(self.plan.finish, PAIRS)
+        mode = {"rows": ROWS, "size": COUNT, "suffix": SUFFIX}.get(self.plan.finish, PAIRS)
         return WEIGHTS if self.prepared.layout.weighed else mode
 
     @property
@@ -185,13 +206,15 @@ class Run:
     def _roots(self):
         return self.candidates.of(self.plan.levels[0].vertex)
 
-    def _launches(self):
+    def _launches(self, program=None):
         """(matches, rows) of each launch, until none is needed; where rows are wanted ahead, the next one runs then."""
         made = self.prepared
         if not made.tickets:
             return
-        workspace, output, found = made.pool.take(made.layout.stack), self._output(self.first_rows), 0
+        workspace, found = made.pool.take(made.layout.stack), 0
+        output = self._output(self.first_rows) if program is None else Output(None, made.no_rows, program, 1)
         workspace.start(fresh=True)
+        self._work: Progress | None = None
         running = True  # from before a launch, since an interrupt may come at any time
         try:
             self._launch(workspace, output)
@@ -231,24 +254,24 @@ class Run:
     def _output(self, rows):
         """Room for so many rows, or about, and the program that fills it."""
         made, xp, warp = self.prepared, self.graph.xp, self.gpu.target.WARP
-        if self.plan.finish != "rows":
-            return Output(None, made.no_rows, made.program, 1)
         rows = min(rows, self.block_rows)
         capacity = max(rows, warp)  # the rows of a warp go in together
         words = made.layout.words.copy()
         words[p.CAPACITY], words[p.ENOUGH] = capacity, rows
         array = xp.empty((max(self.columns, 1), capacity), np.int32)
-        return Output(array, self.gpu.to_device(array.reshape(-1)), self.gpu.to_device(xp.asarray(words)), capacity)
+        return Output(array, self.gpu.to_device(array.reshape(-1)), self._program(words), capacity)
+
+    def _program(self, words):
+        return self.gpu.to_device(self.graph.xp.asarray(words))
 
     def _done(self, workspace):
         """The fraction of the work that is done, if someone wants to know and it is not all."""
         if self.progress is None or not workspace.state[r.STOP]:
             return 1.0
-        return self._work.done(workspace)
-
-    @functools.cached_property
-    def _work(self) -> Progress:
-        return Progress(self.gpu, self.prepared, self.graph.xp, self.mode)
+        if self._work is None:
+            self._work = Progress(self.gpu, self.prepared, self.graph.xp, self.mode)
+        before, passes = self._passes
+        return (before + self._work.done(workspace)) / passes
 
     def _enough(self, matches):
         return self.enough is not None and matches >= self.enough
@@ -265,7 +288,7 @@ class Run:
 
     def _report(self, done):
         if self.progress is not None:
-            self.progress(done, self.matches)
+            self.progress(done, self.matches or 0)
 
 
 def nanoseconds_of(slice_s: float, deadline: float | None) -> np.int64:

@@ -28,6 +28,7 @@ class Stack(NamedTuple):
     draw: Any
     extend: Any
     settle: Any
+    size_up: Any
     slot_of: Any
     taken_off: Any
     test: Any
@@ -35,8 +36,10 @@ class Stack(NamedTuple):
     weigh: Any
 
 
-def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighed: bool) -> Stack:
-    """The functions for `slots` partial matches a level; `wide` and `weighed` as for the lists."""
+def stack_functions(
+    target: Target, lists: Lists, slots: int, wide: bool, weighed: bool, suffixed: bool = False
+) -> Stack:
+    """The functions for `slots` partial matches a level; `wide`, `weighed` and `suffixed` as for the lists."""
     cuda, WARP, FULL = target.cuda, target.WARP, target.FULL
     device, lane_of = target.device, target.lane
     adjacent, ahead, base_of, field = lists.adjacent, lists.ahead, lists.base_of, lists.field
@@ -44,7 +47,8 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
     SLOTS, LIST, LEVEL_MASK = slots, (3 if wide else 2) * slots, (1 << p.LEVEL_BITS) - 1
     ANCHORS, FORBIDDEN, DIFFER, MASK = p.ANCHORS, p.FORBIDDEN, p.DIFFER, p.MASK
     REFERENCES, PREFIX, LISTS, SUMS, RISING = p.REFERENCES, p.PREFIX, p.LISTS, p.SUMS, p.RISING
-    WEIGH, WEIGHED, SIMPLE, NOWHERE, HAS_WEIGHTS = p.WEIGH, p.WEIGHED, p.SIMPLE, p.NOWHERE, weighed
+    WEIGH, WEIGHED, NOWHERE, HAS_WEIGHTS = p.WEIGH, p.WEIGHED, p.NOWHERE, weighed
+    HAS_SUFFIX, CARRIED = suffixed, p.CARRIED
     HUB_WORDS, WORDWISE, BOUNDS = p.HUB_WORDS, p.WORDWISE, p.BOUNDS
     FIX, FIX_ANCHORS, FIX_FORBIDDEN = p.FIX, p.FIX_ANCHORS, p.FIX_FORBIDDEN
     FIX_BOUNDS, FIX_MASK = p.FIX_BOUNDS, p.FIX_MASK
@@ -180,23 +184,23 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
         return U(1) if inside else U(0)
 
     @device
-    def weigh(sh, w, t, n, off, col, bits, masks):
-        """Give the first n slots of level t their weight: the size of the set of the counted level."""
-        lane, counted = lane_of(), U(sh[WEIGHED])
-        weights, length = U(w + field(sh, t, PREFIX) + t * SLOTS), U(0)
+    def size_up(sh, w, counted, sizes, n, off, col, bits, masks):
+        """Write the size of the set of a record, for each of the first n slots of its level, to `sizes`."""
+        lane, length = lane_of(), U(0)
         if lane < n:
             length = make_lists(sh, w, counted, lane, off, col)
-            sh[U(weights + lane)] = length
-        if not sh[SIMPLE]:
+            sh[U(sizes + lane)] = length
+        level = conditions(sh, w, counted)
+        if level[5] > U(1) or level[6] > U(0) or level[7] != U(NOWHERE):  # more than a row
             if lane < n:
-                sh[U(weights + lane)] = U(0)
-            total = running_sum(sh, U(w + field(sh, counted, SUMS)), n, length)
+                sh[U(sizes + lane)] = U(0)
+            total = running_sum(sh, level[0], n, length)
             cuda.syncwarp()
-            level, task = conditions(sh, w, counted), lane
+            task = lane
             while task < total:
                 slot = slot_of(sh, level[0], task)
                 hub, found = U(NOWHERE), U(0)
-                if counted == U(sh[WORDWISE]):
+                if field(sh, counted, WORDWISE):
                     hub = word_hub(sh, U(level[1] + slot))
                 if hub != U(NOWHERE):
                     found = U(cuda.popc(together(sh, counted, level, slot, task, hub, bits)))
@@ -205,13 +209,18 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
                     if passes:
                         found = U(1)
                 if found > U(0):
-                    cuda.atomic.add(sh, U(weights + slot), found)
+                    cuda.atomic.add(sh, U(sizes + slot), found)
                 task = U(task + WARP)
         cuda.syncwarp()
 
     @device
+    def weigh(sh, w, t, n, off, col, bits, masks):
+        """Give the first n slots of level t their weight: the size of the set of the counted level."""
+        size_up(sh, w, U(sh[WEIGHED]), U(w + field(sh, t, PREFIX) + t * SLOTS), n, off, col, bits, masks)
+
+    @device
     def extend(sh, w, t, slot, new, x, off, col, bits, masks):
-        """Slot `new` of level t + 1: the prefix of a slot of level t, x, and the weight."""
+        """Slot `new` of level t + 1: the prefix of a slot of level t, x, and what the slot carries."""
         source, place, i = U(w + field(sh, t, PREFIX) + slot), U(w + field(sh, U(t + 1), PREFIX) + new), U(0)
         while i < t:
             sh[U(place + i * SLOTS)] = sh[U(source + i * SLOTS)]
@@ -221,6 +230,11 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
             if t >= U(sh[WEIGH]):
                 less = taken_off(sh, t, source, x, off, col, bits, masks)
                 sh[U(place + (t + 1) * SLOTS)] = U(U(sh[U(source + t * SLOTS)]) - less)
+        if HAS_SUFFIX:
+            i, carried = t, field(sh, t, CARRIED)
+            while i < carried:
+                sh[U(place + (i + 1) * SLOTS)] = sh[U(source + i * SLOTS)]
+                i = U(i + 1)
 
     @device
     def draw(sh, w, t, off, col, bits, masks):
@@ -247,4 +261,4 @@ def stack_functions(target: Target, lists: Lists, slots: int, wide: bool, weighe
         cuda.syncwarp()
         return n
 
-    return Stack(conditions, draw, extend, settle, slot_of, taken_off, test, together, weigh)
+    return Stack(conditions, draw, extend, settle, size_up, slot_of, taken_off, test, together, weigh)

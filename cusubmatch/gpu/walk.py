@@ -16,9 +16,10 @@ from numba import uint32
 from cusubmatch.gpu import program as p
 from cusubmatch.gpu import ring as r
 from cusubmatch.gpu.cuda import Target
-from cusubmatch.gpu.leaf import COUNT, PAIRS, WEIGHTS, leaf_function
+from cusubmatch.gpu.leaf import COUNT, PAIRS, SUFFIX, WEIGHTS, leaf_function
 from cusubmatch.gpu.lists import list_functions
 from cusubmatch.gpu.stack import stack_functions
+from cusubmatch.gpu.suffix import FULL_SUM, suffix_functions
 from cusubmatch.gpu.warp import warp_functions
 
 __all__ = ["PARKED", "make_walk"]
@@ -27,7 +28,8 @@ U, L = np.uint32, np.uint64
 STEPS = 64  # between two looks at the others, but
 SOON = 4  # after one that found an idle warp
 PARKED = 2  # words of a parked stack before the stack: level + 1 or 0, and the lowest level
-LONG = 512  # candidates of the last level that are worth giving away
+LONG = 512  # candidates of the last level that are worth giving away,
+LONG_CORES = 64  # and where each completes the core of a suffix
 
 
 @functools.cache
@@ -47,17 +49,19 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
     device, lane_of, warp_of = target.device, target.lane, target.warp
     peek, clock = target.peek, target.clock
     _, _, warp_sum, add_to = warp_functions(target, wide)
-    lists = list_functions(target, slots, wide, mode == WEIGHTS, mode in {COUNT, WEIGHTS})
-    stack = stack_functions(target, lists, slots, wide, mode == WEIGHTS)
+    kinds = {"weighed": mode == WEIGHTS, "suffixed": mode == SUFFIX}
+    lists = list_functions(target, slots, wide, counting=mode in {COUNT, WEIGHTS, SUFFIX}, **kinds)
+    stack = stack_functions(target, lists, slots, wide, **kinds)
+    suffix = suffix_functions(target, lists, stack, slots)
     ahead, field = lists.ahead, lists.field
     draw, settle, weigh = stack.draw, stack.settle, stack.weigh
     ring = r.ring_functions(target, lists, slots, wide, mode == PAIRS, tasks)
     give, look, take = ring.give, ring.look, ring.take
-    leaf = leaf_function(target, lists, stack, slots, mode)
+    leaf, measure = leaf_function(target, lists, stack, suffix, slots, mode), suffix.measure
     AGAIN = 0 if mode == PAIRS else max(STEPS - SOON, 0)  # slots of pairs are not divided, so that looking gains little
     BUDGET, HAS_WEIGHTS, WEIGH = STEPS, mode == WEIGHTS, p.WEIGH
     TASKS, SLOTS, START, SHIFT = tasks, slots, p.START, p.SHIFT
-    BEFORE, MANY = PARKED, LONG
+    BEFORE, MANY, HAS_SUFFIX, FULL_LANE = PARKED, LONG_CORES if mode == SUFFIX else LONG, mode == SUFFIX, FULL_SUM
     LAST, CHUNK, WHOLE, ROOTS, WORDS, SIZE, PREFIX = p.LAST, p.CHUNK, p.WHOLE, p.ROOTS, p.WORDS, p.SIZE, p.PREFIX
     TICKET, PENDING, IDLE, ITEMS, STOP = r.TICKET, r.PENDING, r.IDLE, r.ITEMS, r.STOP
     OVER, TAKEN = r.OVER, r.TAKEN
@@ -207,6 +211,10 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
             elif t == last:
                 found_here, windows, pausing = leaf(sh, w, t, off, col, bits, masks, ctl, rows)
                 total = L(total + found_here)
+                if HAS_SUFFIX:
+                    if cuda.ballot_sync(FULL, total >= L(FULL_LANE)) != 0:
+                        add_to(out, lane, total)
+                        total = L(0)
                 steps = U(steps + windows)
                 if pausing:
                     steps = U(BUDGET)
@@ -221,6 +229,9 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
                 if HAS_WEIGHTS:
                     if fresh and t == U(sh[WEIGH]):
                         weigh(sh, w, t, new, off, col, bits, masks)
+                if HAS_SUFFIX:
+                    if fresh:
+                        measure(sh, w, t, new, off, col, bits, masks)
                 settle(sh, w, t, new, given, base, length, off, col)
             if steps >= U(BUDGET) and not idle:
                 steps = U(0)

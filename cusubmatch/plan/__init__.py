@@ -5,7 +5,7 @@ from cusubmatch.plan.estimate import Shape
 from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
 from cusubmatch.plan.polynomial import instructions
 from cusubmatch.plan.reuse import Rows, Step
-from cusubmatch.plan.suffix import Loss, Suffix, Variable
+from cusubmatch.plan.suffix import Loss, Suffix, Variable, suffix_primes, tests_of
 from cusubmatch.plan.supergraphs import SupergraphPlan, plan_supergraphs, supergraphs
 from cusubmatch.plan.symmetry import implied_bounds
 from cusubmatch.plan.table_plan import Rates, TablePlan, TableSizes, plan_tables
@@ -32,5 +32,7 @@ __all__ = [
     "make_plans",
     "plan_supergraphs",
     "plan_tables",
+    "suffix_primes",
     "supergraphs",
+    "tests_of",
 ]

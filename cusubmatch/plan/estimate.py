@@ -31,7 +31,8 @@ BITMAP_VISIT = 15.0  # entering a partial match there
 BITMAP_LEAF = 4.0  # counting one, and
 WORD = 0.6  # each of its words
 DRAW = 1.0  # on a GPU, by units of its own: drawing a candidate, and
-PROBE = 1.0  # looking for it in one more row
+PROBE = 1.0  # looking for it in one more row, and
+TERM = 0.2  # the polynomial of a suffix, by the states of the recursion that gives it
 
 
 class Shape(NamedTuple):

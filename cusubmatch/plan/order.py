@@ -29,6 +29,7 @@ from cusubmatch.plan.estimate import (
     SET,
     SIZE,
     STATE,
+    TERM,
     TEST,
     VISIT,
     WORD,
@@ -144,7 +145,7 @@ class _Search:
         size = len(self.vertices)
         if len(order) == size:
             if self.core is not None:
-                cost += self._sizes(order, matches)
+                cost += self._measures(order, matches) if self.warps else self._sizes(order, matches)
                 order, candidates, matches = self._with_suffix(order, candidates, matches)
             if cost >= self.limit:
                 return
@@ -262,6 +263,16 @@ class _Search:
             if len(anchors) > 1:
                 read = self.estimator.common(order, block)
                 work += matches[last] * (COMMON + read * MARKED if last == leaf else SET + read * ELEMENT)
+        return work
+
+    def _measures(self, order, matches):
+        """The same by warps, in candidates drawn."""
+        work = matches[-1] * (DRAW + TERM * self.core.states)
+        places = {u: level for level, u in enumerate(order)}
+        for anchors, block in {block.anchors: block for block in self.core.blocks}.items():
+            work += matches[-1] * PROBE * sum(u not in anchors and not anchors <= self.neighbours[u] for u in order)
+            elements = self.estimator.common(order, block) if len(anchors) > 1 else 0.0
+            work += matches[max(places[u] for u in anchors)] * (DRAW + elements * (DRAW + PROBE * (len(anchors) - 1)))
         return work
 
     def _with_suffix(self, order, candidates, matches):

@@ -224,10 +224,12 @@ def make_plans(
     for way in methods if not suffix else ():
         if way != "bitmaps" or any(len(some) == size - 1 >= 2 for some in neighbours):
             search(group, way, twins)
-    if counting and semantics != "induced" and "lists" in methods and suffix != 0:
-        for core in cores(constraints, group, injective, suffix):
-            if order is None or core.suffix == set(order[size - len(core.suffix) :]):
-                search(core.symmetry, "lists", core=core)
+    if counting and semantics != "induced" and suffix != 0:
+        for way, least in {"lists": 1, "warps": 2}.items():  # vertices of a core
+            for core in cores(constraints, group, injective, suffix) if way in methods else ():
+                fits = order is None or core.suffix == set(order[size - len(core.suffix) :])
+                if fits and len(core.suffix) <= size - least:
+                    search(core.symmetry, way, core=core)
     if not found:
         raise ValueError(f"methods: no plan by {' or '.join(methods)} exists for this pattern")
     asked = semantics, unique, counting, restricted, twins

@@ -16,8 +16,9 @@ from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.cores import Core
 from cusubmatch.plan.polynomial import Polynomial, distinct_choices, times
 from cusubmatch.plan.reuse import Rows
+from cusubmatch.residues import primes_beyond
 
-__all__ = ["Loss", "Suffix", "Variable", "suffix_of", "with_sources"]
+__all__ = ["Loss", "Suffix", "Variable", "suffix_of", "suffix_primes", "tests_of", "with_sources"]
 
 
 class Loss(NamedTuple):
@@ -113,6 +114,32 @@ def with_sources(suffix: Suffix, sources: Sequence[Rows | int | None], leaf: int
         for some, source in zip(suffix.variables, sources, strict=True)
     ]
     return suffix._replace(variables=tuple(found))
+
+
+def tests_of(relations: Sequence[Relation], loss: Loss) -> list[tuple[int, int, int]]:
+    """The tests (relation, level of the row, level of the image) of a loss; where either may own the row, the first."""
+    found = []
+    for relation, level in loss.rows:
+        swaps = relations[relation].direction == "any" and relations[relation].target_labels is None
+        ends = sorted((level, loss.level)) if swaps else (level, loss.level)
+        found.append((relation, *ends))
+    return found
+
+
+def suffix_primes(plan, longest: Sequence[int], sure_bits: int) -> list[int]:
+    """Primes whose product no sum of values reaches; none where every value has `sure_bits` bits at most.
+
+    `longest`: the length of the longest row of each relation.
+    """
+
+    def most(rows):
+        return max(1, min(longest[row.relation] for row in rows))
+
+    suffix_bound = math.prod(most(plan.levels[level].anchors) for level in range(plan.walked, len(plan.levels)))
+    if suffix_bound.bit_length() <= sure_bits:
+        return []
+    core_bound = math.prod(most(plan.levels[level].anchors) for level in range(1, plan.walked))
+    return primes_beyond(2 * suffix_bound * core_bound * (1 + int(plan.sizes[plan.levels[0].vertex])))
 
 
 def _losses(order, rows, vertices, constraints):

@@ -1,0 +1,124 @@
+"""Suffixes at warps, in the lane emulator and as native code of one lane, against the CPU engine and the oracle."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from math import comb, perm
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import data_folder
+from hypothesis import given
+from naive import matches
+from strategies import cases, examples
+from targets import one_lane
+from test_gpu_walk import Settings, result_of, run_of, stressful
+from test_suffix import WAYS
+
+import cusubmatch as csm
+from cusubmatch import Graph, Pattern
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.gpu import program, walk
+from cusubmatch.gpu.leaf import SUFFIX
+
+PENDANTS = "(a)--(b)--(c)--(a), (a)--(x), (a)--(y), (b)--(z), (c)--(u)"
+ALONE = Settings(grid=(1, 1))
+
+
+@pytest.fixture(scope="module")
+def lane():
+    return one_lane()
+
+
+def suffix_counts(graph, pattern, settings, *ways, target=None, least=1):
+    """The counts by the cheapest plans with suffixes of every length from `least` to all but a core of two vertices."""
+    for size in range(least, len(pattern) - 1):
+        try:
+            count, run = result_of(graph, pattern, replace(settings, suffix=size), *ways, counting=True, target=target)
+        except ValueError:  # no such suffix leaves a connected core
+            continue
+        assert (run.mode, len(run.plan.suffix.choices)) == (SUFFIX, size)
+        yield count
+
+
+@pytest.mark.parametrize(("semantics", "unique"), WAYS)
+@examples(12)
+@given(case=cases(), settings=stressful)
+def test_suffixes_of_every_length_under_any_settings_count_what_the_oracle_does(semantics, unique, case, settings):
+    raw, pattern = case
+    settings = replace(settings, order=())
+    found = suffix_counts(raw.graph(), pattern, settings, semantics, unique)
+    assert set(found) <= {len(matches(raw.naive(), pattern, semantics, unique))}
+
+
+@pytest.mark.parametrize(("semantics", "unique"), WAYS)
+@examples(60)
+@given(case=cases(hubs=True))
+def test_one_lane_counts_suffixes_of_every_length_as_the_oracle_does(lane, semantics, unique, case):
+    raw, pattern = case
+    found = suffix_counts(raw.graph(), pattern, ALONE, semantics, unique, target=lane)
+    assert set(found) <= {len(matches(raw.naive(), pattern, semantics, unique))}
+
+
+def test_a_labelled_collaboration_network_is_counted_as_the_cpu_engine_counts_it(lane):
+    edges = pd.read_parquet(data_folder() / "ca-HepPh.parquet")
+    ids = np.unique(edges)
+    labels = np.random.default_rng(4).choice(list("ABCD"), len(ids))
+    vertices = pd.DataFrame({"vertex": ids, "label": labels})
+    graph = Graph.from_edgelist(edges, "src", "dst", vertices=vertices, vertex_label="label")
+    for text in (
+        "(a:A)--(b:B)--(c:C), (a)--(x:D), (a)--(y), (b)--(z:A), (c)--(u)",
+        "(a:A)--(b)--(c:C)--(a), (a)--(x:D)--(b), (b)--(y)--(c), (a)--(z)",
+    ):
+        pattern = Pattern.parse(text)
+        for count in suffix_counts(graph, pattern, ALONE, target=lane, least=4):
+            assert count == csm.count_matches(graph, pattern, engine="cpu")
+
+
+def test_values_past_64_bits_are_summed_by_residues(lane):
+    graph, pattern = csm.generators.rmat(6, 6, seed=1), Pattern.parse(PENDANTS)
+    graph = Graph.from_edgelist(graph)
+    truth = csm.count_matches(graph, pattern, engine="cpu")
+    with patch("cusubmatch.gpu.run.SURE_BITS", 4):
+        assert set(suffix_counts(graph, pattern, ALONE, target=lane, least=3)) == {truth}
+        reported: list[float] = []
+        run = run_of(graph, pattern, replace(ALONE, suffix=3, slice_ticks=1), target=lane)
+        run.progress = lambda done, _: reported.append(done)
+        assert run.count() == truth
+        assert reported == sorted(reported)
+        assert reported[-1] == 1.0
+
+
+def test_a_star_between_hubs_passes_any_word(lane):
+    leaves = 3000
+    hub, leaf = np.zeros(leaves, np.int64), np.arange(2, leaves + 2)
+    graph = Graph.from_edgelist((np.concatenate([[0], hub, hub + 1]), np.concatenate([[1], leaf, leaf])))
+    pattern = Pattern.parse("(a)--(b), " + ", ".join(f"(a)--(x{i})" for i in range(6)))
+    count, run = result_of(graph, pattern, replace(ALONE, suffix=6), counting=True, target=lane)
+    assert count == 2 * comb(leaves + 1, 7)
+    assert run.matches == count
+    assert perm(leaves, 6) > 1 << 64
+
+
+def test_a_deadline_leaves_whole_matches_or_nothing():
+    graph = Graph.from_edgelist(csm.generators.rmat(5, 3, seed=1))
+    for text, size in (("(a)--(b)--(c), (a)--(x), (c)--(y)", 2), (PENDANTS, 4)):
+        with patch.object(walk, "STEPS", 1):
+            run = run_of(graph, Pattern.parse(text), Settings(suffix=size))
+            run.deadline = time.monotonic()
+            with pytest.raises(DeadlinePassed):
+                run.count()
+        assert (run.matches is not None) == run.plan.suffix.whole
+
+
+def test_more_tests_than_a_word_has_bits(lane):
+    anchors = [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (0, 9)]
+    pairs = [*((a, a + 1) for a in range(9)), *((a, 10 + x) for x, ends in enumerate(anchors) for a in ends)]
+    more = np.nonzero(np.triu(np.random.default_rng(2).random((20, 20)) < 0.15, 1))  # beside a copy
+    graph, pattern = Graph.from_edgelist(np.concatenate([pairs, np.transpose(more)])), Pattern(pairs)
+    count, run = result_of(graph, pattern, replace(ALONE, suffix=6), counting=True, target=lane)
+    assert run.prepared.layout.words[program.TEST_WORDS] > 1
+    assert count == csm.count_matches(graph, pattern, engine="cpu") > 0
