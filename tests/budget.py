@@ -8,7 +8,7 @@ from typing import NamedTuple
 from unittest import mock
 
 from cuda.core import Linker, LinkerOptions, ObjectCode
-from numba import cuda
+from numba.cuda.compiler import compile_cuda, kernel_fixup
 
 ARCHITECTURES = ((8, 0), (9, 0), (10, 0))
 
@@ -20,14 +20,22 @@ class Budget(NamedTuple):
     shared: int  # bytes
 
 
-def budget_of(function, signature, architecture) -> Budget:
-    """What the compiler reports of a kernel, a Python function, with arguments of the given Numba types."""
-    device = SimpleNamespace(compute_capability=architecture)
+def lower(function, signature):
+    """A kernel, a Python function with arguments of the given Numba types, as LLVM's IR: the same for all GPUs."""
+    device = SimpleNamespace(compute_capability=ARCHITECTURES[0])
     with mock.patch("numba.cuda.dispatcher.get_current_device", lambda: device):
-        code, _ = cuda.compile(function, signature, cc=architecture, device=False, abi="numba", output="ltoir")
+        compiled = compile_cuda(
+            function, signature.return_type, signature.args, nvvm_options={"opt": 3}, cc=ARCHITECTURES[0], lto=True
+        )
+    kernel_fixup(compiled.library.get_function(compiled.fndesc.llvm_func_name), debug=False)
+    return compiled.library
+
+
+def budget_of(library, architecture) -> Budget:
+    """What the compiler reports of a lowered kernel."""
     major, minor = architecture
     options = LinkerOptions(arch=f"sm_{major}{minor}", link_time_optimization=True, ptxas_options=["-v"])
-    linker = Linker(ObjectCode.from_ltoir(code), options=options)
+    linker = Linker(ObjectCode.from_ltoir(library.get_ltoir(cc=architecture)), options=options)
     linker.link("cubin")
     log = linker.get_info_log()
 

@@ -223,6 +223,7 @@ def test_no_arguments_show_the_help():
     assert run().stdout == run("--help").stdout
 
 
+@pytest.mark.timed
 def test_help_is_immediate():
     command("--help")  # the first start may have to write bytecode
     start = time.perf_counter()

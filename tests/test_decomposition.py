@@ -204,6 +204,7 @@ def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
     assert shares[-1] == 1.0
 
 
+@pytest.mark.timed
 def test_a_time_limit_ends_the_kernels_soon():
     graph = Graph.from_edgelist(rmat(17, 16, seed=1))
     run = table_run(graph, SHAPES["5-cycle"], deadline=0.0)

@@ -1,7 +1,7 @@
 """Every kernel compiles for three generations of GPUs, within a budget of registers, without spills: no GPU needed."""
 
 import pytest
-from budget import ARCHITECTURES, budget_of
+from budget import ARCHITECTURES, budget_of, lower
 from numba import types, void
 
 from cusubmatch.gpu import (
@@ -85,8 +85,9 @@ def kernels():
     ("module", "name", "function", "signature"), [pytest.param(*k, id=f"{k[0]}-{k[1]}") for k in kernels()]
 )
 def test_a_kernel_keeps_its_budget(module, name, function, signature):
+    library = lower(function, signature)
     for architecture in ARCHITECTURES:
-        budget = budget_of(function, signature, architecture)
+        budget = budget_of(library, architecture)
         print(f"{module} {name} sm_{architecture[0]}{architecture[1]}: {budget}")
         assert budget.registers <= MOST[module]
         assert budget.spilled == budget.stack == 0

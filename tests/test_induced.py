@@ -157,6 +157,7 @@ def test_progress_rises_to_the_end(skewed):
     assert shares[-1] == (1.0, count)
 
 
+@pytest.mark.timed
 def test_a_time_limit_ends_the_sum_soon():
     graph = Graph.from_edgelist(rmat(14, 16, seed=1))
     assert csm.explain(graph, SHAPES["4-path"], semantics="induced", engine="auto").supergraphs.first

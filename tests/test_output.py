@@ -264,6 +264,7 @@ def test_partial_is_the_number_of_rows(tmp_path, ending):
     assert caught.value.partial == 200
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_search_that_is_late_ends_soon(tmp_path, name):
     begin = time.monotonic()

@@ -23,6 +23,8 @@ from benchmarks.cases import CASES, KRONECKER, load_edges, load_labels
 
 import cusubmatch as csm
 
+pytestmark = pytest.mark.timed
+
 ROOT = Path(__file__).resolve().parents[1]
 FACTOR = 3  # how much slower than promised a test may find it
 REPEATS = 5

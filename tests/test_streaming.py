@@ -88,6 +88,7 @@ def named_throughout(text):
     return "".join(part + (f"(x{i})" if i < len(parts) - 1 else "") for i, part in enumerate(parts))
 
 
+@pytest.mark.timed
 def test_the_first_batch_does_not_wait_for_many_rows(large):
     csm.subgraph_match(large, LONG, limit=1)  # compiles and plans
     begin = time.perf_counter()
@@ -96,6 +97,7 @@ def test_the_first_batch_does_not_wait_for_many_rows(large):
     assert time.perf_counter() - begin < 2
 
 
+@pytest.mark.timed
 def test_rows_are_found_ahead_while_the_caller_works(large):
     query = make_query(large, SQUARE, "monomorphism", True, "cpu", None, counting=False)
     run = query.run(ahead_rows=1 << 20)
@@ -109,6 +111,7 @@ def test_rows_are_found_ahead_while_the_caller_works(large):
     blocks.close()
 
 
+@pytest.mark.timed
 def test_leaving_the_loop_stops_the_search_at_once(large):
     batches = csm.iter_matches(large, LONG, batch_rows=1000)
     next(batches)
@@ -127,6 +130,7 @@ def test_a_consumer_that_raises_leaves_nothing_behind(large):
 # Limits --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("limit", [1, 1000, 200_000])
 def test_a_limit_stops_the_search_when_so_many_rows_exist(large, limit):
     query = make_query(large, LONG, "monomorphism", True, "cpu", None, counting=False)
@@ -138,6 +142,7 @@ def test_a_limit_stops_the_search_when_so_many_rows_exist(large, limit):
     assert limit <= found == run.matches <= 2 * limit + 2 * (1 << 16)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("function", [csm.count_matches, csm.subgraph_match, csm.iter_matches])
 def test_a_time_limit_is_kept_within_a_fifth_of_a_second(large, function):
     csm.subgraph_match(large, LONG, limit=10)  # compiles and plans
@@ -236,6 +241,7 @@ def test_a_sorted_file_is_the_same_file_however_the_rows_were_found(skewed, tmp_
 # Progress and interrupts ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 def test_progress_rises_to_one_and_is_honest_about_the_time(large):
     csm.count_matches(large, SQUARE, engine="cpu")
     seen = []
@@ -276,6 +282,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "call", ["csm.count_matches(graph, pattern)", "[None for _ in csm.iter_matches(graph, pattern)]"]
 )

@@ -137,6 +137,13 @@ def graph(request):
 
 
 @pytest.fixture(autouse=True)
+def only_what_a_test_makes_is_collected():
+    gc.freeze()  # else each collection looks at all that the session has compiled, for seconds
+    yield
+    gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
 def no_thread_stays():
     yield
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("cusubmatch")]
