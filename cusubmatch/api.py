@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cusubmatch.compile_thread import until
 from cusubmatch.errors import DeadlinePassed, TimeLimitExceeded
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
@@ -61,13 +62,15 @@ def count_matches(
     >>> count_matches(edges, "(a)--(b)--(c)--(a)")
     1
     """
-    query = make_query(G, P, semantics, unique, engine, time_limit, counting=True, progress=progress)
-    with shown(progress, "counting") as report:
-        run = query.count_run(report)
-        try:
+    options = {"progress": progress, "nothing": lambda _graph, _pattern: 0}
+    query = make_query(G, P, semantics, unique, engine, time_limit, counting=True, **options)
+    run: Any = None
+    try:
+        with shown(progress, "counting") as report, until(query.deadline):
+            run = query.count_run(report)
             return run.count()
-        except DeadlinePassed:
-            raise time_limit_exceeded(time_limit, run.matches) from None
+    except DeadlinePassed:
+        raise time_limit_exceeded(time_limit, 0 if run is None else run.matches) from None
 
 
 def has_match(

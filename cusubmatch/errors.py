@@ -11,6 +11,10 @@ class DeadlinePassed(Exception):
     """The deadline came before the end; what was found so far is in the run (between engines and their callers)."""
 
 
+class Stopped(Exception):
+    """Another thread has ended the work (within engines)."""
+
+
 class EngineUnavailable(RuntimeError):
     """The engine that was asked for cannot run here; the message says what is missing."""
 

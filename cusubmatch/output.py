@@ -95,7 +95,8 @@ def write_matches(
     begin = time.monotonic()
     target = check_target(path, rows_per_file)
     check_rows("batch_rows", batch_rows)
-    query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, limit=limit, progress=progress)
+    options = {"limit": limit, "progress": progress, "nothing": lambda _graph, _pattern: 0}
+    query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
     schema, to_arrow = _schema(query, target), query.graph.family.to_arrow
     matches: Any = iter_matches(
         query.graph,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from cusubmatch.compile_thread import until
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.query import as_pattern, make_query, shown, time_limit_exceeded
@@ -95,10 +96,11 @@ def vertex_counts(
 
     try:
         with shown(progress, "matching") as report:
-            by_tables = query.vertex_run(report, ROW_VERTEX_NS * len(pattern))
-            if by_tables is not None:
-                counts.update(zip(counts, by_tables.counts(), strict=True))
-                return frame()
+            with until(query.deadline):
+                by_tables = query.vertex_run(report, ROW_VERTEX_NS * len(pattern))
+                if by_tables is not None:
+                    counts.update(zip(counts, by_tables.counts(), strict=True))
+                    return frame()
             for block in query.blocks(None, report):
                 held.append(block)
                 rows += block.shape[1]

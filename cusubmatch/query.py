@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.compile_thread import each_until, until
 from cusubmatch.counting import HedgedRun, TableRun
 from cusubmatch.engines import check_engine, choose_engine
-from cusubmatch.errors import TimeLimitExceeded
+from cusubmatch.errors import DeadlinePassed, TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.images import turned
@@ -36,6 +37,7 @@ __all__ = [
     "check_rows",
     "free_bytes",
     "make_query",
+    "no_rows",
     "on_host",
     "shown",
     "time_limit_exceeded",
@@ -89,23 +91,15 @@ class Query(NamedTuple):
 
     def columns(self):
         """Names of the result's columns."""
-        names = self.plan.pattern.columns
-        if not names:
-            raise PatternError("pattern: all its vertices are anonymous, so a match has no columns; name at least one")
-        if self.graph.family.strings_only:
-            names = [str(name) for name in names]
-            if len(set(names)) < len(names):
-                raise PatternError(
-                    f"pattern: vertex names must differ as text to become {self.graph.family.name} columns"
-                )
-        return names
+        return _columns(self.graph, self.plan.pattern)
 
     def blocks(self, limit, progress, batch_rows=None, memory_limit=None):
         """Blocks of rows, at most `limit` rows together; with `batch_rows`, as many are found ahead of the caller."""
         if limit == 0:
             return
         most = None if memory_limit is None else max(1, memory_limit // (BLOCKS * self.row_bytes * self.plan.factor))
-        blocks = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=most).blocks()
+        run = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=most)
+        blocks = each_until(self.deadline, run.blocks())
         try:
             for block in turned(blocks, self.plan, self.placed.xp):
                 yield block[:, :limit]
@@ -123,7 +117,8 @@ class Query(NamedTuple):
         if factor > 1:
             progress = progress and _times(factor, progress)
         ahead = {} if first_rows is None else {"first_rows": first_rows, "ahead_rows": first_rows}
-        return self.run(progress=progress, enough=limit, **(ahead | options))
+        with until(self.deadline):
+            return self.run(progress=progress, enough=limit, **(ahead | options))
 
     @property
     def unloads(self):
@@ -182,6 +177,24 @@ class Query(NamedTuple):
         return on_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
 
 
+def no_rows(graph, pattern):
+    """A dataframe of the graph's family for no match of a pattern."""
+    ids = graph.to_ids(graph.xp.empty(0, np.int32))
+    return graph.family.frame(dict.fromkeys(_columns(graph, pattern), ids))
+
+
+def _columns(graph, pattern):
+    """Names of the columns of a pattern's matches."""
+    names = pattern.columns
+    if not names:
+        raise PatternError("pattern: all its vertices are anonymous, so a match has no columns; name at least one")
+    if graph.family.strings_only:
+        names = [str(name) for name in names]
+        if len(set(names)) < len(names):
+            raise PatternError(f"pattern: vertex names must differ as text to become {graph.family.name} columns")
+    return names
+
+
 def _times(factor, progress):
     return lambda done, matches: progress(done, factor * matches)
 
@@ -216,8 +229,12 @@ def make_query(
     memory_limit=None,
     suffix=None,
     by_trial=True,
+    nothing=lambda _graph, _pattern: None,
 ):
-    """Check a call and plan it; without `by_trial` the same plan at each call, by estimates alone."""
+    """Check a call and plan it; without `by_trial` the same plan at each call, by estimates alone.
+
+    `nothing(graph, pattern)` is what has been found when the time limit passes meanwhile.
+    """
     pattern = as_pattern(P, "pattern")
     check_options(semantics, unique, engine, time_limit)
     if memory_limit is not None and (isinstance(memory_limit, bool) or not isinstance(memory_limit, (int, np.integer))):
@@ -238,7 +255,11 @@ def make_query(
     asked = pattern, semantics, unique, counting, suffix
     if time_limit is not None and time_limit < TRIAL_SECONDS:
         by_trial = by_trial and placed.cache.holds("plans", (*asked, True))
-    plan, candidates = plan_of(placed, engine_of, *asked, by_trial)
+    try:
+        with until(deadline):
+            plan, candidates = plan_of(placed, engine_of, *asked, by_trial)
+    except DeadlinePassed:
+        raise time_limit_exceeded(time_limit, nothing(graph, pattern)) from None
     plan = dataclasses.replace(plan, engine=name, why=why)
     return Query(graph, placed, engine_of, plan, candidates, deadline)
 

@@ -14,7 +14,7 @@ import numpy as np
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge
 from cusubmatch.held import Held
 from cusubmatch.pattern import Pattern
-from cusubmatch.query import check_rows, make_query, shown, time_limit_exceeded
+from cusubmatch.query import check_rows, make_query, no_rows, shown, time_limit_exceeded
 
 __all__ = ["iter_matches", "subgraph_match"]
 
@@ -68,7 +68,7 @@ def subgraph_match(
     >>> len(subgraph_match(edges, "(a)-->(b)-->(c)-->(a)"))
     1
     """
-    options = {"limit": limit, "progress": progress, "memory_limit": memory_limit}
+    options = {"limit": limit, "progress": progress, "memory_limit": memory_limit, "nothing": no_rows}
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
     query.columns()
     held: Any = None
@@ -146,7 +146,7 @@ def iter_matches(
         As `subgraph_match` returns it. Leaving the loop stops the search and frees what it held.
     """
     check_rows("batch_rows", batch_rows)
-    options = {"limit": limit, "progress": progress, "memory_limit": memory_limit}
+    options = {"limit": limit, "progress": progress, "memory_limit": memory_limit, "nothing": no_rows}
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
     columns, room = len(query.columns()), query.budget(memory_limit, query.graph.xp)
     if batch_rows * columns * (4 + query.graph.id_bytes) > room and memory_limit is not None:

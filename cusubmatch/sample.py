@@ -16,6 +16,7 @@ from itertools import accumulate
 import numpy as np
 
 from cusubmatch.automorphism import AutomorphismGroup
+from cusubmatch.compile_thread import until
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
 from cusubmatch.frames import available_memory
 from cusubmatch.pattern import Pattern
@@ -83,19 +84,20 @@ def sample_matches(
     by_trial = seed is None  # a plan that was chosen by its time may be another one next time, and so may the ranks
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=True, suffix=0, by_trial=by_trial)
     columns, plan = query.columns(), query.plan
-    sampler = query.engine.Sampler(query.placed, plan, query.candidates, deadline=query.deadline)
     chance = random.Random(seed)  # noqa: S311 - a sample is no secret
     try:
-        counts = sampler.counts()
-        count = sum(counts) * plan.factor
-        rows = min(n, count)
-        if rows * (len(columns) * (4 + query.graph.id_bytes) + RANK_BYTES) > available_memory() // 2:
-            raise ResultTooLarge(
-                f"n: a sample of {rows:,} rows of {len(columns)} columns does not fit in memory; draw fewer, or use "
-                "iter_matches for all matches in batches"
-            )
-        ranks = sorted(_distinct_ranks(count, rows, chance))
-        matches = _images(plan.pattern.automorphisms, _matches_at(sampler, counts, ranks, plan.factor), ranks, plan)
+        with until(query.deadline):
+            sampler = query.engine.Sampler(query.placed, plan, query.candidates, deadline=query.deadline)
+            counts = sampler.counts()
+            count = sum(counts) * plan.factor
+            rows = min(n, count)
+            if rows * (len(columns) * (4 + query.graph.id_bytes) + RANK_BYTES) > available_memory() // 2:
+                raise ResultTooLarge(
+                    f"n: a sample of {rows:,} rows of {len(columns)} columns does not fit in memory; draw fewer, or "
+                    "use iter_matches for all matches in batches"
+                )
+            ranks = sorted(_distinct_ranks(count, rows, chance))
+            matches = _images(plan.pattern.automorphisms, _matches_at(sampler, counts, ranks, plan.factor), ranks, plan)
     except DeadlinePassed:
         raise TimeLimitExceeded(f"time_limit: no sample could be drawn within {time_limit} s") from None
     order = list(range(rows))

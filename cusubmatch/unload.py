@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from cusubmatch.compile_thread import each_until
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.gpu.bus import BLOCK_BYTES, Arrival, Bus, Device, reserved
 from cusubmatch.images import image_columns
@@ -112,7 +113,7 @@ class Unloading:
             return
         options = {"first_rows": self._batch_rows, "block_rows": self._block_rows, "ahead_rows": 1, "then": self._take}
         self._run = self.query.rows_run(self._limit, progress, **options)
-        with contextlib.closing(self._run.blocks()) as blocks:
+        with contextlib.closing(each_until(self.query.deadline, self._run.blocks())) as blocks:
             for rows in blocks:
                 yield rows
                 if self._left == 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 from pathlib import Path
 
 import numba
@@ -13,11 +12,12 @@ from numba.core import config
 from numba.extending import intrinsic
 
 from cusubmatch.compile_cache import cache_folder, enable_caching
+from cusubmatch.compile_thread import compiles_in_thread
 
 __all__ = ["announced", "inlined", "jit", "popcount", "threads", "trailing_zeros"]
 
-_compiled: set[str] = set()  # by this process
-_compiling = threading.Lock()
+_announced: set[str] = set()  # by this process
+_compiled: set[str] = set()
 
 
 def _folder():
@@ -27,7 +27,7 @@ def _folder():
 def jit(function):
     """Compile `function` when it is first called, or load what an earlier process compiled."""
     dispatcher = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
-    return enable_caching(dispatcher, config, _folder())
+    return compiles_in_thread(enable_caching(dispatcher, config, _folder()))
 
 
 def inlined(function):
@@ -41,15 +41,15 @@ def announced(part: str):
     if part in _compiled:
         yield
         return
-    with _compiling:  # one thread compiles, the others wait for it
-        folder = _folder()
-        mark = folder / f"{part}.compiled" if folder else None
-        if part not in _compiled and not (mark and mark.exists()) and sys.stderr is not None:
-            print(f"cusubmatch: compiling the CPU engine ({part}), once a version ...", file=sys.stderr, flush=True)
-        yield
-        _compiled.add(part)
-        if mark:
-            mark.touch()
+    folder, told = _folder(), part in _announced
+    mark = folder / f"{part}.compiled" if folder else None
+    _announced.add(part)
+    if not told and not (mark and mark.exists()) and sys.stderr is not None:
+        print(f"cusubmatch: compiling the CPU engine ({part}), once a version ...", file=sys.stderr, flush=True)
+    yield
+    _compiled.add(part)
+    if mark:
+        mark.touch()
 
 
 def threads() -> int:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.compile_thread import waiting
 from cusubmatch.cpu import program as p
 from cusubmatch.cpu.bitmaps import enter_bitmaps, walk_bitmaps
 from cusubmatch.cpu.compiled import announced, threads
@@ -28,7 +29,7 @@ from cusubmatch.cpu.suffix import walk_suffix
 from cusubmatch.cpu.suffix_program import taken_residues
 from cusubmatch.cpu.view import longest_rows, make_view
 from cusubmatch.cpu.walk import enter, walk
-from cusubmatch.errors import DeadlinePassed
+from cusubmatch.errors import DeadlinePassed, Stopped
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
@@ -281,6 +282,12 @@ class Run:
             self._reported = now
             self._report()
 
+    def _look(self):
+        """Look at the clock while a walker is compiled."""
+        self._found(0)
+        if self._stop:
+            raise Stopped
+
     def _report(self):
         done = self._done + sum(self._open.copy().values())
         self.progress(min(done, 1.0), self.matches)
@@ -325,9 +332,12 @@ class Run:
 
         def run(own):
             try:
-                for block in own:
-                    if block is not None:
-                        offer(block)
+                with waiting(self._look):
+                    for block in own:
+                        if block is not None:
+                            offer(block)
+            except Stopped:
+                pass
             except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
                 self.stop()
                 offer(error)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cusubmatch.compile_thread import waiting
 from cusubmatch.cpu import program as p
 from cusubmatch.cpu.bitmaps import deepen_bitmaps, walk_bitmaps
 from cusubmatch.cpu.compiled import announced, threads
@@ -29,7 +30,7 @@ from cusubmatch.cpu.neighbourhood import BitmapState, new_bitmap_state
 from cusubmatch.cpu.program import State, encode, new_list_state
 from cusubmatch.cpu.view import longest_rows, make_view
 from cusubmatch.cpu.walk import deepen, walk
-from cusubmatch.errors import DeadlinePassed
+from cusubmatch.errors import DeadlinePassed, Stopped
 from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
 
@@ -51,10 +52,6 @@ class Group(NamedTuple):
     begin: int
     end: int
     tasks: int
-
-
-class Stopped(Exception):
-    """Another thread has failed."""
 
 
 class Sampler:
@@ -141,12 +138,13 @@ class Sampler:
 
         def share(own):
             try:
-                while True:
-                    with turn:
-                        place = next(places, None)
-                    if place is None:
-                        return
-                    results[place] = work(own, items[place])
+                with waiting(self.look_at_clock):
+                    while True:
+                        with turn:
+                            place = next(places, None)
+                        if place is None:
+                            return
+                        results[place] = work(own, items[place])
             except Stopped:
                 return
             except BaseException:

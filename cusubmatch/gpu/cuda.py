@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.compile_cache import cache_folder, enable_caching
+from cusubmatch.compile_thread import compiles_in_thread
 
 __all__ = ["Kernel", "Target", "as_device_array", "gpu", "properties", "record"]
 
@@ -74,8 +75,11 @@ def gpu() -> Target:
     folder = cache_folder(Path(__file__).parent, f"numba-cuda {version('numba-cuda')}")
     device = cuda.jit(device=True, forceinline=True)
 
+    def current_device():
+        return cuda.gpus[cuda.get_current_device().id]
+
     def kernel(function):
-        return Kernel(enable_caching(cuda.jit(function), caching.config, folder))
+        return Kernel(compiles_in_thread(enable_caching(cuda.jit(function), caching.config, folder), current_device))
 
     @device
     def lane():

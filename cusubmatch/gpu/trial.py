@@ -12,6 +12,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 
+from cusubmatch.compile_thread import look
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.run import Run
@@ -86,5 +87,6 @@ def _ends_within(run, seconds):
     try:
         run.count()
     except DeadlinePassed:
+        look()  # was it the call's?
         return False
     return True

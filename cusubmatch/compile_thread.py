@@ -1,0 +1,97 @@
+"""Compilers work in threads of their own, so that whoever waits for one can leave.
+
+Compiling takes seconds, in which a compiler hears no interrupt and looks at no clock. So a caller waits in short steps,
+at its deadline it leaves, and between two steps an interrupt arrives. The thread compiles on, and what it compiled is
+there for the next call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from concurrent import futures
+from typing import Any
+
+from cusubmatch.errors import DeadlinePassed
+
+__all__ = ["compiles_in_thread", "each_until", "look", "until", "waiting"]
+
+STEP_S = 0.02
+
+
+class _Here(threading.local):
+    """What this thread looks at while it waits, and whether it is a compiler's."""
+
+    look: Callable[[], None] = staticmethod(lambda: None)
+    compiles = False
+
+
+_here = _Here()
+
+
+def look() -> None:
+    """Raise if this thread is not to wait any longer."""
+    _here.look()
+
+
+@contextlib.contextmanager
+def waiting(look: Callable[[], None]) -> Iterator[None]:
+    """Let this thread call `look` while it waits for a compiler; what that raises ends the wait."""
+    previous, _here.look = _here.look, look
+    try:
+        yield
+    finally:
+        _here.look = previous
+
+
+def until(deadline: float | None) -> contextlib.AbstractContextManager[None]:
+    """Let this thread wait for compilers until a time (`time.monotonic`), and raise `DeadlinePassed` then."""
+    return waiting(functools.partial(_check, deadline))
+
+
+def each_until(deadline: float | None, items: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    """The items of a generator, during each of which compilers are waited for until the deadline."""
+    with contextlib.closing(items):
+        while True:
+            with until(deadline):
+                try:
+                    item = next(items)
+                except StopIteration:
+                    return
+            yield item
+
+
+def _check(deadline):
+    if deadline is not None and time.monotonic() > deadline:
+        raise DeadlinePassed
+
+
+def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.nullcontext) -> Any:
+    """Let a dispatcher of Numba's compile for new types, or load from disk, in a thread.
+
+    `context()` is called in the caller's thread, and what it returns is entered in the compiler's.
+    """
+    compile_here = dispatcher.compile
+
+    def compile_(signature):
+        if _here.compiles:  # for another function that is being compiled
+            return compile_here(signature)
+        entered = context()
+
+        def work():
+            _here.compiles = True
+            with entered:
+                return compile_here(signature)
+
+        thread = futures.ThreadPoolExecutor(1, "cusubmatch compiler")
+        compiled = thread.submit(work)
+        thread.shutdown(wait=False)
+        while not futures.wait([compiled], STEP_S).done:
+            look()
+        return compiled.result()
+
+    dispatcher.compile = compile_
+    return dispatcher
