@@ -28,7 +28,7 @@ BLOCKS = 16  # of rows that exist at once, about, under a memory limit
 SMALL_BYTES = 1 << 18  # of a block, or of the batches it makes: it is copied whole, and images are made on the device
 COMPACT_BYTES = 32 << 20  # a result that is copied out of the memory reserved for it
 BLOCK_BATCHES = 32  # that a block makes at most
-PINNED_BATCHES = 4  # that exist at once: with the caller, complete, on their way, beginning
+PINNED_BATCHES = 5  # that exist at once: two with the caller, complete, on their way, beginning
 SORTED_ROWS = 1 << 20  # given to the sort at a time
 
 

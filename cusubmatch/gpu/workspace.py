@@ -8,11 +8,13 @@ stack a resident warp, and the ring.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from cusubmatch.gpu import ring as r
+from cusubmatch.gpu.bus import device
 from cusubmatch.gpu.warp import whole
 
 __all__ = ["Pool", "Workspace"]
@@ -42,6 +44,7 @@ class Workspace:
         self.bytes = sum(array.nbytes for array in (self.control, turns, self.ring, self.parked))
         self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, self.ring, self.parked)]
         self.sums = to_device(self.control[r.CONTROL :].view(np.uint64))
+        self._seen = None if xp is np else mirrored(self.control)
 
     def start(self, fresh: bool) -> None:
         """Make ready for a launch: the first of a run, or one that goes on."""
@@ -57,7 +60,7 @@ class Workspace:
 
     def read(self) -> int:
         """Wait for the launch and read `state`; the count of it."""
-        self.state = self.control.copy() if isinstance(self.control, np.ndarray) else self.control.get()
+        self.state = self.control.copy() if self._seen is None else self._seen()
         return whole(self.state[r.CONTROL :].view(np.uint64))
 
     def event(self) -> Any:
@@ -82,6 +85,28 @@ class Workspace:
         )  # a kernel would wait for room beside the one that runs
         aside.synchronize()
         cupy.cuda.get_current_stream().synchronize()
+
+
+def mirrored(array: Any) -> Callable[[], np.ndarray]:
+    """What reads a small array of the device: a kernel writes it to host memory, where a copy would wait for others.
+
+    Copies to the host are done one after the other, so one of a few words waits for the rows that are on their way.
+    """
+    import cupy
+
+    buffer = device().pinned.take(array.nbytes)
+    if buffer is None:
+        return array.get
+    host = buffer.view(array.dtype)
+    memory = cupy.cuda.UnownedMemory(host.ctypes.data, host.nbytes, host)
+    image = cupy.ndarray(array.shape, array.dtype, cupy.cuda.MemoryPointer(memory, 0))
+
+    def read():
+        cupy.positive(array, out=image)
+        cupy.cuda.get_current_stream().synchronize()
+        return host.copy()
+
+    return read
 
 
 class Pool:

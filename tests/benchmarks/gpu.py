@@ -147,23 +147,27 @@ def calls_ms(G, pattern, repeats):
 
 
 def measured(G, pattern):
-    """(count, kernel ms by walking, ms of a call, whether the call counts by decomposition)."""
+    """(count, kernel ms by walking, ms of a call, how the call counts)."""
     G.cache.forget("closed")
     count = csm.count_matches(G, pattern, engine="gpu")
     call = min(calls_ms(G, pattern, REPEATS))
-    query = make_query(G, pattern, "monomorphism", None, "gpu", None, counting=True)
-    in_parts = query.plan.in_parts is not None and query.plan.in_parts.first
+    chosen, query = (
+        make_query(G, pattern, "monomorphism", None, "gpu", None, counting=True, suffix=suffix) for suffix in (None, 0)
+    )
+    plan = chosen.plan
+    in_parts = plan.in_parts is not None and plan.in_parts.first
+    how = "tables" if in_parts else "suffix" if plan.suffix is not None else "walk"
 
     def walk():
         if query.run().count() != count:
             raise SystemExit(f"{pattern!r}: walking finds another number than {count:,}")
 
-    ms = None if in_parts else one_launch_ms(G)
+    ms = one_launch_ms(G) if how == "walk" else None
     if ms is None:
         G.cache.forget(*BOUND)  # so that launches are bound to kernels that are timed
         ms = kernel_ms(walk)
         G.cache.forget(*BOUND)
-    return count, ms, call, in_parts
+    return count, ms, call, how
 
 
 def rows_a_second():
@@ -204,12 +208,11 @@ def main(only: Annotated[str, typer.Option(help="Graphs, separated by commas.")]
             continue
         G = graph_of(name)
         for row in rows.itertuples():
-            count, ms, call, in_parts = measured(G, pattern_of(row.edges))
+            count, ms, call, how = measured(G, pattern_of(row.edges))
             wrong += count != row.count
             ratios.append((row.peer_ms / ms, row.peer_ms / call))
             mark = "" if count == row.count else "  WRONG"
             walked = f"{row.graph:14} {row.pattern:18} {count:15,} {row.peer_ms:9.3f} {ms:9.3f} {row.peer_ms / ms:7.2f}"
-            how = "tables" if in_parts else "walk"
             print(f"{walked} {call:9.3f} {row.peer_ms / call:7.2f}  {how:6}  {row.peer}{mark}", flush=True)
     if not only:
         rows_a_second()

@@ -7,6 +7,7 @@ import pandas as pd
 import cusubmatch as csm
 from cusubmatch import cpu, gpu
 from cusubmatch.generators import rmat
+from cusubmatch.query import make_query
 from cusubmatch.skeleton import skeleton_of
 
 edges = rmat(7, 6, seed=3)
@@ -26,6 +27,10 @@ for pattern in PATTERNS:
         count = csm.count_matches(G, pattern, engine="gpu", **options)
         assert count == csm.count_matches(G, pattern, engine="cpu", **options)
         assert len(csm.subgraph_match(G, pattern, engine="gpu", limit=1000, **options)) == min(count, 1000)
+
+for text, size in (("(a)--(b)--(c)--(a)--(x)--(b), (c)--(y)", 2), ("(a:a)--(b)--(c:b), (a)--(x), (c)--(y)", 3)):
+    query = make_query(G, text, "monomorphism", None, "gpu", None, counting=True, suffix=size)
+    assert query.run().count() == csm.count_matches(G, text, engine="cpu")
 
 # Counts as small as these are walked: the kernels for tables are called as they are.
 on_cpu, on_gpu = (
