@@ -19,7 +19,7 @@ from cusubmatch.gpu import (
 from cusubmatch.gpu.cuda import gpu
 from cusubmatch.gpu.deepen import deepen_signature, make_deepen
 from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
-from cusubmatch.gpu.machine import REGISTERS, WIDE_REGISTERS
+from cusubmatch.gpu.machine import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
 from cusubmatch.gpu.rows import make_first, make_mark
 from cusubmatch.gpu.tables import Shape
 from cusubmatch.gpu.walk import make_walk
@@ -29,6 +29,7 @@ MOST = {
     "walk": REGISTERS,
     "wide walk": WIDE_REGISTERS,
     "walk by task": WIDE_REGISTERS,
+    "walk with a suffix": SUFFIX_REGISTERS,
     "cliques": 64,
     "triangles": 40,
     "filters": 48,
@@ -45,8 +46,9 @@ def walkers():
     for wide in (False, True):
         offsets = I64 if wide else U32
         walk = void(U32, offsets, U32, U32, U32, U32, offsets, I64, I32, I32, U32, U32, I32, U64, types.int64)
-        for mode in (COUNT, PAIRS, WEIGHTS, ROWS, SUFFIX):
+        for mode in (COUNT, PAIRS, WEIGHTS, ROWS):
             yield f"{'wide ' * wide}walk", mode, make_walk(gpu(), 32, wide, mode).py_func, walk
+        yield "walk with a suffix", "wide" if wide else "", make_walk(gpu(), 32, wide, SUFFIX).py_func, walk
         for mode in (COUNT, PAIRS, WEIGHTS):
             yield "walk by task", f"{mode}{' wide' * wide}", make_walk(gpu(), 32, wide, mode, tasks=True).py_func, walk
             deepen = make_deepen(gpu(), 32, wide, mode).py_func

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from cusubmatch.gpu import cuda
 
-__all__ = ["Machine", "machine"]
+__all__ = ["REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Machine", "machine"]
 
 # A thread of the walker takes no more, so that all its blocks are resident at once; the second number is for lists past
-# 2**32 and for counts by task.
-REGISTERS, WIDE_REGISTERS = 64, 72
+# 2**32 and for counts by task, the third for suffixes.
+REGISTERS, WIDE_REGISTERS, SUFFIX_REGISTERS = 64, 72, 80
 WARPS = 64  # resident on a multiprocessor at most
 ALL_REGISTERS = 65_536  # of a multiprocessor
 RESERVED = 1024  # bytes of shared memory a block that the system takes
@@ -37,9 +37,9 @@ class Machine(NamedTuple):
     shared: int
     to_device: Callable[[Any], Any] = lambda array: array
 
-    def resident(self, words: int, warps: int, wide: bool) -> int:
-        """Blocks of `warps` warps of the walker that can be resident together, with `words` of shared memory each."""
-        registers = warps * self.target.WARP * (WIDE_REGISTERS if wide else REGISTERS)
+    def resident(self, words: int, warps: int, registers: int) -> int:
+        """Blocks of `warps` warps that can be resident together, with `words` of shared memory and registers a thread."""
+        registers *= warps * self.target.WARP
         each = min(self.shared // (4 * words + RESERVED), WARPS // warps, ALL_REGISTERS // registers)
         return self.processors * max(1, each)
 

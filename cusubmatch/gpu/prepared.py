@@ -8,7 +8,7 @@ import numpy as np
 
 from cusubmatch.gpu import program as p
 from cusubmatch.gpu import ring as r
-from cusubmatch.gpu.machine import Machine
+from cusubmatch.gpu.machine import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS, Machine
 from cusubmatch.gpu.rows import Roots, make_roots, make_rows
 from cusubmatch.gpu.walk import PARKED
 from cusubmatch.gpu.workspace import Pool, Workspace
@@ -74,7 +74,8 @@ def prepare_plan(
     words[p.ROOTS], words[p.RING] = len(roots.vertices), RING - 1
     words[p.ENTRY] = _up(r.TASK + int(words[p.HEADER + p.RECORD * last + p.CARRIED]) + extra, ENTRY_STEP)
     shared = int(words[p.SIZE]) + layout.warps * layout.stack
-    blocks, warps = grid or (gpu.resident(shared, layout.warps, rows.wide or extra > 0), layout.warps)
+    registers = SUFFIX_REGISTERS if plan.suffix else WIDE_REGISTERS if rows.wide or extra else REGISTERS
+    blocks, warps = grid or (gpu.resident(shared, layout.warps, registers), layout.warps)
     masks = candidates.masks if any(mask is not None for mask in candidates.tested) else xp.zeros(1, np.uint32)
     program = xp.asarray(words)
     data = (rows.offsets, rows.targets, masks, rows.bits, roots.vertices, roots.bases, roots.ends)
