@@ -38,7 +38,7 @@ class Machine(NamedTuple):
     to_device: Callable[[Any], Any] = lambda array: array
 
     def resident(self, words: int, warps: int, registers: int) -> int:
-        """Blocks of `warps` warps that can be resident together, with `words` of shared memory and registers a thread."""
+        """Blocks of `warps` warps that can be resident together; `words` of shared memory, and registers a thread."""
         registers *= warps * self.target.WARP
         each = min(self.shared // (4 * words + RESERVED), WARPS // warps, ALL_REGISTERS // registers)
         return self.processors * max(1, each)
