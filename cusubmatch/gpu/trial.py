@@ -1,9 +1,9 @@
 """Choosing among rival plans by trying them: on skewed graphs estimates of order 10 apart say little.
 
 Each plan counts below a sample of its roots, the quickest ones below a larger sample; the quickest of these wins, and
-slow ones are stopped. A trial takes about a millisecond, so it is held only where the estimate is large, once for a
-graph and pattern. What the winner took for both samples tells what it will take for all roots; if that is little, it is
-measured.
+slow ones are stopped. A trial takes some milliseconds, so it is held only where the estimate is large, or where the
+plan that is cheapest by the estimates takes long for all roots; once for a graph and pattern. What the winner took for
+both samples tells what it will take for all roots; if that is little, it is measured.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from cusubmatch.plan.candidates import Candidates
 __all__ = ["quickest"]
 
 RIVALS = 32
-WORTH = 5e7  # cost of the best plan, in candidates drawn, from which a trial is held
+SURE = 1e5  # cost of the best plan, in candidates drawn, up to which an estimate can be off as it may,
+WORTH = 5e7  # and from which a trial is held at once
 ROUNDS = ((128, RIVALS), (8, 5))  # one root of so many is looked at, for the best so many plans
 LONGEST_S = 0.02
 LITTLE_S = 0.005
@@ -37,8 +38,12 @@ def quickest(gpu: Machine, graph: Graph, plans: Callable[..., list[Plan]], candi
     Its cost is in nanoseconds.
     """
     first = plans(rivals=1)[0]
-    if first.cost < WORTH or first.finish == "rows" or first.walked == 0 or first.is_clique:
+    if first.cost < SURE or first.finish == "rows" or first.walked == 0 or first.is_clique:
         return dataclasses.replace(first, cost=first.cost * DRAWN)
+    if first.cost < WORTH:
+        whole_s = _seconds(gpu, graph, first, candidates, 1, LITTLE_S)
+        if whole_s < float("inf"):
+            return dataclasses.replace(first, cost=1e9 * whole_s)
     tried, taken = plans(rivals=RIVALS), {}
     for every, rivals in ROUNDS:
         tried = tried[:rivals]
