@@ -188,7 +188,11 @@ class CudfFamily(PandasFamily):
     def frame(self, columns):
         return self._library().DataFrame(dict(columns))
 
-    block = Family.block
+    def block(self, names, array):
+        import pylibcudf
+
+        columns = map(pylibcudf.Column.from_cuda_array_interface, array)
+        return self._library().DataFrame.from_pylibcudf(pylibcudf.Table(list(columns)), {"columns": list(names)})
 
     def concat(self, frames):
         return self._library().concat([unproxied(frame) for frame in frames], ignore_index=True)
