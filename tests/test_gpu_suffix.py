@@ -122,3 +122,9 @@ def test_more_tests_than_a_word_has_bits(lane):
     count, run = result_of(graph, pattern, replace(ALONE, suffix=6), counting=True, target=lane)
     assert run.prepared.layout.words[program.TEST_WORDS] > 1
     assert count == csm.count_matches(graph, pattern, engine="cpu") > 0
+
+
+def test_a_plan_names_the_rows_of_what_is_counted():
+    graph = Graph.from_edgelist(csm.generators.rmat(6, 4, seed=3))
+    plan = run_of(graph, Pattern.parse("(a)--(b)--(c)--(a)--(x)--(b), (c)--(y)"), replace(ALONE, suffix=2)).plan
+    assert "n3 = |N(a) ∩ N(b) ∩ N(c)|" in str(plan)

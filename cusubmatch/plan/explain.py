@@ -118,10 +118,10 @@ class _Text:
         core = f"levels 0 to {self.plan.walked - 1}" if self.plan.walked > 1 else "level 0"
         lines = [f"each match of {core} adds {value}, where"]
         for number, variable in enumerate(suffix.variables, 1):
-            parts = [] if variable.source is None else [self._source(variable.source)]
-            parts += [] if variable.row is None else [self._source(variable.row)]
+            parts = [variable.source, variable.row] if self.plan.method != "warps" else variable.rows  # no set is kept
+            sources = " ∩ ".join(self._source(part) for part in parts if part is not None)
             lost = ", ".join(self._loss(loss) for loss in variable.losses)
-            lines.append(f"         n{number} = |{' ∩ '.join(parts)}|{f' less {lost}' if lost else ''}")
+            lines.append(f"         n{number} = |{sources}|{f' less {lost}' if lost else ''}")
         return lines
 
     def _term(self, monomial, coefficient):
