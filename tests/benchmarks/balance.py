@@ -21,9 +21,11 @@ from gpu import KernelClock, graph_of, pattern_of
 
 import cusubmatch as csm
 from cusubmatch.gpu import cliques, machine, oriented, pieces, ring, workspace
+from cusubmatch.query import make_query
 
 SLOTS, SHIFT = 1 << 14, 15  # slots of 33 µs, in circular order
 TAIL = 0.1  # of the run
+LONGEST_S = 60.0  # of a launch
 HOUSE = "0-1,1-2,2-3,3-4,0-4,1-4"
 CYCLE5 = "0-1,1-2,2-3,3-4,0-4"
 CONTROL, STATE = ring.CONTROL, pieces.STATE_WORDS  # where the notes begin
@@ -55,12 +57,12 @@ def walker(graph, pattern):
         mock.patch.object(ring, "CONTROL", CONTROL + 2 * SLOTS),
         mock.patch.object(ring, "ring_functions", noting),
         mock.patch.object(workspace.Workspace, "read", reading),
-        mock.patch("cusubmatch.gpu.run.SLICE_S", 60.0),
     ):
-        csm.count_matches(graph, pattern, engine="gpu")
+        query = make_query(graph, pattern, "monomorphism", None, "gpu", None, counting=True, suffix=0)
+        query.run(slice_s=LONGEST_S).count()
         graph.cache.forget("device plans")
         with KernelClock() as timed:
-            count = csm.count_matches(graph, pattern, engine="gpu")
+            count = query.run(slice_s=LONGEST_S).count()
             ms = timed.ms
     looks, idle = notes[-1].T
     made = next(iter(graph.cache.values("device plans")))
