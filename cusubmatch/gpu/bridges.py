@@ -13,7 +13,7 @@ import numpy as np
 from numba import int32, int64, uint64, void
 
 from cusubmatch.gpu.cuda import Target
-from cusubmatch.gpu.triangle_tables import make_sides, make_third
+from cusubmatch.gpu.triangle_tables import make_around
 
 __all__ = ["make_corners", "signatures"]
 
@@ -29,7 +29,6 @@ def make_corners(target: Target, threads: int, lanes: int, fill: bool, placed: b
     (w, z). If `placed`, the entries (w, y) and (z, y) are in `places`, and `known` says at the vertex where they are.
     """
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    sides, third = make_sides(target), make_third(target)
     LANES, GROUPS, SHIFT, FILL, PLACED = lanes, threads // lanes, lanes.bit_length() - 1, fill, placed
 
     @target.device
@@ -50,6 +49,15 @@ def make_corners(target: Target, threads: int, lanes: int, fill: bool, placed: b
                 if PLACED:
                     known[L(2) * place], known[L(2) * place + L(1)] = one, other
 
+    @target.device
+    def visit(e, f, g, u, v, w, mate, *lists):
+        note(e, w, g, f, *lists)
+        note(f, u, mate[e], mate[g], *lists)
+        note(g, v, e, mate[f], *lists)
+        return L(0)
+
+    around = make_around(target, lanes, visit)
+
     @kernel
     def corners_of(
         offsets, targets, upper, mate, lows, edges, start, stop, low, high, first, last, by_edge, by_vertex, corners,
@@ -57,23 +65,9 @@ def make_corners(target: Target, threads: int, lanes: int, fill: bool, placed: b
     ):  # fmt: skip
         thread = U(U(warp_of() * U(WARP)) + lane_of())
         k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
+        given = (mate, low, high, first, last, by_edge, by_vertex, corners, places, opposite, known)
         while k < stop:
-            e = edges[k]
-            u, v = S(lows[k]), S(targets[e])
-            begin, end, other, other_end, of_v = sides(offsets, upper, e, u, v)
-            i = begin + S(U(thread & U(LANES - 1)))
-            while i < end:
-                w = S(targets[i])
-                g = third(targets, other, other_end, w)
-                if g >= 0:
-                    f = i
-                    if not of_v:
-                        f, g = g, f
-                    lists = (low, high, first, last, by_edge, by_vertex, corners, places, opposite, known)
-                    note(e, w, g, f, *lists)
-                    note(f, u, mate[e], mate[g], *lists)
-                    note(g, v, e, mate[f], *lists)
-                i += LANES
+            around(offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), given)
             k += S(cuda.gridDim.x) * GROUPS
 
     return corners_of

@@ -18,6 +18,7 @@ from cusubmatch.gpu.residue import residue_functions
 from cusubmatch.gpu.warp import warp_functions
 
 __all__ = [
+    "make_around",
     "make_pinched",
     "make_sides",
     "make_third",
@@ -70,11 +71,43 @@ def make_third(target: Target) -> Any:
 
 
 @functools.cache
+def make_around(target: Target, lanes: int, visit: Any) -> Any:
+    """A device function that sums up what `visit` returns for the triangles of a lowest edge e = (u, v).
+
+    (offsets, targets, upper, e, u, lane, given) -> uint64, where the `lanes` lanes of a group share the triangles, and
+    `visit` is given (e, f, g, u, v, w, *given).
+    """
+    sides, third, LANES = make_sides(target), make_third(target), lanes
+
+    @target.device
+    def around(offsets, targets, upper, e, u, lane, given):
+        v, total = S(targets[e]), L(0)
+        begin, end, other, other_end, of_v = sides(offsets, upper, e, u, v)
+        f = begin + S(lane)
+        while f < end:
+            w = S(targets[f])
+            g = third(targets, other, other_end, w)
+            if g >= 0:
+                total = L(total + visit(e, f if of_v else g, g if of_v else f, u, v, w, *given))
+            f += LANES
+        return total
+
+    return around
+
+
+@functools.cache
 def make_triangles(target: Target, threads: int, lanes: int) -> Any:
     """The kernel that adds to each entry (x, y), x < y, the triangles that it is in."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    sides, third = make_sides(target), make_third(target)
     LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @target.device
+    def visit(e, f, g, u, v, w, out):
+        cuda.atomic.add(out, f, L(1))
+        cuda.atomic.add(out, g, L(1))
+        return L(1)
+
+    around = make_around(target, lanes, visit)
 
     @kernel
     def triangles(offsets, targets, upper, _mate, lows, edges, start, stop, out):
@@ -82,15 +115,7 @@ def make_triangles(target: Target, threads: int, lanes: int) -> Any:
         k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
         while k < stop:
             e = edges[k]
-            begin, end, other, other_end, _ = sides(offsets, upper, e, lows[k], targets[e])
-            i, found = begin + S(U(thread & U(LANES - 1))), L(0)
-            while i < end:
-                j = third(targets, other, other_end, targets[i])
-                if j >= 0:
-                    cuda.atomic.add(out, i, L(1))
-                    cuda.atomic.add(out, j, L(1))
-                    found = L(found + L(1))
-                i += LANES
+            found = around(offsets, targets, upper, e, S(lows[k]), U(thread & U(LANES - 1)), (out,))
             if found != L(0):
                 cuda.atomic.add(out, e, found)
             k += S(cuda.gridDim.x) * GROUPS
@@ -102,8 +127,21 @@ def make_triangles(target: Target, threads: int, lanes: int) -> Any:
 def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
     """The kernel that adds to each entry (x, y) the sum over z of a[x, z] b[z, y]."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    sides, third, (times, _) = make_sides(target), make_third(target), residue_functions(target)
+    times, _ = residue_functions(target)
     LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @target.device
+    def visit(e, f, g, u, v, w, mate, a, a_mask, b, b_mask, prime, out):
+        back, f_back, g_back = mate[e], mate[f], mate[g]
+        cuda.atomic.add(out, e, times(a[g & a_mask], b[f_back & b_mask], prime))
+        cuda.atomic.add(out, back, times(a[f & a_mask], b[g_back & b_mask], prime))
+        cuda.atomic.add(out, g, times(a[e & a_mask], b[f & b_mask], prime))
+        cuda.atomic.add(out, g_back, times(a[f_back & a_mask], b[back & b_mask], prime))
+        cuda.atomic.add(out, f, times(a[back & a_mask], b[g & b_mask], prime))
+        cuda.atomic.add(out, f_back, times(a[g_back & a_mask], b[e & b_mask], prime))
+        return L(0)
+
+    around = make_around(target, lanes, visit)
 
     @kernel
     def weighted_triangles(
@@ -111,24 +149,9 @@ def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
     ):  # fmt: skip
         thread = U(U(warp_of() * U(WARP)) + lane_of())
         k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
+        given = (mate, a, a_mask, b, b_mask, prime, out)
         while k < stop:
-            e = edges[k]
-            begin, end, other, other_end, of_v = sides(offsets, upper, e, lows[k], targets[e])
-            i, back = begin + S(U(thread & U(LANES - 1))), mate[e]
-            while i < end:
-                g = third(targets, other, other_end, targets[i])
-                if g >= 0:
-                    f = i
-                    if not of_v:
-                        f, g = g, f
-                    f_back, g_back = mate[f], mate[g]
-                    cuda.atomic.add(out, e, times(a[g & a_mask], b[f_back & b_mask], prime))
-                    cuda.atomic.add(out, back, times(a[f & a_mask], b[g_back & b_mask], prime))
-                    cuda.atomic.add(out, g, times(a[e & a_mask], b[f & b_mask], prime))
-                    cuda.atomic.add(out, g_back, times(a[f_back & a_mask], b[back & b_mask], prime))
-                    cuda.atomic.add(out, f, times(a[back & a_mask], b[g & b_mask], prime))
-                    cuda.atomic.add(out, f_back, times(a[g_back & a_mask], b[e & b_mask], prime))
-                i += LANES
+            around(offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), given)
             k += S(cuda.gridDim.x) * GROUPS
 
     return weighted_triangles
@@ -138,8 +161,15 @@ def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
 def make_pinched(target: Target, threads: int, lanes: int) -> Any:
     """The kernel that counts, for each vertex of a triangle, its neighbours above all three, twice."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    sides, third, add_to = make_sides(target), make_third(target), warp_functions(target).add_to
+    add_to = warp_functions(target).add_to
     LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @target.device
+    def visit(e, f, g, u, v, w, offsets, upper):
+        above = (offsets[v + 1] - f - 1) + (offsets[u + 1] - g - 1) + (offsets[w + 1] - upper[w])
+        return L(2 * above)
+
+    around = make_around(target, lanes, visit)
 
     @kernel
     def pinched(offsets, targets, upper, _mate, lows, edges, start, stop, state):
@@ -147,17 +177,10 @@ def make_pinched(target: Target, threads: int, lanes: int) -> Any:
         thread = U(U(warp_of() * U(WARP)) + lane)
         k, total = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT))), L(0)
         while k < stop:
-            e = edges[k]
-            u, v = S(lows[k]), S(targets[e])
-            begin, end, other, other_end, _ = sides(offsets, upper, e, u, v)
-            i = begin + S(U(thread & U(LANES - 1)))
-            while i < end:
-                w = S(targets[i])
-                j = third(targets, other, other_end, w)
-                if j >= 0:
-                    above = (end - i - 1) + (other_end - j - 1) + (offsets[w + 1] - upper[w])
-                    total = L(total + L(2 * above))
-                i += LANES
+            found = around(
+                offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), (offsets, upper)
+            )  # fmt: skip
+            total = L(total + found)
             k += S(cuda.gridDim.x) * GROUPS
         cuda.syncwarp()
         add_to(state, lane, total)
@@ -172,9 +195,39 @@ def make_weighted_pinched(target: Target, threads: int, lanes: int) -> Any:
     `sums` are running sums over the entries of the weight of going to the neighbour above and back.
     """
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    sides, third, (times, _) = make_sides(target), make_third(target), residue_functions(target)
+    times, _ = residue_functions(target)
     add_to = warp_functions(target).add_to
     LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @target.device
+    def visit(
+        e, f, g, u, v, w, offsets, upper, mate, two, two_mask, three, three_mask, four, four_mask, sums, prime
+    ):  # fmt: skip
+        at, corner, total = S(0), u, L(0)
+        ab, bc, ca = e, f, mate[g]  # the way round from u; then from v, from w
+        ac, cb, ba = g, mate[f], mate[e]
+        while at < 3:
+            last = ac if at == 0 else ab
+            if at == 2:
+                last = upper[w] - 1
+            above = L(sums[offsets[corner + 1]] - sums[last + 1])
+            if above != L(0):
+                if prime != L(0):
+                    above = L(above % prime)
+                way = times(two[ab & two_mask], three[bc & three_mask], prime)
+                way = times(way, four[ca & four_mask], prime)
+                round_ = times(two[ac & two_mask], three[cb & three_mask], prime)
+                way = L(way + times(round_, four[ba & four_mask], prime))
+                if prime != L(0):
+                    way = L(way % prime)
+                total = L(total + times(above, way, prime))
+            ab, bc, ca = bc, ca, ab
+            ac, cb, ba = ba, ac, cb
+            corner = v if at == 0 else w
+            at += 1
+        return total
+
+    around = make_around(target, lanes, visit)
 
     @kernel
     def weighted_pinched(
@@ -184,41 +237,10 @@ def make_weighted_pinched(target: Target, threads: int, lanes: int) -> Any:
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
         k, total = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT))), L(0)
+        given = (offsets, upper, mate, two, two_mask, three, three_mask, four, four_mask, sums, prime)
         while k < stop:
-            e = edges[k]
-            u, v = S(lows[k]), S(targets[e])
-            begin, end, other, other_end, of_v = sides(offsets, upper, e, u, v)
-            i = begin + S(U(thread & U(LANES - 1)))
-            while i < end:
-                w = S(targets[i])
-                g = third(targets, other, other_end, w)
-                if g >= 0:
-                    f = i
-                    if not of_v:
-                        f, g = g, f
-                    at, corner = S(0), u
-                    ab, bc, ca = e, f, mate[g]  # the way round from u; then from v, from w
-                    ac, cb, ba = g, mate[f], mate[e]
-                    while at < 3:
-                        last = ac if at == 0 else ab
-                        if at == 2:
-                            last = upper[w] - 1
-                        above = L(sums[offsets[corner + 1]] - sums[last + 1])
-                        if above != L(0):
-                            if prime != L(0):
-                                above = L(above % prime)
-                            way = times(two[ab & two_mask], three[bc & three_mask], prime)
-                            way = times(way, four[ca & four_mask], prime)
-                            round_ = times(two[ac & two_mask], three[cb & three_mask], prime)
-                            way = L(way + times(round_, four[ba & four_mask], prime))
-                            if prime != L(0):
-                                way = L(way % prime)
-                            total = L(total + times(above, way, prime))
-                        ab, bc, ca = bc, ca, ab
-                        ac, cb, ba = ba, ac, cb
-                        corner = v if at == 0 else w
-                        at += 1
-                i += LANES
+            found = around(offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), given)
+            total = L(total + found)
             k += S(cuda.gridDim.x) * GROUPS
         if prime != L(0):
             total = L(total % prime)
