@@ -23,10 +23,9 @@ STEP_S = 0.02
 
 
 class _Here(threading.local):
-    """What this thread looks at while it waits, and whether it is a compiler's."""
+    """What this thread looks at while it waits."""
 
     look: Callable[[], None] = staticmethod(lambda: None)
-    compiles = False
 
 
 _here = _Here()
@@ -74,15 +73,16 @@ def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.
 
     `context()` is called in the caller's thread, and what it returns is entered in the compiler's.
     """
+    from numba.core.compiler_lock import global_compiler_lock  # which the compiler for CUDA takes too
+
     compile_here = dispatcher.compile
 
     def compile_(signature):
-        if _here.compiles:  # for another function that is being compiled
+        if global_compiler_lock.is_locked():  # by this thread, which compiles another function that calls this one
             return compile_here(signature)
         entered = context()
 
         def work():
-            _here.compiles = True
             with entered:
                 return compile_here(signature)
 

@@ -10,6 +10,7 @@ import threading
 import time
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 from numba import int64
@@ -18,6 +19,7 @@ from targets import plain
 import cusubmatch as csm
 from cusubmatch import Pattern, TimeLimitExceeded
 from cusubmatch.compile_thread import STEP_S, compiles_in_thread, each_until, look, until
+from cusubmatch.cpu.compiled import jit
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.generators import rmat
 from cusubmatch.gpu import cuda, trial
@@ -149,13 +151,15 @@ def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch):
         launch(1)
 
 
-def test_a_function_that_another_one_calls_is_compiled_in_the_same_thread(monkeypatch):
-    monkeypatch.setattr(Slow, "seconds", 0.0)
-    inner = Slow()
-    compiles_in_thread(inner)
-    outer = SimpleNamespace(compile=lambda signature: (inner.compile(signature), threading.current_thread()))
-    _, thread = compiles_in_thread(outer).compile(None)
-    assert inner.threads == [thread]
+def test_a_function_that_another_one_calls_is_compiled_in_the_same_thread():
+    inner = jit(lambda x: x + 1)
+
+    @numba.njit
+    def outer(x):  # compiled here, under the lock that a thread for `inner` would wait for
+        return inner(x)
+
+    assert outer(1) == 2
+    assert jit(lambda x: inner(x) + outer(x))(1.0) == 4
 
 
 def test_between_two_items_a_thread_waits_for_compilers_as_before():
