@@ -92,15 +92,17 @@ def test_values_past_64_bits_are_summed_by_residues(lane):
         assert reported[-1] == 1.0
 
 
-def test_a_star_between_hubs_passes_any_word(lane):
+@pytest.mark.parametrize("tails", [6, 24])
+def test_a_star_between_hubs_passes_any_word(lane, tails):
     leaves = 3000
     hub, leaf = np.zeros(leaves, np.int64), np.arange(2, leaves + 2)
     graph = Graph.from_edgelist((np.concatenate([[0], hub, hub + 1]), np.concatenate([[1], leaf, leaf])))
-    pattern = Pattern.parse("(a)--(b), " + ", ".join(f"(a)--(x{i})" for i in range(6)))
-    count, run = result_of(graph, pattern, replace(ALONE, suffix=6), counting=True, target=lane)
-    assert count == 2 * comb(leaves + 1, 7)
+    pattern = Pattern.parse("(a)--(b), " + ", ".join(f"(a)--(x{i})" for i in range(tails)))
+    count, run = result_of(graph, pattern, replace(ALONE, suffix=tails), counting=True, target=lane)
+    assert count == 2 * comb(leaves + 1, tails + 1)
     assert run.matches == count
-    assert perm(leaves, 6) > 1 << 64
+    assert perm(leaves, tails) > 1 << 64
+    assert (max(map(abs, run.plan.suffix.polynomial.values())) > 1 << 64) == (tails > 6)
 
 
 def test_a_deadline_leaves_whole_matches_or_nothing():

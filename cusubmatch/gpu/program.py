@@ -10,7 +10,7 @@ those of the levels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -170,12 +170,12 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
     return Layout(np.array(words, np.uint32), slots, warps, words[WORDS], fixed is not None)
 
 
-def modulo(words: np.ndarray, prime: int) -> np.ndarray:
-    """The program of a plan with a suffix whose values are taken modulo a prime below 2**31."""
+def modulo(words: np.ndarray, coefficients: Iterable[int], prime: int) -> np.ndarray:
+    """The program of a plan with a suffix and a polynomial with these coefficients, modulo a prime below 2**31."""
     words, at = words.copy(), int(words[POLYNOMIAL])
     words[PRIME] = prime
-    while at < words[POLYNOMIAL_END]:
-        words[at : at + 2] = [int(words[at : at + 2].view(np.int64)[0]) % prime, 0]
+    for coefficient in coefficients:
+        words[at : at + 2] = coefficient % prime, 0
         at += 3 + int(words[at + 2])
     return words
 
