@@ -102,7 +102,7 @@ def test_a_star_between_hubs_passes_any_word(lane, tails):
     assert count == 2 * comb(leaves + 1, tails + 1)
     assert run.matches == count
     assert perm(leaves, tails) > 1 << 64
-    assert (max(map(abs, run.plan.suffix.polynomial.values())) > 1 << 64) == (tails > 6)
+    assert (max(map(abs, run.plan.suffix.factors[0].values())) > 1 << 64) == (tails > 6)
 
 
 def test_a_deadline_leaves_whole_matches_or_nothing():
@@ -124,3 +124,22 @@ def test_more_tests_than_a_word_has_bits(lane):
     count, run = result_of(graph, pattern, replace(ALONE, suffix=6), counting=True, target=lane)
     assert run.prepared.layout.words[program.TEST_WORDS] > 1
     assert count == csm.count_matches(graph, pattern, engine="cpu") > 0
+
+
+def test_what_different_labels_may_take_is_counted_apart(lane):
+    ids = np.arange(60)
+    edges = np.transpose(np.nonzero(np.triu(np.random.default_rng(1).random((60, 60)) < 0.3, 1)))
+    vertices = pd.DataFrame({"vertex": ids, "label": np.array(list("ABC"))[ids % 3]})
+    options = {"vertices": vertices, "vertex_label": "label"}
+    graph = Graph.from_edgelist(pd.DataFrame(edges, columns=["src", "dst"]), **options)
+
+    def pattern(copies):
+        tails = [(kind, f"{kind}{i}") for kind in "ABC" for i in range(copies)]
+        leaves = [f"(a)--(x{i}:{kind}), (b)--(y{i}:{kind}), (a)--(z{i}:{kind})--(b)" for kind, i in tails]
+        return Pattern.parse(", ".join(["(a)--(b)", *leaves]))
+
+    count, run = result_of(graph, pattern(2), replace(ALONE, suffix=18), counting=True, target=lane)
+    assert count == csm.count_matches(graph, pattern(2), engine="cpu") > 0
+    assert run.prepared.shared <= program.SHARED_WORDS
+    with pytest.raises(ValueError, match="no plan"):  # its words would not fit a block
+        run_of(graph, pattern(3), replace(ALONE, suffix=27), target=lane)
