@@ -75,20 +75,22 @@ def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.
     `context()` is called in the caller's thread, and what it returns is entered in the compiler's.
     """
     compile_here = dispatcher.compile
+    underway: dict[Any, futures.Future] = {}  # by signature
+
+    def work(signature, entered):
+        _here.compiles = True
+        with entered:
+            return compile_here(signature)
 
     def compile_(signature):
         if _here.compiles:  # for another function that is being compiled
             return compile_here(signature)
-        entered = context()
-
-        def work():
-            _here.compiles = True
-            with entered:
-                return compile_here(signature)
-
-        thread = futures.ThreadPoolExecutor(1, "cusubmatch compiler")
-        compiled = thread.submit(work)
-        thread.shutdown(wait=False)
+        compiled = underway.get(signature)
+        if compiled is None:
+            thread = futures.ThreadPoolExecutor(1, "cusubmatch compiler")
+            compiled = underway[signature] = thread.submit(work, signature, context())
+            compiled.add_done_callback(lambda _: underway.pop(signature, None))
+            thread.shutdown(wait=False)
         while not futures.wait([compiled], STEP_S).done:
             look()
         return compiled.result()
