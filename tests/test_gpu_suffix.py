@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from math import comb, perm
@@ -13,6 +14,7 @@ import pytest
 from conftest import data_folder
 from hypothesis import given
 from naive import matches
+from plans import plan_for
 from strategies import cases, examples
 from targets import one_lane
 from test_gpu_walk import Settings, result_of, run_of, stressful
@@ -103,6 +105,13 @@ def test_a_star_between_hubs_passes_any_word(lane, tails):
     assert run.matches == count
     assert perm(leaves, tails) > 1 << 64
     assert (max(map(abs, run.plan.suffix.factors[0].values())) > 1 << 64) == (tails > 6)
+
+
+def test_the_text_of_a_plan_names_rows_since_no_set_is_kept():
+    graph = Graph.from_edgelist(csm.generators.rmat(6, 6, seed=1))
+    plan, _ = plan_for(graph, Pattern.parse(PENDANTS), methods=("warps",), suffix=4)
+    assert re.search(r"n6 = \|N\(\w\) ∩ N\(\w\)\| less", str(plan))
+    assert "S1" not in str(plan)
 
 
 def test_a_deadline_leaves_whole_matches_or_nothing():

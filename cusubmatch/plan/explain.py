@@ -112,10 +112,10 @@ class _Text:
         core = f"levels 0 to {self.plan.walked - 1}" if self.plan.walked > 1 else "level 0"
         lines = [f"each match of {core} adds {value}, where"]
         for number, variable in enumerate(suffix.variables, 1):
-            parts = [] if variable.source is None else [self._source(variable.source)]
-            parts += [] if variable.row is None else [self._source(variable.row)]
+            kept = (variable.source, variable.row) if self.plan.method != "warps" else variable.rows
+            size = " ∩ ".join(self._source(part) for part in kept if part is not None)
             lost = ", ".join(self._loss(loss) for loss in variable.losses)
-            lines.append(f"         n{number} = |{' ∩ '.join(parts)}|{f' less {lost}' if lost else ''}")
+            lines.append(f"         n{number} = |{size}|{f' less {lost}' if lost else ''}")
         return lines
 
     def _factor(self, factor, alone):
