@@ -33,7 +33,7 @@ __all__ = ["Level", "Plan", "make_plan", "make_plans"]
 CLOSED_CLIQUES = (3, 4, 5)  # their sizes
 MOST_IMAGES = 1024  # automorphisms that rows are turned by
 SHALLOW = 0.7  # how much of its estimate counts for a plan with a suffix: estimates fall short of the deeper walks
-WARP_STATES = 140  # of a suffix whose words fit the shared memory of a block
+WARP_STATES = 90  # of a suffix whose words fit the shared memory of a block
 
 
 class Level(NamedTuple):
