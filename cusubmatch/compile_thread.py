@@ -76,19 +76,21 @@ def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.
     from numba.core.compiler_lock import global_compiler_lock  # which the compiler for CUDA takes too
 
     compile_here = dispatcher.compile
+    underway: dict[Any, futures.Future] = {}  # by signature
+
+    def work(signature, entered):
+        with entered:
+            return compile_here(signature)
 
     def compile_(signature):
         if global_compiler_lock.is_locked():  # by this thread, which compiles another function that calls this one
             return compile_here(signature)
-        entered = context()
-
-        def work():
-            with entered:
-                return compile_here(signature)
-
-        thread = futures.ThreadPoolExecutor(1, "cusubmatch compiler")
-        compiled = thread.submit(work)
-        thread.shutdown(wait=False)
+        compiled = underway.get(signature)
+        if compiled is None:
+            thread = futures.ThreadPoolExecutor(1, "cusubmatch compiler")
+            compiled = underway[signature] = thread.submit(work, signature, context())
+            compiled.add_done_callback(lambda _: underway.pop(signature, None))
+            thread.shutdown(wait=False)
         while not futures.wait([compiled], STEP_S).done:
             look()
         return compiled.result()

@@ -70,10 +70,23 @@ def vertex_counts(
     if None in pattern.names or VERTEX in pattern.names:
         wrong = "one is anonymous" if None in pattern.names else f"one is called {VERTEX!r}, as the column of ids is"
         raise PatternError(f"pattern: its vertices become columns, and {wrong}; give every vertex a name of its own")
-    query = make_query(G, pattern, semantics, None, engine, time_limit, counting=False, progress=progress)
     orbits = pattern.automorphisms.orbits()
+
+    def name_of(orbit):
+        return "|".join(str(name) for name, other in zip(pattern.names, orbits, strict=True) if other == orbit)
+
+    def table(graph, counts):
+        ids = graph.to_ids(graph.xp.arange(graph.n_vertices, dtype=np.int32))
+        columns = {name_of(orbit): graph.family.values(count) for orbit, count in counts.items()}
+        return graph.family.frame({VERTEX: ids, **columns})
+
+    def zeros(graph):
+        return {orbit: graph.xp.zeros(graph.n_vertices, np.int64) for orbit in sorted(set(orbits))}
+
+    options = {"progress": progress, "nothing": lambda graph, _pattern: table(graph, zeros(graph))}
+    query = make_query(G, pattern, semantics, None, engine, time_limit, counting=False, **options)
     graph, xp = query.graph, query.placed.xp
-    counts = {orbit: xp.zeros(graph.n_vertices, np.int64) for orbit in sorted(set(orbits))}
+    counts = zeros(query.placed)
     held: list = []
     rows = 0
     by_tables = None
@@ -84,15 +97,10 @@ def vertex_counts(
             counts[orbit] += xp.bincount(found, minlength=graph.n_vertices)
         held.clear()
 
-    def name_of(orbit):
-        return "|".join(str(name) for name, other in zip(pattern.names, orbits, strict=True) if other == orbit)
-
     def frame():
         if held:
             settle()
-        ids = graph.to_ids(graph.xp.arange(graph.n_vertices, dtype=np.int32))
-        columns = {name_of(orbit): graph.family.values(query.returned(count)) for orbit, count in counts.items()}
-        return graph.family.frame({VERTEX: ids, **columns})
+        return table(graph, {orbit: query.returned(count) for orbit, count in counts.items()})
 
     try:
         with shown(progress, "matching") as report:

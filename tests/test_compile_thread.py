@@ -151,6 +151,15 @@ def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch):
         launch(1)
 
 
+def test_calls_that_leave_one_after_the_other_leave_one_thread():
+    dispatcher, running = compiles_in_thread(Slow()), threading.active_count()
+    for _ in range(3):
+        with until(0.0), pytest.raises(DeadlinePassed):
+            dispatcher.compile(())
+    assert threading.active_count() == running + 1
+    assert dispatcher.compile(()) is sum
+
+
 def test_a_function_that_another_one_calls_is_compiled_in_the_same_thread():
     inner = jit(lambda x: x + 1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from math import comb, perm
@@ -13,6 +14,7 @@ import pytest
 from conftest import data_folder
 from hypothesis import given
 from naive import matches
+from plans import plan_for
 from strategies import cases, examples
 from targets import one_lane
 from test_gpu_walk import Settings, result_of, run_of, stressful
@@ -92,15 +94,24 @@ def test_values_past_64_bits_are_summed_by_residues(lane):
         assert reported[-1] == 1.0
 
 
-def test_a_star_between_hubs_passes_any_word(lane):
+@pytest.mark.parametrize("tails", [6, 24])
+def test_a_star_between_hubs_passes_any_word(lane, tails):
     leaves = 3000
     hub, leaf = np.zeros(leaves, np.int64), np.arange(2, leaves + 2)
     graph = Graph.from_edgelist((np.concatenate([[0], hub, hub + 1]), np.concatenate([[1], leaf, leaf])))
-    pattern = Pattern.parse("(a)--(b), " + ", ".join(f"(a)--(x{i})" for i in range(6)))
-    count, run = result_of(graph, pattern, replace(ALONE, suffix=6), counting=True, target=lane)
-    assert count == 2 * comb(leaves + 1, 7)
+    pattern = Pattern.parse("(a)--(b), " + ", ".join(f"(a)--(x{i})" for i in range(tails)))
+    count, run = result_of(graph, pattern, replace(ALONE, suffix=tails), counting=True, target=lane)
+    assert count == 2 * comb(leaves + 1, tails + 1)
     assert run.matches == count
-    assert perm(leaves, 6) > 1 << 64
+    assert perm(leaves, tails) > 1 << 64
+    assert (max(map(abs, run.plan.suffix.factors[0].values())) > 1 << 64) == (tails > 6)
+
+
+def test_the_text_of_a_plan_names_rows_since_no_set_is_kept():
+    graph = Graph.from_edgelist(csm.generators.rmat(6, 6, seed=1))
+    plan, _ = plan_for(graph, Pattern.parse(PENDANTS), methods=("warps",), suffix=4)
+    assert re.search(r"n6 = \|N\(\w\) ∩ N\(\w\)\| less", str(plan))
+    assert "S1" not in str(plan)
 
 
 def test_a_deadline_leaves_whole_matches_or_nothing():
@@ -124,7 +135,20 @@ def test_more_tests_than_a_word_has_bits(lane):
     assert count == csm.count_matches(graph, pattern, engine="cpu") > 0
 
 
-def test_a_plan_names_the_rows_of_what_is_counted():
-    graph = Graph.from_edgelist(csm.generators.rmat(6, 4, seed=3))
-    plan = run_of(graph, Pattern.parse("(a)--(b)--(c)--(a)--(x)--(b), (c)--(y)"), replace(ALONE, suffix=2)).plan
-    assert "n3 = |N(a) ∩ N(b) ∩ N(c)|" in str(plan)
+def test_what_different_labels_may_take_is_counted_apart(lane):
+    ids = np.arange(60)
+    edges = np.transpose(np.nonzero(np.triu(np.random.default_rng(1).random((60, 60)) < 0.3, 1)))
+    vertices = pd.DataFrame({"vertex": ids, "label": np.array(list("ABC"))[ids % 3]})
+    options = {"vertices": vertices, "vertex_label": "label"}
+    graph = Graph.from_edgelist(pd.DataFrame(edges, columns=["src", "dst"]), **options)
+
+    def pattern(copies):
+        tails = [(kind, f"{kind}{i}") for kind in "ABC" for i in range(copies)]
+        leaves = [f"(a)--(x{i}:{kind}), (b)--(y{i}:{kind}), (a)--(z{i}:{kind})--(b)" for kind, i in tails]
+        return Pattern.parse(", ".join(["(a)--(b)", *leaves]))
+
+    count, run = result_of(graph, pattern(2), replace(ALONE, suffix=18), counting=True, target=lane)
+    assert count == csm.count_matches(graph, pattern(2), engine="cpu") > 0
+    assert run.prepared.shared <= program.SHARED_WORDS
+    with pytest.raises(ValueError, match="no plan"):  # its words would not fit a block
+        run_of(graph, pattern(3), replace(ALONE, suffix=27), target=lane)

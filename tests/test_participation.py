@@ -12,6 +12,7 @@ from refusal import refuses
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, PatternError, TimeLimitExceeded
+from cusubmatch.errors import DeadlinePassed
 from cusubmatch.generators import rmat
 
 TEXTS = [
@@ -57,6 +58,17 @@ def test_directions_labels_and_the_family_are_kept():
     found = csm.vertex_counts(graph, "(a:A)-->(b:B)-->(c)")
     assert isinstance(found, pa.Table)
     assert sorted(map(tuple, found.to_pandas().to_numpy().tolist())) == [("x", 1, 0, 0), ("y", 0, 1, 0), ("z", 0, 0, 1)]
+
+
+def test_a_time_limit_that_passes_while_it_is_planned_leaves_zeros(monkeypatch, graph):
+    def late(*_):
+        raise DeadlinePassed
+
+    zeros = csm.vertex_counts(graph, TEXTS[-1]).assign(**{"a|b": 0, "c|d": 0, "e": 0})
+    monkeypatch.setattr("cusubmatch.query.plan_of", late)
+    with pytest.raises(TimeLimitExceeded) as raised:
+        csm.vertex_counts(graph, TEXTS[-1], time_limit=1)
+    assert raised.value.partial.equals(zeros)
 
 
 def test_many_rows_are_counted_in_parts(monkeypatch, graph):

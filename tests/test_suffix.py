@@ -181,19 +181,22 @@ def test_the_polynomial_is_the_number_of_injective_choices(sizes):
         polynomial = distinct_choices(sizes, {some: i for i, some in enumerate(subsets)})
         values = [len(frozenset.intersection(*(sets[i] for i in some))) for some in subsets]
         choosers = [some for some, many in zip(sets, sizes, strict=True) for _ in range(many)]
-        assert evaluate(polynomial, values) == injections(choosers)
+        assert evaluate([polynomial], values) == injections(choosers)
+        assert evaluate([polynomial, {(0,): 3}, polynomial], values) == 3 * values[0] * injections(choosers) ** 2
 
 
-def evaluate(polynomial, values):
+def evaluate(factors, values):
     """The value by the instructions, as an engine goes through them."""
     registers = [0] * 40
-    for operation, register, argument in instructions(polynomial):
+    for operation, register, argument in instructions(factors):
         if operation == "set":
             registers[register] = argument
         elif operation == "plus":
             registers[register] += argument
         elif operation == "times":
             registers[register] *= values[argument]
+        elif operation == "multiply":
+            registers[register] *= registers[register + 1]
         else:
             registers[register] += registers[register + 1]
     return registers[0]

@@ -148,6 +148,10 @@ def _evaluate(program, state, n):
             other = advance(out, sp.LENGTH)
             for i in range(n):
                 out[i] += other[i]
+        elif operation == sp.MULTIPLY:
+            other = advance(out, sp.LENGTH)
+            for i in range(n):
+                out[i] *= other[i]
         else:
             constant = program.bases[program.header[p.CONSTANTS_AT] + suffix[sp.N_PRIMES] + argument]
             for i in range(n):
@@ -170,6 +174,8 @@ def _add_residues(program, state, i):
                 registers[register] = registers[register] * size % prime
             elif operation == sp.ADD:
                 registers[register] = (registers[register] + registers[register + 1]) % prime
+            elif operation == sp.MULTIPLY:
+                registers[register] = registers[register] * registers[register + 1] % prime
             elif operation == sp.PLUS:
                 registers[register] = (registers[register] + own[argument]) % prime
             else:

@@ -32,8 +32,8 @@ SURE_TESTS, SURE_TESTS_END, LEAF_TESTS, LEAF_TESTS_END = range(4)
 LOSS_FIELDS = 4
 TEST_FIELDS = 3  # a test: whether, in a relation, a level's row has another level's image
 CODE_FIELDS = 3
-SET_TO, PLUS, TIMES, ADD = range(4)
-OPERATIONS = {"set": SET_TO, "plus": PLUS, "times": TIMES, "add": ADD}
+SET_TO, PLUS, TIMES, ADD, MULTIPLY = range(5)
+OPERATIONS = {"set": SET_TO, "plus": PLUS, "times": TIMES, "add": ADD, "multiply": MULTIPLY}
 
 SURE_BITS = 60  # values of fewer bits are summed as they are
 
@@ -77,7 +77,7 @@ def encode_suffix(
             losses += section([t for t in asked if t < words[BLOCK_TESTS]])
         variables += [*source, -1 if some.row is None else some.row.relation, *section(losses)]
     words[VARIABLES], words[VARIABLES_END] = section(variables)
-    code = instructions(suffix.polynomial)
+    code = instructions(suffix.factors)
     constants: list[int] = []
     numbers: list[int] = []
     for operation, register, argument in code:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.gpu.suffix_layout import suffix_layout
-from cusubmatch.plan import Plan, Rows, implied_bounds
+from cusubmatch.plan import Plan, Rows, Suffix, implied_bounds
 
 # The header.
 (
@@ -39,11 +39,11 @@ from cusubmatch.plan import Plan, Rows, implied_bounds
     ONCE,  # what a candidate counts
     WEIGH,  # the level whose slots are first weighed; NOWHERE for none
     WEIGHED,  # the record of the level that the weights count
-    VARIABLES,  # the record of a suffix's first variable; its tests, and the words of their answers; its polynomial
+    VARIABLES,  # the record of a suffix's first variable; its tests, and the words of their answers; its factors
     TESTS,
     TEST_WORDS,
-    POLYNOMIAL,
-    POLYNOMIAL_END,
+    FACTORS,
+    FACTORS_END,
     PRIME,  # what its values are taken modulo; 0 for 2**64
     START,  # where counts are kept by tasks: the level whose slots the tickets fill, and
     SHIFT,  # the logarithm of the first candidates, or whole roots, a task
@@ -170,13 +170,15 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
     return Layout(np.array(words, np.uint32), slots, warps, words[WORDS], fixed is not None)
 
 
-def modulo(words: np.ndarray, prime: int) -> np.ndarray:
+def modulo(words: np.ndarray, suffix: Suffix, prime: int) -> np.ndarray:
     """The program of a plan with a suffix whose values are taken modulo a prime below 2**31."""
-    words, at = words.copy(), int(words[POLYNOMIAL])
+    words, at = words.copy(), int(words[FACTORS])
     words[PRIME] = prime
-    while at < words[POLYNOMIAL_END]:
-        words[at : at + 2] = [int(words[at : at + 2].view(np.int64)[0]) % prime, 0]
-        at += 3 + int(words[at + 2])
+    for factor in suffix.factors:
+        at += 1
+        for coefficient in factor.values():
+            words[at : at + 2] = coefficient % prime, 0
+            at += 3 + int(words[at + 2])
     return words
 
 
@@ -201,7 +203,7 @@ def _put_weights(words, plan, tested, fixed, last):
 
 
 def _put_suffix(words, suffix, last):
-    """The tests, losses and polynomial of a suffix, and at which level what of it is known."""
+    """The tests, losses and factors of a suffix, and at which level what of it is known."""
     first = words[VARIABLES] = last + 2
     for t in range(1, first):
         at = HEADER + RECORD * t
@@ -216,11 +218,13 @@ def _put_suffix(words, suffix, last):
         for tests in losses:
             words += [len(tests), *tests]
         words[at + LOSSES_END], words[at + LEAST] = len(words), suffix.least[i]
-    words[POLYNOMIAL] = len(words)
-    for monomial, coefficient in suffix.polynomial.items():
-        wrapped = coefficient % (1 << 64)
-        words += [wrapped & 0xFFFFFFFF, wrapped >> 32, len(monomial), *monomial]
-    words[POLYNOMIAL_END] = len(words)
+    words[FACTORS] = len(words)
+    for factor in suffix.factors:
+        words.append(sum(3 + len(monomial) for monomial in factor))
+        for monomial, coefficient in factor.items():
+            wrapped = coefficient % (1 << 64)
+            words += [wrapped & 0xFFFFFFFF, wrapped >> 32, len(monomial), *monomial]
+    words[FACTORS_END] = len(words)
 
 
 def _place_stack(words, records, last, fixed, suffix, size, most):

@@ -145,7 +145,7 @@ class Run:
         residues = []
         for prime in primes or [0]:
             total, self._passes = 0, (len(residues), max(len(primes), 1))
-            program = self._program(p.modulo(made.layout.words, prime)) if prime else made.program
+            program = self._program(p.modulo(made.layout.words, plan.suffix, prime)) if prime else made.program
             self.matches = 0 if whole else None
             for found, _ in self._launches(program):
                 total += found

@@ -2,8 +2,8 @@
 
 What partial matches have in common is found once: a slot carries what is known of the suffix at its level (see
 `suffix_layout`). The sizes of all slots of a level are found by the whole warp, as weights are. At a complete core a
-lane takes the lost vertices off its sizes and adds up the monomials (GraphPi, SC 2020, section IV-D), modulo 2**64 or,
-where values may pass that, modulo a prime below 2**31 at a time.
+lane takes the lost vertices off its sizes and adds up the monomials of each factor (GraphPi, SC 2020, section IV-D),
+modulo 2**64 or, where values may pass that, modulo a prime below 2**31 at a time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def suffix_functions(target: Target, lists: Lists, stack: Stack, slots: int) -> 
     SLOTS, LEVEL_MASK = slots, (1 << p.LEVEL_BITS) - 1
     PREFIX, MEASURED, MEASURED_END, TESTED, TESTED_END = p.PREFIX, p.MEASURED, p.MEASURED_END, p.TESTED, p.TESTED_END
     LOSSES, LOSSES_END, VARIABLES, TESTS, TEST_WORDS = p.LOSSES, p.LOSSES_END, p.VARIABLES, p.TESTS, p.TEST_WORDS
-    POLYNOMIAL, POLYNOMIAL_END, PRIME = p.POLYNOMIAL, p.POLYNOMIAL_END, p.PRIME
+    FACTORS, FACTORS_END, PRIME = p.FACTORS, p.FACTORS_END, p.PRIME
 
     @device
     def measure(sh, w, t, n, off, col, bits, masks):
@@ -81,7 +81,7 @@ def suffix_functions(target: Target, lists: Lists, stack: Stack, slots: int) -> 
 
     @device
     def value(sh, w, t, n):
-        """The value of the polynomial at the lane's slot of level t, which has the whole core; 0 beyond slot n - 1."""
+        """The product of the factors at the lane's slot of level t, which has the whole core; 0 beyond slot n - 1."""
         lane, total, prime = lane_of(), L(0), L(sh[PRIME])
         if lane < n:
             answers = U(U(w + field(sh, t, PREFIX) + lane) + t * SLOTS)
@@ -90,20 +90,25 @@ def suffix_functions(target: Target, lists: Lists, stack: Stack, slots: int) -> 
             while record < end:
                 take_off(sh, answers, record, U(sizes + U(record - first) * SLOTS))
                 record = U(record + 1)
-            at, end = U(sh[POLYNOMIAL]), U(sh[POLYNOMIAL_END])
-            while at < end:
-                product = L(L(sh[at]) | L(L(sh[U(at + 1)]) << L(32)))
-                at = U(at + 2)
-                stop = U(at + U(sh[at]))
-                while at < stop:
-                    at = U(at + 1)
-                    product = L(product * L(sh[U(sizes + U(sh[at]) * SLOTS)]))
-                    if prime != L(0):
-                        product = L(product % prime)
-                total = L(total + product)
+            at, total = U(sh[FACTORS]), L(1)
+            while at < U(sh[FACTORS_END]):
+                end, factor = U(at + U(sh[at])), L(0)
+                while at < end:
+                    product = L(L(sh[U(at + 1)]) | L(L(sh[U(at + 2)]) << L(32)))
+                    at = U(at + 3)
+                    stop = U(at + U(sh[at]))
+                    while at < stop:
+                        at = U(at + 1)
+                        product = L(product * L(sh[U(sizes + U(sh[at]) * SLOTS)]))
+                        if prime != L(0):
+                            product = L(product % prime)
+                    factor = L(factor + product)
+                if prime != L(0):
+                    factor = L(factor % prime)
+                total = L(total * factor)
+                if prime != L(0):
+                    total = L(total % prime)
                 at = U(at + 1)
-            if prime != L(0):
-                total = L(total % prime)
         return total
 
     return Suffix(measure, value)

@@ -33,8 +33,8 @@ class SuffixLayout(NamedTuple):
     tests : list of (relation, level of the row, level of the image)
     test_levels : list of int
         As `known`.
-    polynomial : dict
-        The coefficients of monomials, products of variables by these numbers.
+    factors : list of dict
+        The coefficients of monomials, products of variables by these numbers; of polynomials whose product is counted.
     carried : list of int
         Words that a slot of each level has behind its prefix.
     """
@@ -45,7 +45,7 @@ class SuffixLayout(NamedTuple):
     least: list[int]
     tests: list[tuple[int, int, int]]
     test_levels: list[int]
-    polynomial: dict[tuple[int, ...], int]
+    factors: list[dict[tuple[int, ...], int]]
     carried: list[int]
 
     @property
@@ -79,7 +79,9 @@ def suffix_layout(plan: Plan) -> SuffixLayout:
         least=choosers if injective else [min(many, 1) for many in choosers],
         tests=tests,
         test_levels=[1 + max(test[1:]) for test in tests],
-        polynomial={tuple(place[i] for i in some): weight for some, weight in suffix.polynomial.items()},
+        factors=[
+            {tuple(place[i] for i in some): weight for some, weight in factor.items()} for factor in suffix.factors
+        ],
         carried=[],
     )
     carried = [layout.test_words + layout.variables_known(t) for t in range(plan.walked + 1)]

@@ -98,7 +98,7 @@ def mirrored(array: Any) -> Callable[[], np.ndarray]:
     if buffer is None:
         return array.get
     host = buffer.view(array.dtype)
-    memory = cupy.cuda.UnownedMemory(host.ctypes.data, host.nbytes, host)
+    memory = cupy.cuda.UnownedMemory(host.ctypes.data, host.nbytes, host, array.device.id)
     image = cupy.ndarray(array.shape, array.dtype, cupy.cuda.MemoryPointer(memory, 0))
 
     def read():

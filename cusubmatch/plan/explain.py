@@ -107,22 +107,27 @@ class _Text:
         return lines
 
     def _suffix(self, suffix):
-        """How the suffix is counted: its polynomial, and what the variables are."""
-        if len(suffix.variables) == 1 and suffix.variables[0].choosers > 1 and len(suffix.polynomial) > 1:
-            terms = ["n1", *(f"(n1-{i})" for i in range(1, suffix.variables[0].choosers))]
-            value = "".join(terms[:MOST_TERMS]) + ("..." if len(terms) > MOST_TERMS else "")
-        else:
-            by_length = sorted(suffix.polynomial.items(), key=lambda term: (-len(term[0]), term[0]))
-            value = " ".join(self._term(*term) for term in by_length[:MOST_TERMS]).removeprefix("+ ")
-            value += f" and {len(by_length) - MOST_TERMS} terms more" if len(by_length) > MOST_TERMS else ""
+        """How the suffix is counted: its factors, and what the variables are."""
+        value = " ".join(self._factor(factor, len(suffix.factors) == 1) for factor in suffix.factors)
         core = f"levels 0 to {self.plan.walked - 1}" if self.plan.walked > 1 else "level 0"
         lines = [f"each match of {core} adds {value}, where"]
         for number, variable in enumerate(suffix.variables, 1):
-            parts = [variable.source, variable.row] if self.plan.method != "warps" else variable.rows  # no set is kept
-            sources = " ∩ ".join(self._source(part) for part in parts if part is not None)
+            kept = (variable.source, variable.row) if self.plan.method != "warps" else variable.rows
+            size = " ∩ ".join(self._source(part) for part in kept if part is not None)
             lost = ", ".join(self._loss(loss) for loss in variable.losses)
-            lines.append(f"         n{number} = |{sources}|{f' less {lost}' if lost else ''}")
+            lines.append(f"         n{number} = |{size}|{f' less {lost}' if lost else ''}")
         return lines
+
+    def _factor(self, factor, alone):
+        numbers = {f"n{i + 1}" for monomial in factor for i in monomial}
+        if len(numbers) == 1 and len(factor) > 1:
+            (number,) = numbers
+            terms = [number, *(f"({number}-{i})" for i in range(1, max(map(len, factor))))]
+            return "".join(terms[:MOST_TERMS]) + ("..." if len(terms) > MOST_TERMS else "")
+        by_length = sorted(factor.items(), key=lambda term: (-len(term[0]), term[0]))
+        value = " ".join(self._term(*term) for term in by_length[:MOST_TERMS]).removeprefix("+ ")
+        value += f" and {len(by_length) - MOST_TERMS} terms more" if len(by_length) > MOST_TERMS else ""
+        return value if alone or len(by_length) == 1 else f"({value})"
 
     def _term(self, monomial, coefficient):
         powers = [

@@ -33,6 +33,7 @@ __all__ = ["Level", "Plan", "make_plan", "make_plans"]
 CLOSED_CLIQUES = (3, 4, 5)  # their sizes
 MOST_IMAGES = 1024  # automorphisms that rows are turned by
 SHALLOW = 0.7  # how much of its estimate counts for a plan with a suffix: estimates fall short of the deeper walks
+WARP_STATES = 90  # of a suffix whose words fit the shared memory of a block
 
 
 class Level(NamedTuple):
@@ -225,11 +226,12 @@ def make_plans(
         if way != "bitmaps" or any(len(some) == size - 1 >= 2 for some in neighbours):
             search(group, way, twins)
     if counting and semantics != "induced" and suffix != 0:
-        for way, least in {"lists": 1, "warps": 2}.items():  # vertices of a core
-            for core in cores(constraints, group, injective, suffix) if way in methods else ():
-                fits = order is None or core.suffix == set(order[size - len(core.suffix) :])
-                if fits and len(core.suffix) <= size - least:
-                    search(core.symmetry, way, core=core)
+        for core in cores(constraints, group, injective, suffix):
+            if order is None or core.suffix == set(order[size - len(core.suffix) :]):
+                if "lists" in methods:
+                    search(core.symmetry, "lists", core=core)
+                if "warps" in methods and len(core.suffix) < size - 1 and core.states <= WARP_STATES:
+                    search(core.symmetry, "warps", core=core)
     if not found:
         raise ValueError(f"methods: no plan by {' or '.join(methods)} exists for this pattern")
     asked = semantics, unique, counting, restricted, twins

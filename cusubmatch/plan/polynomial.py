@@ -14,7 +14,7 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-__all__ = ["Instruction", "Polynomial", "distinct_choices", "instructions", "times"]
+__all__ = ["Instruction", "Polynomial", "distinct_choices", "instructions"]
 
 Polynomial = dict[tuple[int, ...], int]  # the coefficient of each monomial: its variables, ascending, repeated
 
@@ -22,7 +22,7 @@ Polynomial = dict[tuple[int, ...], int]  # the coefficient of each monomial: its
 class Instruction(NamedTuple):
     """A step of an evaluation by registers: `operation` changes register `register`.
 
-    "set" and "plus" take a constant, "times" a variable; "add" adds the next register.
+    "set" and "plus" take a constant, "times" a variable; "add" and "multiply" take the next register.
     """
 
     operation: str
@@ -56,14 +56,13 @@ def distinct_choices(choosers: Sequence[int], variables: Mapping[frozenset[int],
             for kind, (some, many) in enumerate(zip(block, left, strict=True)):
                 weight *= math.comb(many - (kind == first), some - (kind == first))
             rest = ways(tuple(many - some for many, some in zip(left, block, strict=True)))
-            _add(total, times({(variable,): weight}, rest))
+            _add(total, _times({(variable,): weight}, rest))
         return total
 
     return ways(tuple(choosers))
 
 
-def times(first: Polynomial, second: Polynomial) -> Polynomial:
-    """The product of two polynomials."""
+def _times(first, second):
     found: Polynomial = {}
     for a, x in first.items():
         _add(found, {tuple(sorted(a + b)): x * y for b, y in second.items()})
@@ -77,8 +76,16 @@ def _add(total, more):
             del total[monomial]
 
 
-def instructions(polynomial: Polynomial, register: int = 0) -> list[Instruction]:
-    """Horner's rule: about one product for each monomial; the value is left in the register."""
+def instructions(factors: Sequence[Polynomial]) -> list[Instruction]:
+    """The product of polynomials, in register 0."""
+    found = _horner(factors[0], 0)
+    for factor in factors[1:]:
+        found += [*_horner(factor, 1), Instruction("multiply", 0, 0)]
+    return found
+
+
+def _horner(polynomial, register):
+    """About one product for each monomial; the value is left in the register."""
     if set(polynomial) <= {()}:
         return [Instruction("set", register, polynomial.get((), 0))]
     uses: dict[int, int] = {}
@@ -93,9 +100,9 @@ def instructions(polynomial: Polynomial, register: int = 0) -> list[Instruction]
             inside[monomial[:place] + monomial[place + 1 :]] = coefficient
         else:
             rest[monomial] = coefficient
-    found = [*instructions(inside, register), Instruction("times", register, chosen)]
+    found = [*_horner(inside, register), Instruction("times", register, chosen)]
     if set(rest) == {()}:
         found.append(Instruction("plus", register, rest[()]))
     elif rest:
-        found += [*instructions(rest, register + 1), Instruction("add", register, 0)]
+        found += [*_horner(rest, register + 1), Instruction("add", register, 0)]
     return found

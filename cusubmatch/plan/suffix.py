@@ -1,6 +1,6 @@
 """The suffix of a counting plan: pattern vertices that are not visited, but counted at each match of the others.
 
-What is counted is a polynomial in variables (`polynomial`). A variable is the size of an intersection of rows of the
+What is counted is a product of polynomials (`polynomial`), whose variables are sizes of intersections of rows of the
 core's images, less those images that lie in it and must not be chosen. What the pattern decides about the latter is
 decided here: a vertex is not its own neighbour, and is in a row that one of its own pattern edges asks for.
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from cusubmatch.graph import Relation
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.cores import Core
-from cusubmatch.plan.polynomial import Polynomial, distinct_choices, times
+from cusubmatch.plan.polynomial import Polynomial, distinct_choices
 from cusubmatch.plan.reuse import Rows
 from cusubmatch.residues import primes_beyond
 
@@ -62,8 +62,8 @@ class Suffix(NamedTuple):
     Attributes
     ----------
     variables : tuple of Variable
-    polynomial : Polynomial
-        In the numbers of the variables.
+    factors : tuple of Polynomial
+        In the numbers of the variables; their product is counted.
     choices : tuple of int
         For each suffix vertex, in the order of the levels, the variable that is the number of its candidates.
     whole : bool
@@ -71,7 +71,7 @@ class Suffix(NamedTuple):
     """
 
     variables: tuple[Variable, ...]
-    polynomial: Polynomial
+    factors: tuple[Polynomial, ...]
     choices: tuple[int, ...]
     whole: bool
 
@@ -96,15 +96,15 @@ def suffix_of(core: Core, order: Sequence[int], constraints: Constraints, times_
         numbers[block.kinds] = alike[0] if alike else len(variables)
         if not alike:
             variables.append(Variable(least, 0, losses, None, None))
-    polynomial: Polynomial = {(): 1}
+    factors = []
     for group in core.groups:
         own = {frozenset(map(group.index, kinds)): i for kinds, i in numbers.items() if kinds <= set(group)}
-        polynomial = times(polynomial, distinct_choices([len(core.kinds[kind]) for kind in group], own))
+        factors.append(distinct_choices([len(core.kinds[kind]) for kind in group], own))
     choice = {v: numbers[frozenset([kind])] for kind, some in enumerate(core.kinds) for v in some}
     choices = tuple(choice[v] for v in order[len(core_order) :])
     variables = [some._replace(choosers=choices.count(i)) for i, some in enumerate(variables)]
     orders = math.prod(math.factorial(len(some)) for some in core.kinds)
-    return Suffix(tuple(variables), polynomial, choices, times_counted <= orders)
+    return Suffix(tuple(variables), tuple(factors), choices, times_counted <= orders)
 
 
 def with_sources(suffix: Suffix, sources: Sequence[Rows | int | None], leaf: int) -> Suffix:
