@@ -1,0 +1,55 @@
+"""Which plan a trial takes, with seconds that are made up."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from cusubmatch.gpu import trial
+
+NEVER = float("inf")
+
+
+@dataclass(frozen=True)
+class Plan:
+    name: str
+    cost: float
+    finish: str = "size"
+    walked: int = 3
+    is_clique: bool = False
+
+
+@pytest.fixture
+def chosen(monkeypatch):
+    """The name of the plan that is chosen and its cost, given costs and {(name, share of roots): seconds}."""
+
+    def choose(costs, seconds):
+        plans = sorted((Plan(name, cost) for name, cost in costs.items()), key=lambda plan: plan.cost)
+        monkeypatch.setattr(
+            trial, "_seconds", lambda _gpu, _graph, plan, _some, every, _limit: seconds[plan.name, every]
+        )
+        found = trial.quickest(None, None, lambda rivals: plans[:rivals], None)
+        return found.name, found.cost
+
+    return choose
+
+
+def test_the_quickest_for_the_larger_sample_is_taken_and_little_is_measured(chosen):
+    seconds = {("a", 128): 0.002, ("b", 128): 0.001, ("a", 8): 0.01, ("b", 8): 0.0004, ("b", 1): 0.003}
+    assert chosen({"a": 1e9, "b": 2e9}, seconds) == ("b", pytest.approx(3e6))
+
+
+def test_what_a_small_sample_says_does_not_drop_the_plan_that_is_cheapest_by_the_estimates(chosen):
+    names = "abcdefgh"
+    few = {(name, 128): 0.0001 for name in names[1:]} | {("a", 128): 0.0002}
+    many = {(name, 8): NEVER for name in names} | {("a", 8): 0.0006, ("a", 1): 0.004}
+    assert chosen({name: 1e9 * i for i, name in enumerate(names, 1)}, few | many) == ("a", pytest.approx(4e6))
+
+
+def test_a_plan_that_is_cheap_by_the_estimates_is_measured_and_has_rivals_only_where_it_takes_long(chosen):
+    assert chosen({"a": 1e6, "b": 2e6}, {("a", 1): 0.001}) == ("a", pytest.approx(1e6))
+    seconds = {("a", 128): 0.002, ("b", 128): 0.001, ("a", 8): 0.01, ("b", 8): 0.0004, ("a", 1): NEVER, ("b", 1): 0.003}
+    assert chosen({"a": 1e6, "b": 2e6}, seconds) == ("b", pytest.approx(3e6))
+
+
+def test_no_trial_is_held_for_what_is_nothing(chosen):
+    assert chosen({"a": 10.0, "b": 20.0}, {}) == ("a", pytest.approx(10.0 * trial.DRAWN))
