@@ -24,6 +24,8 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.generators import rmat
 from cusubmatch.gpu import cuda, trial
 
+pytestmark = pytest.mark.timed
+
 TAILED, SQUARE = "(a)--(b)--(c)--(a)--(d)", "(a)--(b)--(c)--(d)--(a)"  # candidates need compiled code; only walks do
 COLD = f"""
 import json, os, signal, threading, time
