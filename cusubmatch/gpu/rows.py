@@ -123,7 +123,7 @@ def make_mark(target, wide):
 def make_first(target, wide):
     cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
     find = warp_functions(target, wide).find
-    lists = list_functions(target, 1, wide, False)
+    lists = list_functions(target, 1, wide)
     ahead, field, row = lists.ahead, lists.field, lists.row
     ANCHORS, BOUNDS, NEED, REFERENCES, RISING = p.ANCHORS, p.BOUNDS, p.NEED, p.REFERENCES, p.RISING
 

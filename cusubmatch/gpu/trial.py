@@ -46,8 +46,9 @@ def quickest(gpu: Machine, graph: Graph, plans: Callable[..., list[Plan]], candi
             return dataclasses.replace(first, cost=1e9 * whole_s)
     tried, taken = plans(rivals=RIVALS), {}
     for every, rivals in ROUNDS:
-        in_time = tried[:rivals]
-        tried = in_time if first in in_time else [*in_time[:-1], first]  # of few roots a small sample says little
+        tried = tried[:rivals]
+        if first not in tried:  # of few roots a small sample says little
+            tried[-1] = first
         seconds = _by_time(gpu, graph, tried, candidates, every)
         order = sorted(range(len(tried)), key=seconds.__getitem__)
         tried, taken[every] = [tried[i] for i in order], seconds[order[0]]

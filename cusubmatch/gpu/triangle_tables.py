@@ -70,7 +70,6 @@ def make_third(target: Target) -> Any:
     return third
 
 
-@functools.cache
 def make_around(target: Target, lanes: int, visit: Any) -> Any:
     """A device function that sums up what `visit` returns for the triangles of a lowest edge e = (u, v).
 
