@@ -9,14 +9,14 @@ from test_gpu_walk import SHAPES, Settings, run_of
 
 import cusubmatch as csm
 from cusubmatch import Pattern
-from cusubmatch.gpu import leaf, prepared, walk
+from cusubmatch.gpu import prepared, walk
 
 
 def reports_of(text, graph, slice_ticks=60, grid=(1, 2)):
     """The fractions reported, and the shares of the matches that were found by then."""
     with (
         patch.multiple(walk, STEPS=1, LONG=0),
-        patch.object(leaf, "WINDOWS", 1),
+        patch.object(walk, "WINDOWS", 1),
         patch.object(prepared, "RING", 64),
         patch("cusubmatch.gpu.progress.REPORT_S", 0),
         patch("cusubmatch.gpu.run.closed_counter", lambda *_: None),

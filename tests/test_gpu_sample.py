@@ -28,7 +28,7 @@ from test_walkers import Settings as Rows
 import cusubmatch as csm
 from cusubmatch import Pattern, count_matches, cpu
 from cusubmatch.cache import Cache
-from cusubmatch.gpu import frontier, leaf, prepared, walk
+from cusubmatch.gpu import frontier, prepared, walk
 from cusubmatch.gpu import sample as engine
 from cusubmatch.gpu.frontier import Sums
 from cusubmatch.gpu.machine import Machine
@@ -50,7 +50,7 @@ def forced(tasks=TASKS["many tasks"], settings=None):
     with (
         patch.multiple(engine, FIRST_TASKS=tasks[0], MOST_TASKS=tasks[1]),
         patch.multiple(walk, STEPS=settings.steps, LONG=settings.long),
-        patch.object(leaf, "WINDOWS", settings.windows),
+        patch.object(walk, "WINDOWS", settings.windows),
         patch.multiple(prepared, RING=settings.ring, CHUNK=settings.chunk),
     ):
         yield

@@ -20,7 +20,7 @@ class Plan:
 
 @pytest.fixture
 def chosen(monkeypatch):
-    """The name of the plan that is chosen and its cost, given costs and {(name, share of roots): seconds}."""
+    """The name of the plan that is chosen and its cost, given costs and {(name, share that is looked at): seconds}."""
 
     def choose(costs, seconds):
         plans = sorted((Plan(name, cost) for name, cost in costs.items()), key=lambda plan: plan.cost)
@@ -43,6 +43,11 @@ def test_what_a_small_sample_says_does_not_drop_the_plan_that_is_cheapest_by_the
     few = {(name, 128): 0.0001 for name in names[1:]} | {("a", 128): 0.0002}
     many = {(name, 8): NEVER for name in names} | {("a", 8): 0.0006, ("a", 1): 0.004}
     assert chosen({name: 1e9 * i for i, name in enumerate(names, 1)}, few | many) == ("a", pytest.approx(4e6))
+
+
+def test_a_lucky_small_sample_says_less_than_the_estimates_where_no_plan_ends_the_larger_one(chosen):
+    seconds = {("a", 128): NEVER, ("b", 128): 0.0001, ("a", 8): NEVER, ("b", 8): NEVER}
+    assert chosen({"a": 1e9, "b": 1e14}, seconds)[0] == "a"
 
 
 def test_a_plan_that_is_cheap_by_the_estimates_is_measured_and_has_rivals_only_where_it_takes_long(chosen):

@@ -23,7 +23,7 @@ from targets import emulator, one_lane
 import cusubmatch as csm
 from cusubmatch import Pattern
 from cusubmatch.cache import Cache
-from cusubmatch.gpu import leaf, prepared, program, walk
+from cusubmatch.gpu import prepared, program, walk
 from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.run import Run
 from cusubmatch.images import turned
@@ -44,7 +44,7 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What is forced on a run: see `walk.STEPS`, `leaf.WINDOWS`, `walk.LONG`, `prepared.RING`, `prepared.CHUNK`.
+    """What is forced on a run: see `walk.STEPS`, `walk.WINDOWS`, `walk.LONG`, `prepared.RING`, `prepared.CHUNK`.
 
     `long` is for cores of a suffix too, and `suffix` is its length.
     """
@@ -96,7 +96,7 @@ def result_of(graph, pattern, settings, *ways, counting, target=None):
         patch.object(walk, "STEPS", settings.steps),
         patch.object(walk, "LONG", settings.long),
         patch.object(walk, "LONG_CORES", settings.long),
-        patch.object(leaf, "WINDOWS", settings.windows),
+        patch.object(walk, "WINDOWS", settings.windows),
         patch.object(prepared, "RING", settings.ring),
         patch.object(prepared, "CHUNK", settings.chunk),
         patch("cusubmatch.gpu.run.closed_counter", lambda *_: None),
@@ -229,7 +229,7 @@ def test_rows_fill_the_output_without_a_gap():
 
 def test_the_first_rows_end_a_launch():
     graph, pattern = skewed(), Pattern.parse("(a)--(b)--(c)--(d)--(e)")
-    with patch.object(walk, "STEPS", 1), patch.object(leaf, "WINDOWS", 1):
+    with patch.object(walk, "STEPS", 1), patch.object(walk, "WINDOWS", 1):
         run = run_of(graph, pattern, Settings(block_rows=1), counting=False)
         first = next(run.blocks())
     assert 1 <= first.shape[1] <= 64 < csm.count_matches(graph, pattern, engine="cpu")
@@ -241,6 +241,25 @@ def test_fewer_slots_than_lanes_count_the_same(slots):
     with patch("cusubmatch.gpu.program._shape", lambda *_: (slots, 2)):
         count, _ = result_of(graph, pattern, Settings(chunk=1, steps=2, long=0, grid=(1, 2)), counting=True)
     assert count == csm.count_matches(graph, pattern, engine="cpu")
+
+
+@pytest.mark.parametrize("every", [2, 7, 1000])
+def test_of_a_sample_are_found_the_matches_of_evenly_spaced_first_candidates(every):
+    graph, pattern = skewed(), Pattern.parse(SHAPES["square"])
+    whole, _ = result_of(graph, pattern, Settings(), counting=False)
+    with patch.object(walk, "STEPS", 1):
+        run = run_of(graph, pattern, Settings(grid=(2, 2)), counting=False)
+        run.every = every
+        found = Counter(tuple(row) for block in run.blocks() for row in block.T.tolist())
+    roots, first, second = run.prepared.roots, *(level.vertex for level in run.plan.levels[:2])
+    lengths = np.diff(roots.ends, prepend=0)
+    pairs = [
+        (vertex, int(run.prepared.targets[int(base) + i]))
+        for vertex, base, length in zip(roots.vertices.tolist(), roots.bases, lengths, strict=True)
+        for i in range(length)
+    ]
+    looked_at = set(pairs[(every - 1) // 2 :: every])
+    assert found == Counter({row: 1 for row in whole if (row[first], row[second]) in looked_at})
 
 
 @pytest.mark.parametrize("hubs", [0, 6, 2048])

@@ -24,11 +24,13 @@ __all__ = ["COUNT", "PAIRS", "ROWS", "SUFFIX", "WEIGHTS", "leaf_function"]
 
 U, L = np.uint32, np.uint64
 COUNT, PAIRS, WEIGHTS, ROWS, SUFFIX = "count", "pairs", "weights", "rows", "suffix"  # what happens at the leaf
-WINDOWS = 64  # at most, before other warps are thought of
 
 
 def leaf_function(target: Target, lists: Lists, stack: Stack, suffix: Suffix, slots: int, mode: str):
-    """A device function (sh, w, t, off, col, bits, masks, ctl, rows) -> (lane's count, windows, whether to pause)."""
+    """A device function (sh, w, t, most, off, col, bits, masks, ctl, rows) -> (lane's count, windows, to pause?).
+
+    It looks at up to `most` windows of candidates before other warps are thought of.
+    """
     cuda, WARP, FULL = target.cuda, target.WARP, target.FULL
     device, lane_of = target.device, target.lane
     field, conditions, slot_of = lists.field, stack.conditions, stack.slot_of
@@ -38,7 +40,7 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, suffix: Suffix, sl
     COLUMNS, CAPACITY, ENOUGH, TWICE, ONCE = p.COLUMNS, p.CAPACITY, p.ENOUGH, p.TWICE, p.ONCE
     NOWHERE, WORDWISE = p.NOWHERE, p.WORDWISE
     FILLED, VALID = ring.FILLED, ring.VALID
-    LEAF_WINDOWS, HAS_WEIGHTS = WINDOWS, mode == WEIGHTS
+    HAS_WEIGHTS = mode == WEIGHTS
 
     @device
     def next_slot(sh, sums, slot, end):
@@ -48,12 +50,12 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, suffix: Suffix, sl
         return end
 
     @device
-    def count(sh, w, t, off, col, bits, masks, ctl, rows):
+    def count(sh, w, t, most, off, col, bits, masks, ctl, rows):
         lane, level = lane_of(), conditions(sh, w, t)
         position, end = U(sh[U(w + 3 * t)]), U(sh[U(w + 3 * t + 1)])
         total, windows, slot, last, reach = L(0), U(0), U(0), U(0), U(0)
         by_words = not HAS_WEIGHTS and field(sh, t, WORDWISE) != U(0)
-        while windows < U(LEAF_WINDOWS) and position < end:
+        while windows < most and position < end:
             task = U(position + lane)
             if U(position + WARP) > reach:
                 slot = slot_of(sh, level[0], task)
@@ -83,12 +85,12 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, suffix: Suffix, sl
         return total, windows, False
 
     @device
-    def pairs(sh, w, t, off, col, bits, masks, ctl, rows):
+    def pairs(sh, w, t, most, off, col, bits, masks, ctl, rows):
         lane, level = lane_of(), conditions(sh, w, t)
         position, end = U(sh[U(w + 3 * t)]), U(sh[U(w + 3 * t + 1)])
         total, windows, carried = L(0), U(0), U(sh[U(w + 3 * t + 2)])
         twice, once = L(sh[TWICE]), L(sh[ONCE])
-        while windows < U(LEAF_WINDOWS) and position < end:
+        while windows < most and position < end:
             task = U(position + lane)
             slot = slot_of(sh, level[0], task)
             begin = U(sh[U(level[0] + slot)])
@@ -118,12 +120,12 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, suffix: Suffix, sl
         return total, windows, False
 
     @device
-    def write(sh, w, t, off, col, bits, masks, ctl, rows):
+    def write(sh, w, t, most, off, col, bits, masks, ctl, rows):
         lane, level = lane_of(), conditions(sh, w, t)
         position, end = U(sh[U(w + 3 * t)]), U(sh[U(w + 3 * t + 1)])
         found, windows, full, enough = U(0), U(0), False, False
         capacity = U(sh[CAPACITY])
-        while windows < U(LEAF_WINDOWS) and position < end and not full and not enough:
+        while windows < most and position < end and not full and not enough:
             task = U(position + lane)
             slot = slot_of(sh, level[0], task)
             passes, x = False, U(0)
@@ -161,7 +163,7 @@ def leaf_function(target: Target, lists: Lists, stack: Stack, suffix: Suffix, sl
         return L(found), windows, full or enough
 
     @device
-    def complete(sh, w, t, off, col, bits, masks, ctl, rows):
+    def complete(sh, w, t, most, off, col, bits, masks, ctl, rows):
         n, above, total = draw(sh, w, t, off, col, bits, masks), U(t + 1), L(0)
         if n > U(0):
             measure(sh, w, above, n, off, col, bits, masks)

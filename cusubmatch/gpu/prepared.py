@@ -52,8 +52,8 @@ def prepare_plan(
 ) -> Prepared:
     """Encode a plan of at least two levels for a device graph.
 
-    `grid`: blocks and warps, None for as many as fit; `every`: one root of so many is taken; `extra`: words that a task
-    of the ring has beside its own, if the walker keeps counts by task.
+    `grid`: blocks and warps, None for as many as fit; `every`: one first candidate, or root, of so many is looked at;
+    `extra`: words that a task of the ring has beside its own, if the walker keeps counts by task.
     """
     xp, target = graph.xp, gpu.target
     rows = graph.cache.get(
@@ -66,11 +66,13 @@ def prepare_plan(
     words = layout.words
     words[p.STRIDE], words[p.HUB] = graph.n_vertices + 1, rows.hub
     words[p.HUBS], words[p.HUB_WORDS] = rows.hubs, rows.words
-    first = candidates.of(plan.levels[0].vertex)[every // 2 :: every]
+    first = candidates.of(plan.levels[0].vertex)
     roots = make_roots(target, xp, xp.asarray(words), rows, first, 4 * gpu.processors)
     last = int(words[p.LAST])
     words[p.WHOLE] = last == 1
-    words[p.CHUNK] = layout.slots if last == 1 else min(layout.slots, max(CHUNK, CHUNK * roots.total // MANY))
+    chunk = CHUNK if every == 1 else 1
+    chunk = layout.slots if last == 1 else min(layout.slots, max(chunk, CHUNK * roots.total // MANY))
+    words[p.CHUNK], words[p.STEP] = chunk, chunk * every
     words[p.ROOTS], words[p.RING] = len(roots.vertices), RING - 1
     words[p.ENTRY] = _up(r.TASK + int(words[p.HEADER + p.RECORD * last + p.CARRIED]) + extra, ENTRY_STEP)
     shared = int(words[p.SIZE]) + layout.warps * layout.stack
@@ -90,7 +92,7 @@ def prepare_plan(
         roots,
         rows.targets,
         [gpu.to_device(array) for array in data],
-        -(-(len(roots.vertices) if words[p.WHOLE] else roots.total) // int(words[p.CHUNK])),
+        -(-(len(roots.vertices) if words[p.WHOLE] else roots.total) // int(words[p.STEP])),
         blocks,
         warps,
         shared,

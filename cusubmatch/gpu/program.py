@@ -26,7 +26,8 @@ from cusubmatch.plan import Plan, Rows, Suffix, implied_bounds
     HUBS,  # how many have one
     HUB_WORDS,  # words of a bitmap
     RISING,
-    CHUNK,  # first candidates, or whole roots, a ticket
+    CHUNK,  # first candidates, or whole roots, a ticket, and
+    STEP,  # from a ticket to the next: more where only a sample is looked at
     WHOLE,
     ROOTS,
     WORDS,  # of a warp's stack
@@ -48,8 +49,8 @@ from cusubmatch.plan import Plan, Rows, Suffix, implied_bounds
     START,  # where counts are kept by tasks: the level whose slots the tickets fill, and
     SHIFT,  # the logarithm of the first candidates, or whole roots, a task
     SIZE,  # words of the program
-) = range(28)
-HEADER = 28
+) = range(29)
+HEADER = 29
 
 # A record.
 # NEED: a first list that is shorter than this cannot serve the levels that draw from subsets of it.

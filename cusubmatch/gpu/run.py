@@ -81,7 +81,7 @@ class Run:
     grid : (int, int), optional
         Blocks, and warps a block; default as many as can be resident.
     every : int
-        Only one root of so many is looked at.
+        Only one of so many first candidates is looked at, or of roots that are visited alone.
 
     Attributes
     ----------

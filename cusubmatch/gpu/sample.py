@@ -214,7 +214,7 @@ class Sampler:
         words[p.START], words[p.SHIFT], words[p.WHOLE] = frontier.level, shift, frontier.whole
         words[p.ROOTS] = len(frontier.bases)
         ticket = int(words[p.CHUNK]).bit_length() - 1  # a power of two, so that tasks are whole tickets
-        words[p.CHUNK] = 1 << min(ticket, shift)
+        words[p.CHUNK] = words[p.STEP] = 1 << min(ticket, shift)
         walk = make_walk(self.gpu.target, made.layout.slots, made.wide, mode, tasks=True)
         launch = walk[made.blocks, made.warps * self.gpu.target.WARP, 4 * made.shared]
         program = self.graph.xp.asarray(words)

@@ -1,9 +1,10 @@
 """Choosing among rival plans by trying them: on skewed graphs estimates of order 10 apart say little.
 
-Each plan counts below a sample of its roots, the quickest ones below a larger sample; the quickest of these wins, and
-slow ones are stopped. A trial takes some milliseconds, so it is held only where the estimate is large, or where the
-plan that is cheapest by the estimates takes long for all roots; once for a graph and pattern. What the winner took for
-both samples tells what it will take for all roots; if that is little, it is measured.
+Each plan counts below a sample of its first candidates (for the first two pattern vertices, since roots may be few),
+the quickest ones below a larger sample; the quickest of these wins, and slow ones are stopped: among those the
+estimates decide. A trial takes some milliseconds, so it is held only where the estimate is large, or where the plan
+that is cheapest by the estimates takes long for the whole; once for a graph and pattern. What the winner took for both
+samples tells what it will take for the whole; if that is little, it is measured.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["quickest"]
 RIVALS = 32
 SURE = 1e5  # cost of the best plan, in candidates drawn, up to which an estimate can be off as it may,
 WORTH = 5e7  # and from which a trial is held at once
-ROUNDS = ((128, RIVALS), (8, 5))  # one root of so many is looked at, for the best so many plans
+ROUNDS = ((128, RIVALS), (8, 5))  # one first candidate of so many is looked at, for the best so many plans
 LONGEST_S = 0.02
 LITTLE_S = 0.005
 DRAWN = 0.01  # nanoseconds that a candidate takes, about, where there was no trial
@@ -47,10 +48,10 @@ def quickest(gpu: Machine, graph: Graph, plans: Callable[..., list[Plan]], candi
     tried, taken = plans(rivals=RIVALS), {}
     for every, rivals in ROUNDS:
         tried = tried[:rivals]
-        if first not in tried:  # of few roots a small sample says little
+        if first not in tried:  # a small sample says little
             tried[-1] = first
         seconds = _by_time(gpu, graph, tried, candidates, every)
-        order = sorted(range(len(tried)), key=seconds.__getitem__)
+        order = sorted(range(len(tried)), key=lambda i: (seconds[i], tried[i].cost))
         tried, taken[every] = [tried[i] for i in order], seconds[order[0]]
     whole_s = _extrapolated(tried[0], *taken.items())
     if whole_s < LITTLE_S:
@@ -59,7 +60,7 @@ def quickest(gpu: Machine, graph: Graph, plans: Callable[..., list[Plan]], candi
 
 
 def _extrapolated(plan, few, many):
-    """The seconds of a plan for all roots, from the shares (one root of so many) and the seconds of two samples."""
+    """The seconds of a plan for the whole, from the shares (one candidate of so many) and seconds of two samples."""
     (seldom, little), (often, more) = few, many
     if more == float("inf"):
         return max(1e-9 * plan.cost * DRAWN, LONGEST_S * often)

@@ -26,7 +26,8 @@ __all__ = ["PARKED", "make_walk"]
 
 U, L = np.uint32, np.uint64
 STEPS = 64  # between two looks at the others, but
-SOON = 4  # after one that found an idle warp
+SOON = 4  # after one that found an idle warp,
+WINDOWS = 64  # of the last level at a time, but SOON shortly before a look
 PARKED = 2  # words of a parked stack before the stack: level + 1 or 0, and the lowest level
 LONG = 512  # candidates of the last level that are worth giving away,
 LONG_CORES = 64  # and where each completes the core of a suffix
@@ -60,9 +61,11 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
     leaf, measure = leaf_function(target, lists, stack, suffix, slots, mode), suffix.measure
     AGAIN = 0 if mode == PAIRS else max(STEPS - SOON, 0)  # slots of pairs are not divided, so that looking gains little
     BUDGET, HAS_WEIGHTS, WEIGH = STEPS, mode == WEIGHTS, p.WEIGH
+    LEISURE, HURRY = WINDOWS, min(SOON, WINDOWS) if AGAIN else WINDOWS
     TASKS, SLOTS, START, SHIFT = tasks, slots, p.START, p.SHIFT
     BEFORE, MANY, HAS_SUFFIX, FULL_LANE = PARKED, LONG_CORES if mode == SUFFIX else LONG, mode == SUFFIX, FULL_SUM
-    LAST, CHUNK, WHOLE, ROOTS, WORDS, SIZE, PREFIX = p.LAST, p.CHUNK, p.WHOLE, p.ROOTS, p.WORDS, p.SIZE, p.PREFIX
+    LAST, CHUNK, STEP, WHOLE, ROOTS = p.LAST, p.CHUNK, p.STEP, p.WHOLE, p.ROOTS
+    WORDS, SIZE, PREFIX = p.WORDS, p.SIZE, p.PREFIX
     TICKET, PENDING, IDLE, ITEMS, STOP = r.TICKET, r.PENDING, r.IDLE, r.ITEMS, r.STOP
     OVER, TAKEN = r.OVER, r.TAKEN
 
@@ -99,21 +102,21 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
     @device
     def begin(sh, w, ctl, roots, bases, ends):
         """Take a ticket and fill slots with its roots: (whether there was one, slots, base, length)."""
-        lane, chunk, n = lane_of(), np.int64(sh[CHUNK]), np.int64(sh[ROOTS])
+        lane, chunk, step, n = lane_of(), np.int64(sh[CHUNK]), np.int64(sh[STEP]), np.int64(sh[ROOTS])
         last = n if sh[WHOLE] else np.int64(ends[n - 1])
         ticket = np.int32(-1)
-        if lane == U(0) and np.int64(peek(ctl, TICKET)) * chunk < last:
+        if lane == U(0) and np.int64(peek(ctl, TICKET)) * step < last:
             ticket = np.int32(cuda.atomic.add(ctl, TICKET, np.int32(1)))
         ticket = np.int64(cuda.shfl_sync(FULL, ticket, 0))
         base, length = bases[0], U(0)
         if ticket < np.int64(0):
             return False, U(0), base, length
+        first = ticket * step + (step - chunk) // np.int64(2)
         if sh[WHOLE]:
-            root, first, stop = ticket * chunk + np.int64(lane), np.int64(0), np.int64(0x7FFFFFFFFFFFFFFF)
+            root, first, stop = first + np.int64(lane), np.int64(0), np.int64(0x7FFFFFFFFFFFFFFF)
             if np.int64(lane) >= chunk:
                 root = n
         else:
-            first = ticket * chunk
             stop = first + chunk
             root = n
             if first < last:
@@ -209,7 +212,8 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
                 cuda.syncwarp()
                 t = U(t - 1)
             elif t == last:
-                found_here, windows, pausing = leaf(sh, w, t, off, col, bits, masks, ctl, rows)
+                most = U(HURRY) if steps >= U(AGAIN) else U(LEISURE)
+                found_here, windows, pausing = leaf(sh, w, t, most, off, col, bits, masks, ctl, rows)
                 total = L(total + found_here)
                 if HAS_SUFFIX:
                     if cuda.ballot_sync(FULL, total >= L(FULL_LANE)) != 0:

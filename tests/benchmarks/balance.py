@@ -51,6 +51,7 @@ def walker(graph, pattern):
     def reading(self):
         found = read(self)
         notes.append(self.state[CONTROL : CONTROL + 2 * SLOTS].astype(np.int64).reshape(-1, 2))
+        self.state[CONTROL : CONTROL + 2 * SLOTS] = 0  # for the next launch
         return found
 
     with (
@@ -60,17 +61,16 @@ def walker(graph, pattern):
     ):
         query = make_query(graph, pattern, "monomorphism", None, "gpu", None, counting=True, suffix=0)
         query.run(slice_s=LONGEST_S).count()
-        graph.cache.forget("device plans")
+        run = query.run(slice_s=LONGEST_S)
         with KernelClock() as timed:
-            count = query.run(slice_s=LONGEST_S).count()
+            count = run.count()
             ms = timed.ms
     looks, idle = notes[-1].T
-    made = next(iter(graph.cache.values("device plans")))
     used = np.flatnonzero(looks)
     last = used[np.diff(np.append(used, used[0] + SLOTS)).argmax()]  # before the longest time without a note
     tail = (last - np.arange(max(round(TAIL * ms * 1e6) >> SHIFT, 1))) % SLOTS
     away = np.where(looks[tail] > 0, idle[tail] / np.maximum(looks[tail], 1), 0).mean()
-    return count, ms, 1 - away / (made.blocks * made.warps)
+    return count, ms, 1 - away / (run.prepared.blocks * run.prepared.warps)
 
 
 def clique(graph, k):
