@@ -6,25 +6,36 @@ import threading
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
+
 __all__ = ["Cache"]
 
 
 class Cache:
-    """A few values of each kind; threads that ask for the same one wait for it to be made once."""
+    """A few values of each kind; threads that ask for the same one wait for it to be made once.
 
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
+    `xp` is the module of their arrays. What is made on a device is finished before anyone gets it, since others may
+    read it on other streams.
+    """
+
+    def __init__(self, xp: Any = np) -> None:
+        self._lock, self._xp = threading.RLock(), xp
         self._shelves: dict[str, dict[Hashable, Any]] = {}
 
     def get(self, kind: str, key: Hashable, make: Callable[[], Any], keep: int) -> Any:
         """The value of `key`, made by `make` if it is not there; `keep` values of this kind stay."""
         with self._lock:
             shelf = self._shelves.setdefault(kind, {})
-            value = shelf.pop(key) if key in shelf else make()
+            value = shelf.pop(key) if key in shelf else self._finished(make())
             while len(shelf) >= keep:
                 del shelf[next(iter(shelf))]
             shelf[key] = value
             return value
+
+    def _finished(self, value):
+        if self._xp is not np:
+            self._xp.cuda.get_current_stream().synchronize()
+        return value
 
     def holds(self, kind: str, key: Hashable) -> bool:
         """Whether the value of `key` is there."""

@@ -25,6 +25,7 @@ from cusubmatch.tables import Evaluation, moduli
 __all__ = ["HedgedRun", "TableRun"]
 
 KEPT_BOUNDS = 256  # of counts, with a graph
+PREPARED = 8  # arrays of an element an entry, about, that a pattern's skeleton and indicators are as large as
 PATIENCE = 1.5  # times the estimate, or as long as tables take, walking may last before it is given up,
 GRACE_SECONDS = 0.05  # and this long
 LARGEST = (1 << 63) - 1  # that a column of counts can hold
@@ -104,12 +105,8 @@ class TableRun:
         return [xp.asarray(count.tolist() if count.dtype == object else count, dtype=xp.int64) for count in counts]
 
     def _evaluated(self, what):
-        first, nodes = self.tables.decompositions[0], self.tables.nodes
-        keys = [nodes[node].key for node in self._indicators()]
-        plain = not all(first.edges.values())
         self._pulse(0.0)
-        whole = skeleton_of(self.graph, self.engine.mates)
-        skeleton, indicators = prepared(self.graph, whole, keys, self.candidates.masks, plain=plain)
+        skeleton, indicators = self._prepared()
         self._pulse(0.0)
         key = self.plan.pattern, self.plan.semantics
         bound = self.graph.cache.get("bounds", key, lambda: self._bound(skeleton, indicators), KEPT_BOUNDS)
@@ -127,6 +124,16 @@ class TableRun:
             return residues[0]
         there = (map(_on_host, some) for some in zip(*residues, strict=True))
         return [recombined(list(some), primes) for some in there]
+
+    def _prepared(self):
+        """The skeleton and the indicators of the pattern; what was made for it alone is kept with a small graph."""
+        whole, nodes = skeleton_of(self.graph, self.engine.mates), self.tables.nodes
+        plain = not all(self.tables.decompositions[0].edges.values())
+        keys = tuple(nodes[node].key for node in self._indicators())
+        make = functools.partial(prepared, self.graph, whole, keys, self.candidates.masks, plain=plain)
+        keep = self.graph.keep(0) // PREPARED if keys else 0
+        asked = self.plan.pattern, self.plan.semantics, keys, plain
+        return self.graph.cache.get("prepared", asked, make, keep) if keep else make()
 
     def _walk(self, term):
         """The embeddings of a quotient of the pattern, by walking."""

@@ -207,7 +207,7 @@ class Graph:
         if vertex_labels:
             self.vertex_label_values = vertex_labels[1]
             self.vertex_labels = _vertex_labels(xp, named, vertex_labels[0], n)
-        self.cache = Cache()
+        self.cache = Cache(xp)
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
@@ -248,7 +248,7 @@ class Graph:
         for name in ("offsets", "targets", "_edge_labels", "vertex_labels"):
             array = getattr(self, name)
             setattr(twin, name, None if array is None else moved(array))
-        twin.xp, twin.cache = xp, Cache()
+        twin.xp, twin.cache = xp, Cache(xp)
         return twin
 
     def edge_label_codes(self, labels) -> frozenset[int]:

@@ -162,15 +162,7 @@ class Query(NamedTuple):
 
     def device_ids(self):
         """The plain ids by internal vertex, where the engine works; kept there."""
-        there = self.placed.xp
-
-        def make():
-            table = there.asarray(self.graph.plain_ids)
-            if there is not np:
-                there.cuda.get_current_stream().synchronize()  # other streams read it too
-            return table
-
-        return self.placed.cache.get("ids", None, make, 1)
+        return self.placed.cache.get("ids", None, lambda: self.placed.xp.asarray(self.graph.plain_ids), 1)
 
     def returned(self, array):
         """An array where the caller's graph lies."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from cusubmatch.cache import Cache
 from cusubmatch.csr import edge_keys, row_lengths, running_sums
 from cusubmatch.graph import Graph, Relation
 
@@ -38,7 +39,7 @@ class Skeleton:
 
     def __init__(self, xp: Any, offsets: Any, targets: Any, find_mates: Callable[[], Any]):
         self.xp, self.offsets, self.targets, self._find_mates = xp, offsets, targets, find_mates
-        self._kept: dict[str, Any] = {}
+        self._kept = Cache(xp)
         higher = targets > sources_of(xp, offsets)
         self.upper = offsets[1:] - row_lengths(running_sums(xp, higher, xp.int64)[offsets])
 
@@ -46,15 +47,13 @@ class Skeleton:
     def vertices(self) -> int:
         return len(self.offsets) - 1
 
-    @functools.cached_property
+    @property
     def mate(self) -> Any:
-        return self._find_mates()
+        return self.keep("mate", self._find_mates)
 
     def keep(self, name: str, make: Callable[[], Any]) -> Any:
         """What an engine's kernels derive from the skeleton, made when it is first asked for."""
-        if name not in self._kept:
-            self._kept[name] = make()
-        return self._kept[name]
+        return self._kept.get(name, None, make, 1)
 
 
 def skeleton_of(graph: Graph, mates: Callable[[Any, Any], Any]) -> Skeleton:

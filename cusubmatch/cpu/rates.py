@@ -9,6 +9,7 @@ RATES = Rates(
     start=60_000.0,
     call=12_000.0,
     prepared=6.0,
+    indicator=12_000.0,
     vertex=1.5,
     entry=2.0,
     gathered=3.0,

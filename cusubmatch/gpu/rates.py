@@ -9,6 +9,7 @@ RATES = Rates(
     start=3e5,
     call=3e4,
     prepared=0.02,
+    indicator=6e5,
     vertex=0.01,
     entry=0.012,
     gathered=0.02,

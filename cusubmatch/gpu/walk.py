@@ -26,7 +26,7 @@ __all__ = ["PARKED", "make_walk"]
 
 U, L = np.uint32, np.uint64
 STEPS = 64  # between two looks at the others, but
-SOON = 4  # after one that found an idle warp,
+SOON = 2  # after one that found an idle warp,
 WINDOWS = 64  # of the last level at a time, but SOON shortly before a look
 PARKED = 2  # words of a parked stack before the stack: level + 1 or 0, and the lowest level
 LONG = 512  # candidates of the last level that are worth giving away,

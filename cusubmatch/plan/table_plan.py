@@ -45,7 +45,9 @@ class Rates(NamedTuple):
     start, call : float
         To start the whole, and for each table or term.
     prepared : float
-        To find out whether an entry serves the pattern.
+        To find out whether an entry serves the pattern, and
+    indicator : float
+        what that takes for each pair of the pattern at least.
     vertex, entry, gathered : float
         To read or write a number of a vertex, of an entry, or of the other end of an entry.
     triangle, wedge, square, loop, clique, pair : float
@@ -62,6 +64,7 @@ class Rates(NamedTuple):
     start: float
     call: float
     prepared: float
+    indicator: float
     vertex: float
     entry: float
     gathered: float
@@ -193,7 +196,7 @@ class _Costs:
         rates = self.rates
         match expression:
             case Indicator():
-                return rates.call + rates.entry * self.entries
+                return rates.indicator + rates.entry * self.entries
             case Rows(link):
                 least = rates.vertex * self.vertices + (0.0 if link.plain else rates.entry * self.entries)
                 return rates.call + least + self._link(link)
