@@ -1,6 +1,6 @@
 """Labelled queries: the GPU engine beside the CPU engine on two threads, whole calls, counts compared.
 
-    python tests/benchmarks/labelled.py
+    python tests/benchmarks/labelled.py [--only yeast,human,ego-Twitter] [--limit SECONDS]
 
 Yeast: its recorded queries with at most 10^8 embeddings. Human and ego-Twitter (with 16 random labels): the patterns
 that random walks of 8 to 16 vertices induce. Plans are made and kernels compiled before the clock runs. A query that
@@ -17,15 +17,16 @@ import time
 os.environ["NUMBA_NUM_THREADS"] = "2"
 
 from itertools import combinations
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pandas as pd
+import typer
 from cases import data_folder
 
 import cusubmatch as csm
 
-LIMIT_S, WARM_S = 3.0, 1.0
+WARM_S = 1.0
 QUERIES, SIZES, LABELS = 12, (8, 12, 16), 16
 MOST = 10**8  # embeddings of a recorded query
 
@@ -76,7 +77,7 @@ class Answer(NamedTuple):
     seconds: float
 
     @classmethod
-    def to(cls, graph, query, engine, limit_s=LIMIT_S):
+    def to(cls, graph, query, engine, limit_s):
         begin = time.perf_counter()
         try:
             count, late = csm.count_matches(graph, query, unique=False, engine=engine, time_limit=limit_s), False
@@ -87,18 +88,19 @@ class Answer(NamedTuple):
 
 def warm_up(graph, query, engine):
     """Ask until all that the query needs is planned and compiled; compilers go on in threads when the limit passes."""
-    compiling = True
-    while compiling:
-        Answer.to(graph, query, engine, WARM_S)
+    late, idle = True, 0
+    while late and idle < 2:
+        late = Answer.to(graph, query, engine, WARM_S).late
         compiling = [thread for thread in threading.enumerate() if thread.name.startswith("cusubmatch compiler")]
         for thread in compiling:
             thread.join()
+        idle = 0 if compiling else idle + 1
 
 
-def sets():
+def sets(names):
     """(name, graph, queries) of each set."""
     folder = data_folder()
-    for name in ("yeast", "human", "ego-Twitter"):
+    for name in names:
         edges = pd.read_parquet(folder / f"{name}.parquet")
         if name == "ego-Twitter":
             n = int(edges[["src", "dst"]].max().max()) + 1
@@ -125,9 +127,13 @@ def rows_of(pairs):
         yield f"{kind:9} {len(some):7} {gpu_s:8.3f} {cpu_s:8.2f} {whole} {np.median(ratios):7.1f}{marks}"
 
 
-def main():
+def main(
+    only: Annotated[str, typer.Option(help="Sets, comma-separated.")] = "yeast,human,ego-Twitter",
+    limit: Annotated[float, typer.Option(help="Seconds that a query may take.")] = 3.0,
+):
+    """Ask every query of the sets on both engines, and print one table."""
     print(f"{'graph':12} {'in time':9} {'queries':>7} {'gpu s':>8} {'cpu s':>8} {'faster':>7} {'median':>7}")
-    for name, graph, queries in sets():
+    for name, graph, queries in sets(only.split(",")):
         found, planned = {}, {}
         for engine in ("gpu", "cpu"):
             for query in queries:
@@ -136,7 +142,7 @@ def main():
             for query in queries:
                 csm.explain(graph, query, unique=False, engine=engine)
             planned[engine] = 1e3 * (time.perf_counter() - begin) / len(queries)
-            found[engine] = [Answer.to(graph, query, engine) for query in queries]
+            found[engine] = [Answer.to(graph, query, engine, limit) for query in queries]
         for row in rows_of(list(zip(found["gpu"], found["cpu"], strict=True))):
             print(f"{name:12} {row}", flush=True)
         print(
@@ -145,4 +151,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)
