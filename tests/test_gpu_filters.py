@@ -44,15 +44,19 @@ def assert_same(found, wanted):
         assert found.of(vertex).tolist() == wanted.of(vertex).tolist()
 
 
-def defined_masks(graph, pattern, semantics):
-    """The masks by sets: labels, degrees, then, unless degrees say it all, rounds of consistency along the edges."""
-    constraints = constraints_of(pattern, graph, semantics)
+def rows_of(graph, constraints):
+    """The neighbours of each vertex, a set, by relation."""
     adjacency = graph.adjacency(constraints.relations)
-    demands = demands_of(constraints, semantics != "homomorphism")
-    rows = [
+    return [
         [set(adjacency.targets[offsets[v] : offsets[v + 1]].tolist()) for v in range(graph.n_vertices)]
         for offsets in adjacency.offsets
     ]
+
+
+def defined_masks(graph, pattern, semantics):
+    """The masks by sets: labels, degrees, then, unless degrees say it all, rounds of consistency along the edges."""
+    constraints = constraints_of(pattern, graph, semantics)
+    demands, rows = demands_of(constraints, semantics != "homomorphism"), rows_of(graph, constraints)
     candidates = [
         {
             v
@@ -103,6 +107,25 @@ def test_the_cpu_finds_the_candidates_of_the_definition(semantics, data):
     found = find(on_cpu, graph, pattern, semantics)
     assert found.masks.tolist() == defined_masks(graph, pattern, semantics)
     assert [int(size) for size in found.shape.sizes] == [len(found.of(u)) for u in range(len(pattern))]
+
+
+@examples(40)
+@given(data=st.data())
+def test_pairs_of_candidates_and_how_unequally_they_are_shared_are_those_of_the_definition(data):
+    raw, pattern = data.draw(cases())
+    graph = raw.graph()
+    found, constraints = find(on_cpu, graph, pattern), constraints_of(pattern, graph, "monomorphism")
+    demands, rows = demands_of(constraints, injective=True), rows_of(graph, constraints)
+    assert bool(found.shape.biases) == (not demands.uniform and bool(len(demands.edges)))
+    fewest = {}
+    for u, w, relation in demands.edges.tolist() if found.shape.biases else ():
+        of_w = set(found.of(w).tolist())
+        counts = [len(rows[relation][v] & of_w) for v in found.of(u).tolist()]
+        bias = len(counts) * sum(c * (c - 1) for c in counts) / max(sum(counts) ** 2, 1)
+        fewest.setdefault((u, w), []).append((sum(counts), max(bias, 1.0)))
+    for pair, some in fewest.items():
+        assert found.shape.pairs[pair] == min(count for count, _ in some)
+        assert (found.shape.pairs[pair], pytest.approx(found.shape.biases[pair])) in some
 
 
 def test_a_sweep_never_looks_at_what_it_clears():

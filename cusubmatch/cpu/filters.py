@@ -68,12 +68,17 @@ def _make_consistent(offsets, targets, masks, edges):
 
 @jit
 def _count_pairs(offsets, targets, masks, u, w, relation, stride):
-    """How many pairs of candidates of u and w are in the relation, from every `stride`-th of u's candidates."""
-    found, index, rows, bits = 0, 0, pointer(targets), pointer(masks)
+    """Pairs of candidates of u and w in the relation, and ordered pairs of two of them with the same candidate of u.
+
+    From every `stride`-th of u's candidates.
+    """
+    found, twos, index, rows, bits = 0, 0, 0, pointer(targets), pointer(masks)
     for v in range(len(masks)):
         if (masks[v] >> u) & 1:
             if index % stride == 0:
+                here = 0
                 for i in range(offsets[relation, v], offsets[relation, v + 1]):
-                    found += (bits[rows[i]] >> w) & 1
+                    here += (bits[rows[i]] >> w) & 1
+                found, twos = found + here, twos + here * (here - 1)
             index += 1
-    return found
+    return found, twos

@@ -58,7 +58,7 @@ def find_candidates(
     if demands.uniform:
         return uniform(graph, demands, adjacency, masks)
     size, edges, xp = len(pattern), demands.edges, graph.xp
-    sizes, differ, found = [0] * size, [0] * size, [0] * len(edges)
+    sizes, differ, found = [0] * size, [0] * size, [(0, 0)] * len(edges)
     if len(masks):
         run = _Launches(target, processors, to_device, xp, adjacency, masks, edges)
         for _ in range(ROUNDS):
@@ -95,24 +95,29 @@ class _Launches:
         return bool(changed[0])
 
     def count(self, size, sample):
-        """Per pattern vertex its candidates and the mask of those that differ in theirs; per edge the sampled pairs."""
+        """Per pattern vertex its candidates and the mask of those that differ in theirs; per edge what is `found`."""
         xp, target, m = self.xp, self.target, len(self.edges)
         chunks = -(-self.n // CHUNK)
-        numbers = xp.zeros(BITS + m + size + 1, np.uint64)
+        numbers = xp.zeros(BITS + 2 * m + size + 1, np.uint64)
         counts = xp.zeros(size * chunks + 1, np.uint32)
         given = self.to_device(numbers)
         self._launch(make_tally(target), chunks, self.masks, self.to_device(counts), given, L(chunks), U(size))
         sums = xp.cumsum(counts, dtype=np.uint64)
-        numbers[BITS + m :] = sums[::chunks]
+        numbers[BITS + 2 * m :] = sums[::chunks]
         if m:
             places = [self.to_device(sums), self.to_device(xp.empty(size * 2 * sample, np.uint32))]
             self._launch(make_sample(target, sample), chunks, self.masks, *places, L(chunks), U(size))
-            pairs, tasks = make_pairs(target, sample), m * 2 * sample
-            self._launch(pairs, tasks, *self.rows, self.masks, self.words, *places, given, L(chunks), U(tasks))
+            kernel, tasks = make_pairs(target, sample), m * 2 * sample
+            pairs = xp.zeros(tasks, np.uint32)
+            given = self.to_device(pairs)
+            self._launch(kernel, tasks, *self.rows, self.masks, self.words, *places, given, L(chunks), U(tasks))
+            pairs = pairs.reshape(m, -1).astype(np.uint64)  # a row of samples an edge
+            numbers[BITS : BITS + m] = pairs.sum(axis=1)
+            numbers[BITS + m : BITS + 2 * m] = (pairs * (pairs - np.uint64(1))).sum(axis=1)
         numbers = [int(number) for number in numbers.tolist()]
-        sums = numbers[BITS + m :]
+        found, sums = numbers[BITS : BITS + 2 * m], numbers[BITS + 2 * m :]
         sizes = [after - before for before, after in pairwise(sums)]
-        return sizes, numbers[:size], numbers[BITS : BITS + m]
+        return sizes, numbers[:size], list(zip(found[:m], found[m:], strict=True))
 
 
 @functools.cache
@@ -272,14 +277,14 @@ def make_pairs(target: Target, sample: int):
     """The kernel that counts, per edge (u, w, relation), the neighbours with bit w of the sampled candidates of u.
 
     An edge has 2 * sample tasks, and each row is divided among as many of them as there are for it. Its arguments:
-    offsets of all relations in one array, targets, masks, edges; sums and samples; the words of `_Launches.count`;
-    chunks and tasks.
+    offsets of all relations in one array, targets, masks, edges; sums and samples; for each edge the number for each
+    sample; chunks and tasks.
     """
     cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
     warp_sum = warp_functions(target).warp_sum
-    SAMPLES, FOUND = sample, BITS
+    SAMPLES = sample
 
-    def count_pairs(offsets, targets, masks, edges, sums, samples, numbers, chunks, tasks):
+    def count_pairs(offsets, targets, masks, edges, sums, samples, found, chunks, tasks):
         lane, n = lane_of(), U(len(masks))
         warps = U(U(cuda.blockDim.x) // U(WARP))
         task = U(U(U(cuda.blockIdx.x) * warps) + warp_of())
@@ -305,7 +310,7 @@ def make_pairs(target: Target, sample: int):
                     i = L(i + L(U(shares * WARP)))
                 pairs = warp_sum(L(count))
                 if lane == U(0) and pairs != L(0):
-                    cuda.atomic.add(numbers, U(U(FOUND) + e), pairs)
+                    cuda.atomic.add(found, U(U(task - number) + U(number % seen)), U(pairs))
             task = U(task + step)
 
     return target.kernel(count_pairs)
@@ -323,6 +328,6 @@ def signatures() -> list[tuple[str, Any, Any]]:
             (make_sweep(target), (*rows, masks, edges, uint32, uint32, uint32, uint32[::1])),
             (make_tally(target), (masks, uint32[::1], numbers, uint64, uint32)),
             (make_sample(target, SAMPLE), (masks, uint64[::1], uint32[::1], uint64, uint32)),
-            (make_pairs(target, SAMPLE), (*rows, masks, edges, uint64[::1], uint32[::1], numbers, uint64, uint32)),
+            (make_pairs(target, SAMPLE), (*rows, masks, edges, uint64[::1], uint32[::1], masks, uint64, uint32)),
         )
     ]

@@ -116,7 +116,7 @@ def uniform(graph: Graph, demands: Demands, adjacency: Adjacency, masks: Any) ->
         counts[place] = xp.count_nonzero(masks & np.uint32(1 << u))
     size_of = dict(zip(one, counts.tolist(), strict=True))
     pairs = {(u, w): float(len(adjacency.targets)) for u, w, _ in demands.edges.tolist()}
-    return Candidates(masks, Shape(tuple(float(size_of[least]) for least in asked), pairs), (None,) * len(asked))
+    return Candidates(masks, Shape(tuple(float(size_of[least]) for least in asked), pairs, {}), (None,) * len(asked))
 
 
 def select(
@@ -125,7 +125,7 @@ def select(
     demands: Demands,
     masks: Any,
     sizes: Sequence[int],
-    found: Sequence[int],
+    found: Sequence[tuple[int, int]],
     equal: Callable[[int, int], bool],
     sample: int,
 ) -> Candidates:
@@ -134,21 +134,24 @@ def select(
     Parameters
     ----------
     sizes : candidates of each pattern vertex
-    found : pairs of candidates that are each edge's, from every `spacing`-th candidate of its source
+    found : of each edge the pairs of candidates, and the ordered pairs of two of them with the same source, from every
+        `spacing`-th candidate of its source
     equal : whether two pattern vertices have the same candidates; asked only where there are equally many
     """
     pairs: dict[tuple[int, int], float] = {}
-    for (u, w, _), count in zip(demands.edges.tolist(), found, strict=True):
+    biases: dict[tuple[int, int], float] = {}
+    for (u, w, _), (count, twos) in zip(demands.edges.tolist(), found, strict=True):
         seen = -(-sizes[u] // spacing(sizes[u], sample))
         whole = count * (sizes[u] / max(seen, 1))
-        pairs[u, w] = min(whole, pairs.get((u, w), whole))
+        if whole <= pairs.get((u, w), whole):
+            pairs[u, w], biases[u, w] = whole, max(seen * twos / max(count * count, 1), 1.0)
     tested: list[int | None] = []  # equal filters get one name
     for u, (kept, possible) in enumerate(zip(sizes, _labelled(graph, constraints), strict=True)):
         if kept > SELECTIVE * possible:
             tested.append(None)
         else:
             tested.append(next((w for w in range(u) if tested[w] == w and sizes[w] == kept and equal(w, u)), u))
-    return Candidates(masks, Shape(tuple(map(float, sizes)), pairs), tuple(tested))
+    return Candidates(masks, Shape(tuple(map(float, sizes)), pairs, biases), tuple(tested))
 
 
 def spacing(total: int, sample: int) -> int:

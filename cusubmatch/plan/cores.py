@@ -89,16 +89,13 @@ def _twins(constraints, injective):
 
 
 def _grown(neighbours, fits):
-    """Suffixes grown vertex by vertex, from those of low degree: all that fit, and the leaves of the pattern only."""
-    for most in (len(neighbours), 1):
-        suffix: frozenset[int] = frozenset()
-        for v in sorted(range(len(neighbours)), key=lambda v: len(neighbours[v])):
-            more = suffix | {v}
-            free = len(neighbours[v]) <= most and not neighbours[v] & suffix
-            if free and _connected(neighbours, more) and fits(more):
-                suffix = more
-        if len(suffix) > 1:
-            yield suffix
+    """Suffixes grown vertex by vertex, from those of low degree, as far as they fit; and each on the way."""
+    grown: list[frozenset[int]] = [frozenset()]
+    for v in sorted(range(len(neighbours)), key=lambda v: len(neighbours[v])):
+        more = grown[-1] | {v}
+        if not neighbours[v] & grown[-1] and _connected(neighbours, more) and fits(more):
+            grown.append(more)
+    return grown[:1:-1]
 
 
 def _connected(neighbours, without):

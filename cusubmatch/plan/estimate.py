@@ -36,10 +36,15 @@ TERM = 0.2  # the polynomial of a suffix, by the states of the recursion that gi
 
 
 class Shape(NamedTuple):
-    """Candidates per pattern vertex, and candidate pairs per required pair (u, w)."""
+    """Candidates per pattern vertex, candidate pairs per required pair (u, w), and how unequally they are shared.
+
+    `biases[u, w]` is how many times the mean candidate of u the one at a random pair (u, w) has candidates of w, as far
+    as that is not chance; empty where the degrees of the whole graph say it.
+    """
 
     sizes: tuple[float, ...]
     pairs: dict[tuple[int, int], float]
+    biases: dict[tuple[int, int], float]
 
 
 class Estimator:
@@ -56,10 +61,23 @@ class Estimator:
     def __init__(self, shape: Shape, statistics: Statistics, rising: bool, clustered: bool = False):
         self.shape, self.statistics, self.rising, self.clustered = shape, statistics, rising, clustered
         mean = max(statistics.mean_degree, 1e-9)
-        # A vertex reached along an edge has more neighbours than the mean; filters leave little of that.
-        alike = len(set(shape.pairs.values())) <= 1
-        self.bias = max(statistics.neighbour_degree / mean, 1.0) if alike else 1.0
+        self.alike = not shape.biases
+        self._bias = max(statistics.neighbour_degree / mean, 1.0)
         self.oriented = min(statistics.oriented_degree / max(statistics.neighbour_degree, 1e-9), 1.0)
+
+    def _reach(self, order, u, vertex, first=True) -> float:
+        """Expected candidates of `vertex` among the neighbours of the image of u.
+
+        An image that was reached along an edge has more neighbours than the mean candidate; the first one, unless not
+        `first`, was not.
+        """
+        shape, bias = self.shape, self._bias
+        if first and u == order[0]:
+            bias = 1.0
+        elif not self.alike:
+            came = next((t for t in order if (u, t) in shape.pairs), vertex)
+            bias = (shape.biases[u, came] * shape.biases[u, vertex]) ** 0.5
+        return shape.pairs[u, vertex] / max(shape.sizes[u], 1.0) * bias
 
     def candidates(self, order, vertex, bounds) -> float:
         """Expected candidates of `vertex` after `order` is matched; `bounds` are the positions that bound it."""
@@ -67,12 +85,8 @@ class Estimator:
         if not placed:
             return shape.sizes[vertex]
 
-        def reach(u):
-            bias = 1.0 if u == order[0] else self.bias
-            return shape.pairs[u, vertex] / max(shape.sizes[u], 1.0) * bias
-
-        nearest = min(placed, key=reach)
-        size = min(reach(nearest), shape.sizes[vertex])
+        nearest = min(placed, key=lambda u: self._reach(order, u, vertex))
+        size = min(self._reach(order, nearest, vertex), shape.sizes[vertex])
         further = 0
         for u in placed:
             if u != nearest:
@@ -83,7 +97,7 @@ class Estimator:
                 size *= min(max(chance, closure * (1.0 if near else 0.4)), 1.0)
         if bounds:
             sparse = len(placed) == 1 or not self.clustered
-            if self.rising and len(order) > 1 and self.bias > 1 and order[bounds[-1]] in placed and sparse:
+            if self.rising and len(order) > 1 and self.alike and order[bounds[-1]] in placed and sparse:
                 size *= self.oriented
             else:
                 size /= len(bounds) + 1
@@ -92,29 +106,22 @@ class Estimator:
     def shortest(self, order, vertex, bounds) -> float:
         """Expected elements of the shortest row that the candidates of `vertex` lie in, cut by its restrictions."""
         placed = [u for u in order if (u, vertex) in self.shape.pairs]
-        length = min(self.shape.pairs[u, vertex] / max(self.shape.sizes[u], 1.0) for u in placed)
-        if len(order) > 1:
-            length *= self.bias
+        length = min(self._reach(order, u, vertex, first=len(order) == 1 or not self.alike) for u in placed)
         if len(placed) > 1:
             length *= 0.5  # the shorter of several
         if not bounds:
             return length
-        return length * self.oriented if self.rising and self.bias > 1 else length / (len(bounds) + 1)
+        return length * self.oriented if self.rising and self.alike else length / (len(bounds) + 1)
 
     def intersection(self, order, vertex) -> float:
         """Elements read to make the candidates of `vertex` out of its last anchor's row."""
         placed = [u for u in order if (u, vertex) in self.shape.pairs]
         if len(placed) < 2:
             return 0.0
-        reach = min(self.shape.pairs[u, vertex] / max(self.shape.sizes[u], 1.0) for u in placed) * self.bias
+        reach = min(self._reach(order, u, vertex, first=not self.alike) for u in placed)
         return min(reach, self.shape.sizes[vertex]) * (self.oriented if self.rising else 1.0)
 
     def common(self, order, block) -> float:
         """Elements read to intersect the rows that the candidates of all vertices of a block lie in."""
-        shape = self.shape
-        return min(
-            shape.pairs[u, v] / max(shape.sizes[u], 1.0) * (1.0 if u == order[0] else self.bias)
-            for u in block.anchors
-            for v in block.vertices
-            if (u, v) in shape.pairs
-        )
+        pairs = [(u, v) for u in block.anchors for v in block.vertices if (u, v) in self.shape.pairs]
+        return min(self._reach(order, u, v) for u, v in pairs)

@@ -32,7 +32,8 @@ __all__ = ["Level", "Plan", "make_plan", "make_plans"]
 
 CLOSED_CLIQUES = (3, 4, 5)  # their sizes
 MOST_IMAGES = 1024  # automorphisms that rows are turned by
-SHALLOW = 0.7  # how much of its estimate counts for a plan with a suffix: estimates fall short of the deeper walks
+SHALLOW = 0.7  # how much of its estimate counts for a plan with a suffix: estimates fall short of the deeper walks,
+# those of filtered candidates by every level
 WARP_STATES = 90  # of a suffix whose words fit the shared memory of a block
 
 
@@ -204,7 +205,8 @@ def make_plans(
         for direction in (False, True) if symmetric else (False,):
             if symmetric and (direction if rising is None else rising) != direction:
                 continue
-            weight = SHALLOW if core else 1.0
+            less = 0 if core is None else len(core.suffix) - 1 if shape.biases else 1
+            weight = SHALLOW**less
             choices = best_orders(
                 group,
                 neighbours,
