@@ -91,12 +91,14 @@ def test_rows_of_a_hub_stop_at_the_limit(wheel):
 
 
 def test_a_time_limit_is_kept_and_gives_the_count_so_far():
-    graph = csm.Graph.from_edgelist(rmat(16, 16))
-    begin = time.perf_counter()
-    with pytest.raises(csm.TimeLimitExceeded) as late:
-        csm.count_matches(graph, csm.Pattern.cycle(6), engine="gpu", time_limit=1.0)
-    assert late.value.partial > 0
-    assert time.perf_counter() - begin < 8  # kernels may have had to be compiled
+    graph, counted, end = csm.Graph.from_edgelist(rmat(16, 16)), 0, time.perf_counter() + 120
+    while not counted and time.perf_counter() < end:  # while kernels are compiled nothing is counted
+        begin = time.perf_counter()
+        with pytest.raises(csm.TimeLimitExceeded) as late:
+            csm.count_matches(graph, csm.Pattern.cycle(6), engine="gpu", time_limit=1.0)
+        took, counted = time.perf_counter() - begin, late.value.partial
+    assert counted > 0
+    assert took < 2
 
 
 def test_work_runs_on_the_callers_stream():

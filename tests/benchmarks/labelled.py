@@ -4,8 +4,8 @@
 
 Yeast: its recorded queries with at most 10^8 embeddings. Human and ego-Twitter (with 16 random labels): the patterns
 that random walks of 8 to 16 vertices induce. Plans are made and kernels compiled before the clock runs. A query that
-only the GPU answers in time counts with the limit for the CPU; where neither does, the ratio is of embeddings a second,
-of queries that are not counted by tables.
+only the GPU answers in time counts with the limit for the CPU. The median is of seconds where both do, and elsewhere of
+embeddings a second, of queries that are not counted by tables.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def rows_of(pairs):
             continue
         gpu_s, cpu_s = (sum(pair[engine].seconds for pair in some) for engine in (0, 1))
         ratios = [cpu.seconds / gpu.seconds for gpu, cpu in some]
-        if kind == "neither":
+        if kind != "both":
             known = [(gpu, cpu) for gpu, cpu in some if gpu.count is not None and cpu.count is not None]
             ratios = [max(gpu.count, 1) / gpu.seconds / (max(cpu.count, 1) / cpu.seconds) for gpu, cpu in known]
         whole = f"{cpu_s / gpu_s:7.1f}" if kind != "neither" else " " * 7
