@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # The GPU's part of the tests, on a machine that has one, with cuDF and cuGraph: run from the repository's root.
-# 1. the tests marked gpu; 2. the tests of matching once more with the GPU engine under them; 3. compute-sanitizer on a
-# small case, where the machine has it; 4. the benchmarks.
+# 1. the tests marked gpu, several at once, since they wait for compilers; 2. the tests of matching once more with the GPU
+# engine under them; 3. compute-sanitizer on a small case, where the machine has it; 4. the benchmarks.
 set -uo pipefail
-python3 -m pytest -m gpu -W default --tb=short -p no:cacheprovider tests
+python3 -m pytest -n 8 --dist load -m gpu -W default --tb=short -p no:cacheprovider tests
 tests="oracle properties networkx truth lsqb joins edge_cases bad_arguments dataframes examples streaming output
        decomposition induced census participation"
-python3 -m pytest --engine gpu -W default --tb=short -p no:cacheprovider $(printf 'tests/test_%s.py ' $tests)
+python3 -m pytest -n 8 --dist load --engine gpu -m 'not (timed or slow or mg)' -W default --tb=short -p no:cacheprovider \
+    $(printf 'tests/test_%s.py ' $tests)
 if command -v compute-sanitizer > /dev/null; then
     for tool in memcheck racecheck; do
         compute-sanitizer --tool "$tool" --report-api-errors no python3 tests/benchmarks/sanitized.py 2>&1 | tail -4
