@@ -50,6 +50,13 @@ def test_a_lucky_small_sample_says_less_than_the_estimates_where_no_plan_ends_th
     assert chosen({"a": 1e9, "b": 1e14}, seconds)[0] == "a"
 
 
+def test_no_more_plans_are_tried_than_a_round_has_time_for(chosen):
+    many = 2 * round(trial.ROUND_S / trial.LONGEST_S)
+    tried = range(many // 2 + 2)  # sums of seconds are rounded; the others have no seconds here, so asking is an error
+    seconds = {(f"{i:02}", every): NEVER for i in tried for every in (128, 8)}
+    assert chosen({f"{i:02}": 1e9 + i for i in range(many)}, seconds)[0] == "00"
+
+
 def test_a_plan_that_is_cheap_by_the_estimates_is_measured_and_has_rivals_only_where_it_takes_long(chosen):
     assert chosen({"a": 1e6, "b": 2e6}, {("a", 1): 0.001}) == ("a", pytest.approx(1e6))
     seconds = {("a", 128): 0.002, ("b", 128): 0.001, ("a", 8): 0.01, ("b", 8): 0.0004, ("a", 1): NEVER, ("b", 1): 0.003}

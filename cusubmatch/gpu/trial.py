@@ -27,7 +27,8 @@ RIVALS = 32
 SURE = 1e5  # cost of the best plan, in candidates drawn, up to which an estimate can be off as it may,
 WORTH = 5e7  # and from which a trial is held at once
 ROUNDS = ((128, RIVALS), (8, 5))  # one first candidate of so many is looked at, for the best so many plans
-LONGEST_S = 0.02
+LONGEST_S = 0.02  # that a plan is tried,
+ROUND_S = 0.2  # and all of them; no more plans are tried then
 LITTLE_S = 0.005
 DRAWN = 0.01  # nanoseconds that a candidate takes, about, where there was no trial
 _compiled: set = set()  # kernels that have run in this process
@@ -72,9 +73,12 @@ def _extrapolated(plan, few, many):
 def _by_time(gpu, graph, plans, candidates, every):
     """The seconds that plans take for a sample; those that take twice as long as the best so far are stopped."""
     taken: list[float] = []
+    spent_s = 0.0
     for plan in plans:
         limit = min(2 * min(taken, default=LONGEST_S), LONGEST_S)
-        taken.append(_seconds(gpu, graph, plan, candidates, every, limit))
+        tried = spent_s < ROUND_S
+        taken.append(_seconds(gpu, graph, plan, candidates, every, limit) if tried else float("inf"))
+        spent_s += min(taken[-1], limit)
     return taken
 
 
