@@ -108,10 +108,10 @@ class _Launches:
             places = [self.to_device(sums), self.to_device(xp.empty(size * 2 * sample, np.uint32))]
             self._launch(make_sample(target, sample), chunks, self.masks, *places, L(chunks), U(size))
             kernel, tasks = make_pairs(target, sample), m * 2 * sample
-            pairs = xp.zeros(tasks, np.uint32)
-            given = self.to_device(pairs)
-            self._launch(kernel, tasks, *self.rows, self.masks, self.words, *places, given, L(chunks), U(tasks))
-            pairs = pairs.reshape(m, -1).astype(np.uint64)  # a row of samples an edge
+            found = xp.zeros(tasks, np.uint32)
+            places.append(self.to_device(found))
+            self._launch(kernel, tasks, *self.rows, self.masks, self.words, *places, L(chunks), U(tasks))
+            pairs = found.reshape(m, -1).astype(np.uint64)  # a row of samples an edge
             numbers[BITS : BITS + m] = pairs.sum(axis=1)
             numbers[BITS + m : BITS + 2 * m] = (pairs * (pairs - np.uint64(1))).sum(axis=1)
         numbers = [int(number) for number in numbers.tolist()]
@@ -328,6 +328,6 @@ def signatures() -> list[tuple[str, Any, Any]]:
             (make_sweep(target), (*rows, masks, edges, uint32, uint32, uint32, uint32[::1])),
             (make_tally(target), (masks, uint32[::1], numbers, uint64, uint32)),
             (make_sample(target, SAMPLE), (masks, uint64[::1], uint32[::1], uint64, uint32)),
-            (make_pairs(target, SAMPLE), (*rows, masks, edges, uint64[::1], uint32[::1], masks, uint64, uint32)),
+            (make_pairs(target, SAMPLE), (*rows, masks, edges, numbers, *[uint32[::1]] * 2, uint64, uint32)),
         )
     ]

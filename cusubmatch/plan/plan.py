@@ -202,11 +202,12 @@ def make_plans(
         nonlocal found
         walked = {orbit for v, orbit in enumerate(group.orbits()) if core is None or v not in core.suffix}
         symmetric = restricted and len(walked) < size - (len(core.suffix) if core else 0)
+        weight = 1.0
+        if core is not None:
+            weight = SHALLOW ** (len(core.suffix) - 1) if shape.biases else SHALLOW
         for direction in (False, True) if symmetric else (False,):
             if symmetric and (direction if rising is None else rising) != direction:
                 continue
-            less = 0 if core is None else len(core.suffix) - 1 if shape.biases else 1
-            weight = SHALLOW**less
             choices = best_orders(
                 group,
                 neighbours,
