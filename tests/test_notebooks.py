@@ -1,0 +1,101 @@
+"""What a notebook shows, in a kernel of its own as Jupyter starts it."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from cusubmatch import notebook
+
+ROOT = Path(__file__).resolve().parents[1]
+
+CELLS = {
+    "start": """
+import warnings
+import pandas as pd
+import cusubmatch as csm
+warnings.simplefilter("error")
+G = csm.Graph.from_edgelist(csm.generators.rmat(8, 6, seed=3))
+""",
+    "count": 'csm.count_matches(G, "(a)--(b)--(c)--(a)", progress=True)',
+    "rows": 'len(csm.subgraph_match(G, "(a)--(b)--(c)", progress=True, limit=5))',
+    "first batch": 'len(next(csm.iter_matches(G, "(a)--(b)--(c)--(d)", progress=True, batch_rows=10)))',
+    "time limit": """
+try:
+    csm.count_matches(G, csm.Pattern.cycle(9), progress=True, time_limit=0.2, engine="cpu")
+except csm.TimeLimitExceeded:
+    print("too long")
+""",
+}
+
+
+@pytest.fixture(scope="module")
+def outputs():
+    """The outputs of each cell, less what the engine says once a version while it compiles."""
+    cells = [nbformat.v4.new_code_cell(source) for source in CELLS.values()]
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    NotebookClient(nbformat.v4.new_notebook(cells=cells), timeout=300).execute(env=os.environ | {"PYTHONPATH": paths})
+
+    def told(output):
+        return not (output.output_type == "stream" and output.text.startswith("cusubmatch: compiling"))
+
+    return {name: [o for o in cell.outputs if told(o)] for name, cell in zip(CELLS, cells, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"), [("count", "counting: done, "), ("rows", "matching: done, "), ("first batch", "matching: ")]
+)
+def test_progress_is_one_line_under_the_cell_and_no_warning(outputs, cell, said):
+    line, value = outputs[cell]
+    assert (line.output_type, value.output_type) == ("display_data", "execute_result")
+    text = line.data["text/plain"]
+    assert text.startswith(said)
+    assert f"{int(value.data['text/plain']):,} matches" in text
+    assert line.data["text/html"] == f"<div>{text}</div>"
+
+
+def test_progress_says_where_a_time_limit_stopped_the_work(outputs):
+    line, printed = outputs["time limit"]
+    assert line.data["text/plain"].startswith("counting: stopped at ")
+    assert printed.text == "too long\n"
+
+
+def test_a_progress_line_is_updated_in_place_and_ends_without_its_bar(monkeypatch):
+    shown = []
+
+    class Handle:
+        def update(self, data, raw):
+            shown.append((data["text/html"], data["text/plain"]))
+
+    def display(data, **options):
+        Handle().update(data, options["raw"])
+        return Handle()
+
+    monkeypatch.setattr("IPython.display.display", display)
+    monkeypatch.setattr(notebook, "SECONDS_BETWEEN_UPDATES", 0)
+    line = notebook.ProgressLine()
+    line.begin("counting <b>")
+    line.update(0.25, 1_000, 2_000.0)
+    line.update(1.0, 1, 1.0)
+    line.end(stopped=False)
+    bars, texts = zip(*((re.findall("<progress.*?>", html), text) for html, text in shown), strict=True)
+    assert bars == (["<progress>"], ['<progress value="0.250">'], ['<progress value="1.000">'], [])
+    assert texts[1] == "counting <b>: 25%, 1,000 matches, 2e+03 a second, 0:00:00, 0:00:00 left"
+    assert texts[3] == "counting <b>: done, 1 match, 0.0 s"
+    assert "counting &lt;b&gt;" in shown[0][0]
+
+
+def test_a_progress_line_is_not_updated_more_often_than_can_be_seen(monkeypatch):
+    shown = []
+    line = notebook.ProgressLine()
+    monkeypatch.setattr(line, "_show", lambda text, bar: shown.append(text))
+    line._shown = time.monotonic()
+    for step in range(1000):
+        line.update(step / 1000, step, 1.0)
+    assert len(shown) < 100
