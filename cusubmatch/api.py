@@ -184,7 +184,7 @@ def explain(
     engine: str = "auto",
     counting: bool = True,
 ) -> Plan:
-    """How a pattern would be matched: print the plan to read it.
+    """How a pattern would be matched: print the plan to read it; a notebook shows its text.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch import notebook
 from cusubmatch.cache import Cache
 from cusubmatch.csr import distinct, edge_keys, low_words, offsets_of, row_lengths, running_sums, sorted_keys
 from cusubmatch.edgelist import check_ids, checked_name, edge_columns, label_codes
@@ -25,6 +26,7 @@ __all__ = ["Adjacency", "Graph", "Relation"]
 
 MAX_VERTICES = 2**31 - 1
 KEPT_ROWS = 4  # sets of relations, at least
+SHOWN_LABELS = 10  # in a notebook
 KEPT_VERTICES = 1 << 26  # of the arrays, an element a vertex, that are kept beyond that
 
 
@@ -212,6 +214,18 @@ class Graph:
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         return f"Graph({self.n_vertices:,} vertices, {self.n_edges:,} {kind} edges)"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a small table of what is known without counting anything."""
+        facts = [("vertices", f"{self.n_vertices:,}")]
+        facts.append(("edges", f"{self.n_edges:,} {'directed' if self.directed else 'undirected'}"))
+        for name, values in (("vertex labels", self.vertex_label_values), ("edge labels", self.edge_label_values)):
+            if values is not None:
+                more = [f"{len(values) - SHOWN_LABELS:,} more"] if len(values) > SHOWN_LABELS else []
+                facts.append((name, ", ".join([*map(str, values[:SHOWN_LABELS]), *more]) or "none"))
+        facts.append(("dropped self loops", f"{self.dropped_self_loops:,}"))
+        facts.append(("dropped repeats", f"{self.dropped_repeats:,}"))
+        return notebook.table("Graph", facts)
 
     def keep(self, least: int) -> int:
         """How many values may be kept that are about as large as the graph: more of a small one."""

@@ -9,6 +9,7 @@ directions and labels.
 from __future__ import annotations
 
 import functools
+import html
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -272,16 +273,34 @@ class Pattern:
         return hash(self._key())
 
     def __repr__(self) -> str:
+        edges, apart = self._texts()
+        return f"Pattern({', '.join(edges)}{apart})"
+
+    def _repr_pretty_(self, printer, _cycle) -> None:
+        """What IPython prints: the same text, broken into lines."""
+        edges, apart = self._texts()
+        with printer.group(len("Pattern("), "Pattern(", f"{apart})"):
+            for index, edge in enumerate(edges):
+                if index:
+                    printer.text(",")
+                    printer.breakable()
+                printer.text(edge)
+
+    def _repr_html_(self) -> str:
+        return f"<code>{html.escape(repr(self))}</code>"
+
+    def _texts(self):
+        """The text of each edge, or of the only vertex, and of the pairs that are kept apart."""
         vertices = [_vertex_text(name, labels) for name, labels in zip(self.names, self.labels, strict=True)]
         if not self.edges:
-            return f"Pattern({vertices[0]})"
+            return vertices, ""
         parts = []
         for source, target, directed, labels, name in self.edges:
             inside = f"{name or ''}{_labels_text(labels)}"
             line = f"-[{inside}]-" if inside else "--"
             parts.append(f"{vertices[source]}{line}{'>' if directed else ''}{vertices[target]}")
         apart = "; distinct " + ", ".join(f"{self.names[a]}, {self.names[b]}" for a, b in sorted(self.distinct))
-        return f"Pattern({', '.join(parts)}{apart if self.distinct else ''})"
+        return parts, apart if self.distinct else ""
 
 
 def _check(names, edges, distinct):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import time
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 from nbclient import NotebookClient
 
+import cusubmatch as csm
 from cusubmatch import notebook
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,6 +25,7 @@ import pandas as pd
 import cusubmatch as csm
 warnings.simplefilter("error")
 G = csm.Graph.from_edgelist(csm.generators.rmat(8, 6, seed=3))
+triangle = csm.Pattern.parse("(a)--(b)--(c)--(a)")
 """,
     "count": 'csm.count_matches(G, "(a)--(b)--(c)--(a)", progress=True)',
     "rows": 'len(csm.subgraph_match(G, "(a)--(b)--(c)", progress=True, limit=5))',
@@ -31,6 +35,16 @@ try:
     csm.count_matches(G, csm.Pattern.cycle(9), progress=True, time_limit=0.2, engine="cpu")
 except csm.TimeLimitExceeded:
     print("too long")
+""",
+    "plan": "csm.explain(G, triangle)",
+    "plans": '[csm.explain(G, triangle), "(a)"]',
+    "print": "print(csm.explain(G, triangle))",
+    "pattern": "triangle",
+    "large pattern": "csm.Pattern.clique(12)",
+    "graph": """
+people = pd.DataFrame({"vertex": ["Ana", "Ben"], "label": ["<Person>", None]})
+rows = pd.DataFrame({"src": ["Ana"] * 4, "dst": ["Ben", "Ana", "Ben", "Ben"], "kind": "pays"})
+csm.Graph.from_edgelist(rows, directed=True, edge_label="kind", vertices=people, vertex_label="label")
 """,
 }
 
@@ -84,7 +98,7 @@ def test_a_progress_line_is_updated_in_place_and_ends_without_its_bar(monkeypatc
     line.update(0.25, 1_000, 2_000.0)
     line.update(1.0, 1, 1.0)
     line.end(stopped=False)
-    bars, texts = zip(*((re.findall("<progress.*?>", html), text) for html, text in shown), strict=True)
+    bars, texts = zip(*((re.findall("<progress.*?>", markup), text) for markup, text in shown), strict=True)
     assert bars == (["<progress>"], ['<progress value="0.250">'], ['<progress value="1.000">'], [])
     assert texts[1] == "counting <b>: 25%, 1,000 matches, 2e+03 a second, 0:00:00, 0:00:00 left"
     assert texts[3] == "counting <b>: done, 1 match, 0.0 s"
@@ -99,3 +113,51 @@ def test_a_progress_line_is_not_updated_more_often_than_can_be_seen(monkeypatch)
     for step in range(1000):
         line.update(step / 1000, step, 1.0)
     assert len(shown) < 100
+
+
+def shown(outputs, cell):
+    """The text and the HTML of a cell's value."""
+    (value,) = outputs[cell]
+    return value.data["text/plain"], value.data.get("text/html")
+
+
+def test_a_plan_shows_what_printing_it_shows(outputs):
+    text, markup = shown(outputs, "plan")
+    assert text + "\n" == outputs["print"][0].text
+    assert markup == f"<pre>{html.escape(text)}</pre>"
+
+
+def test_a_plan_within_a_list_keeps_the_lists_indentation(outputs):
+    plan, listed = shown(outputs, "plan")[0], shown(outputs, "plans")[0]
+    assert listed == "[" + plan.replace("\n", "\n ") + ",\n '(a)']"
+
+
+def test_a_pattern_shows_its_text_broken_into_lines(outputs):
+    assert shown(outputs, "pattern") == (
+        "Pattern((a)--(b), (b)--(c), (a)--(c))",
+        "<code>Pattern((a)--(b), (b)--(c), (a)--(c))</code>",
+    )
+    text, markup = shown(outputs, "large pattern")
+    assert " ".join(text.split()) == repr(csm.Pattern.clique(12))
+    assert max(map(len, text.splitlines())) < 80
+    assert markup == f"<code>{csm.Pattern.clique(12)!r}</code>"
+
+
+def test_a_graph_shows_a_small_table(outputs):
+    text, markup = shown(outputs, "graph")
+    assert text == "Graph(2 vertices, 1 directed edges)"
+    assert re.findall("<th>(.*?)</th><td>(.*?)</td>", markup) == [
+        ("vertices", "2"),
+        ("edges", "1 directed"),
+        ("vertex labels", "&lt;Person&gt;"),
+        ("edge labels", "pays"),
+        ("dropped self loops", "1"),
+        ("dropped repeats", "2"),
+    ]
+
+
+def test_a_graph_names_its_first_labels_and_counts_the_others():
+    edges = pd.DataFrame({"src": range(30), "dst": range(1, 31), "kind": [f"kind {i}" for i in range(30)]})
+    markup = csm.Graph.from_edgelist(edges, edge_label="kind")._repr_html_()
+    assert "kind 8, kind 9, 20 more" in markup
+    assert "kind 10" not in markup

@@ -100,6 +100,19 @@ def test_the_text_of_a_plan_names_every_level_set_and_restriction(name, counting
     assert ("estimated work" in text, plan.engine in text, plan.why in text) == (True, True, True)
 
 
+@pytest.mark.parametrize("counting", [True, False])
+@pytest.mark.parametrize("size", [2, 5, 20])
+def test_the_repr_of_a_plan_is_one_short_line_and_its_str_the_whole_text(size, counting):
+    plan = csm.explain(skewed_graph(directed=False), Pattern.clique(size), counting=counting, engine="cpu")
+    assert repr(plan).startswith("Plan(")
+    assert len(repr(plan)) < 200
+    for part in ("estimated", "monomorphism", "count by" if counting else "rows by", "cpu"):
+        assert part in repr(plan)
+    assert (repr(plan.pattern) in repr(plan)) == (size == 2)
+    assert str(plan).startswith(repr(plan.pattern))
+    assert "\n" not in repr(plan)
+
+
 def test_a_plan_depends_on_structure_and_not_on_names():
     graph, house = skewed_graph(directed=False), [(0, 1), (1, 2), (2, 3), (3, 0), (0, 4), (4, 1)]
     named = [Pattern([(names[a], names[b]) for a, b in house]) for names in ("abcde", "edcba", "vwxyz", "house")]

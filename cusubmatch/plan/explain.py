@@ -6,7 +6,7 @@ from cusubmatch.plan.explain_supergraphs import lines_of_supergraphs
 from cusubmatch.plan.explain_tables import lines_of_tables
 from cusubmatch.plan.reuse import Rows
 
-__all__ = ["describe"]
+__all__ = ["describe", "summarize"]
 
 FINISH = {
     "size": "counted by the size n of its candidate set",
@@ -15,26 +15,31 @@ FINISH = {
     "square": "counted together with the level before: n*n pairs from a candidate set of size n",
 }
 MOST_TERMS = 8  # of a polynomial that is shown
+MOST_CHARACTERS = 80  # of a pattern in a summary
 
 
 def describe(plan) -> str:
     """Several lines of text about a plan."""
-    names = [str(name) if name is not None else f"()#{vertex + 1}" for vertex, name in enumerate(plan.pattern.names)]
-    return _Text(plan, names).whole()
+    return _Text(plan).whole()
+
+
+def summarize(plan) -> str:
+    """One line of text about a plan."""
+    return _Text(plan).summary()
 
 
 class _Text:
-    def __init__(self, plan, names):
-        self.plan, self.names = plan, names
+    def __init__(self, plan):
+        self.plan = plan
+        self.names = [str(name) if name is not None else f"()#{v + 1}" for v, name in enumerate(plan.pattern.names)]
         self.sets = {step.target: f"S{i + 1}" for i, step in enumerate(plan.steps)}
 
     def whole(self):
         plan = self.plan
-        wanted = "one match per subgraph" if plan.unique and plan.semantics != "homomorphism" else "every mapping"
         in_parts = plan.in_parts is not None and plan.in_parts.first
         lines = [
             f"{plan.pattern!r}",
-            f"{plan.semantics}, {wanted}; {self._way()}",
+            f"{plan.semantics}, {self._wanted()}; {self._way()}",
             f"engine: {plan.engine} ({plan.why})" if plan.engine else "",
         ]
         if in_parts:
@@ -57,6 +62,18 @@ class _Text:
             way = "by decomposition" if plan.tables is not None else "from those of supergraphs"
             lines.append(f"if it takes much longer, the count is made {way}: {plan.in_parts.cost / 1e9:,.3g} s")
         return "\n".join(line for i, line in enumerate(lines) if line or i > 2)
+
+    def summary(self):
+        plan, pattern = self.plan, repr(self.plan.pattern)
+        if len(pattern) > MOST_CHARACTERS:
+            pattern = f"pattern of {len(plan.pattern)} vertices and {len(plan.pattern.edges)} edges"
+        way = self._way().partition(";")[0]
+        cost = f"estimated {plan.count_cost / 1e9:,.3g} s {plan.where}"
+        return f"Plan({pattern}; {plan.semantics}, {self._wanted()}; {way}; {plan.engine or 'no engine yet'}, {cost})"
+
+    def _wanted(self):
+        unique = self.plan.unique and self.plan.semantics != "homomorphism"
+        return "one match per subgraph" if unique else "every mapping"
 
     def _way(self):
         plan = self.plan

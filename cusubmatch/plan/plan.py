@@ -12,12 +12,13 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from cusubmatch import notebook
 from cusubmatch.graph import Relation
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.cores import Core, cores
 from cusubmatch.plan.estimate import Estimator, Shape
-from cusubmatch.plan.explain import describe
+from cusubmatch.plan.explain import describe, summarize
 from cusubmatch.plan.order import Choice, best_orders
 from cusubmatch.plan.reuse import Rows, Step, candidate_sets
 from cusubmatch.plan.suffix import Suffix, suffix_of, with_sources
@@ -104,6 +105,19 @@ class Plan:
 
     def __str__(self) -> str:
         return describe(self)
+
+    def __repr__(self) -> str:
+        return summarize(self)
+
+    def _repr_pretty_(self, printer, _cycle) -> None:
+        """What IPython prints: the whole text."""
+        for index, line in enumerate(str(self).split("\n")):
+            if index:
+                printer.break_()
+            printer.text(line)
+
+    def _repr_html_(self) -> str:
+        return notebook.preformatted(str(self))
 
     @property
     def in_parts(self) -> TablePlan | SupergraphPlan | None:
