@@ -1,0 +1,24 @@
+"""Notebooks run in a kernel of their own, as Jupyter starts it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from nbclient import NotebookClient
+
+ROOT = Path(__file__).resolve().parents[1]
+ONCE = ("cusubmatch: compiling", "Matplotlib is building the font cache")  # said on stderr by the first run of all
+
+
+def execute(notebook, folder, settings):
+    """Run the cells of a notebook in a folder; `settings` is where IPython keeps its own, instead of the user's."""
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": paths, "IPYTHONDIR": str(settings)}
+    client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}})
+    client.execute(env=environment)
+
+
+def outputs_of(cell):
+    """What a cell shows, less what only a first run says."""
+    return [o for o in cell.outputs if not (o.output_type == "stream" and o.text.startswith(ONCE))]
