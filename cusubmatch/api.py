@@ -42,8 +42,9 @@ def count_matches(
     time_limit : float, optional
         Seconds.
     progress : callable or bool, optional
-        Called now and then as ``progress(fraction_done, matches_so_far)``; True draws a line on stderr: the share of
-        the estimated work that is done, matches so far, matches a second and the time left.
+        Called now and then as ``progress(fraction_done, matches_so_far)``; True draws a line on stderr, in a notebook
+        under the cell: the share of the estimated work that is done, matches so far, matches a second and the time
+        left.
 
     Returns
     -------

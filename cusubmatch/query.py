@@ -311,7 +311,7 @@ def as_graph(G, directed):
 
 @contextlib.contextmanager
 def shown(progress, what):
-    """What a run reports to: the caller's function, a line on stderr for True, or nothing."""
+    """What a run reports to: the caller's function, a line on stderr or in a notebook for True, or nothing."""
     if progress is not True:
         yield progress or None
         return
