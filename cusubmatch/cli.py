@@ -17,7 +17,7 @@ import typer
 import typer.core
 
 from cusubmatch import __version__
-from cusubmatch.files import read_graph, read_pattern
+from cusubmatch.files import GraphFiles, read_graph, read_pattern
 from cusubmatch.output import check_target
 from cusubmatch.terminal import Progress, one_line, one_line_errors, print_facts, print_matches
 
@@ -82,21 +82,42 @@ class Engine(StrEnum):
     GPU = "gpu"
 
 
+class TableFormat(StrEnum):
+    """How a table is written."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    TSV = "tsv"
+
+
+class Ids(StrEnum):
+    """What the ids of vertices are."""
+
+    TEXT = "text"
+    INT = "int"
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         typer.echo(__version__)
         raise typer.Exit
 
 
-Edges = Annotated[Path, typer.Argument(metavar="EDGES", help="Parquet or CSV file, one row an edge.")]
+Edges = Annotated[
+    str, typer.Argument(metavar="EDGES", help="Parquet, CSV or TSV file (text also as .gz), or -; one row an edge.")
+]
+InputFormat = Annotated[
+    TableFormat | None, typer.Option(metavar="FORMAT", help="Of EDGES: parquet, csv, tsv.  [default: as seen]")
+]
+WhichIds = Annotated[
+    Ids | None, typer.Option("--ids", metavar="text|int", help="What ids are.  [default: int if nothing is lost]")
+]
 PatternText = Annotated[str, typer.Argument(metavar="PATTERN", help="Pattern text or a generator such as clique:4.")]
 Source = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES.  [default: source, or src]")]
-Destination = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Column of EDGES.  [default: destination, or dst]")
-]
+Destination = Annotated[str | None, typer.Option(metavar="COLUMN", help="Likewise.  [default: destination, or dst]")]
 Directed = Annotated[bool | None, typer.Option("--directed/--undirected", help="[default: as the pattern]")]
 EdgeLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES with edge labels.")]
-Vertices = Annotated[Path | None, typer.Option(metavar="FILE", help="Parquet or CSV file, one row a vertex.")]
+Vertices = Annotated[str | None, typer.Option(metavar="FILE", help="Such a file with one row a vertex.")]
 Vertex = Annotated[str, typer.Option(metavar="COLUMN", help="Column of --vertices with the ids.")]
 VertexLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of --vertices with vertex labels.")]
 HowToMatch = Annotated[Semantics, typer.Option(help="What a match is.")]
@@ -142,6 +163,8 @@ def count(
     vertices: Vertices = None,
     vertex: Vertex = "vertex",
     vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
@@ -150,12 +173,11 @@ def count(
     progress: ShowProgress = None,
 ) -> None:
     """Print how many matches there are, as one integer."""
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
         with Progress(progress) as shown:
-            graph = read_graph(
-                edges, source, destination, _as(directed, query), edge_label, vertices, vertex, vertex_label, shown
-            )
+            graph = read_graph(files, _as(directed, query), shown)
             import cusubmatch as csm
 
             how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
@@ -177,6 +199,8 @@ def match(
     vertices: Vertices = None,
     vertex: Vertex = "vertex",
     vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
@@ -191,6 +215,7 @@ def match(
 
     One row a match, one column a named vertex. Without --output: a table of the first 20 rows, and the total.
     """
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
         if not query.columns:
@@ -205,9 +230,7 @@ def match(
             raise ValueError("sort: rows are sorted for a file; name it, too, by path=")
         how = {"semantics": semantics.value, "unique": unique, "engine": engine.value, "time_limit": time_limit}
         with Progress(progress) as shown:
-            graph = read_graph(
-                edges, source, destination, _as(directed, query), edge_label, vertices, vertex, vertex_label, shown
-            )
+            graph = read_graph(files, _as(directed, query), shown)
             if output is not None:
                 import cusubmatch as csm
 
@@ -234,6 +257,8 @@ def explain(
     vertices: Vertices = None,
     vertex: Vertex = "vertex",
     vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
@@ -241,9 +266,10 @@ def explain(
     rows: Annotated[bool, typer.Option("--rows", help="The plan of match rather than that of count.")] = False,
 ) -> None:
     """Print the plan of the search, and which engine would run it."""
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
-        graph = read_graph(edges, source, destination, _as(directed, query), edge_label, vertices, vertex, vertex_label)
+        graph = read_graph(files, _as(directed, query))
         import cusubmatch as csm
 
         how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
@@ -262,10 +288,13 @@ def info(
     vertices: Vertices = None,
     vertex: Vertex = "vertex",
     vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
 ) -> None:
     """Print size, degrees, labels and dropped rows of a graph."""
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
-        graph = read_graph(edges, source, destination, directed, edge_label, vertices, vertex, vertex_label)
+        graph = read_graph(files, directed)
         print_facts(graph)
 
 

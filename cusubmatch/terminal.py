@@ -28,7 +28,7 @@ MOST_LABELS = 20
 
 # Arguments of the Python functions that the command line spells differently.
 OPTIONS = "source destination directed edge_label vertices vertex vertex_label semantics unique distinct engine"
-LIMITS = "time_limit limit rows_per_file"
+LIMITS = "time_limit limit rows_per_file ids input_format format sort"
 WORDS = {name: f"--{name.replace('_', '-')}" for name in f"{OPTIONS} {LIMITS}".split()}
 WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output"}
 
