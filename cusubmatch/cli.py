@@ -8,9 +8,9 @@ commands, so that `--help` is immediate.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,12 +18,16 @@ import typer.core
 
 from cusubmatch import __version__
 from cusubmatch.files import GraphFiles, read_graph, read_pattern
+from cusubmatch.formats import format_of
 from cusubmatch.output import check_target
-from cusubmatch.terminal import Progress, one_line, one_line_errors, print_facts, print_matches
+from cusubmatch.results import print_count, print_facts, print_matches, print_plan, write_rows
+from cusubmatch.terminal import Progress, one_line, one_line_errors
 
 __all__ = ["app", "main"]
 
-FIRST_ROWS = 20  # of the matches, where no output file is named
+STDOUT = "-"
+FIRST_ROWS = 20  # of the matches, where no output is named
+ROWS_AT_ONCE = 1 << 16  # that are printed
 
 # "No such option", "missing argument", "invalid value"; not click's name, for newer Typers carry a click of their own.
 UsageError = typer.BadParameter.__base__
@@ -33,7 +37,8 @@ Examples:
   cusubmatch count friends.parquet clique:4
   cusubmatch match payments.csv "(a)-->(b)-->(c)-->(a)" --source payer --destination payee -o rings.parquet
   cusubmatch explain payments.csv cycle:5:directed
-  cusubmatch info payments.csv --directed
+  cusubmatch info payments.csv --directed --format json
+  zcat payments.csv.gz | cusubmatch match - cycle:4 -o - | head
 \b
 PATTERN is text such as "(a:Account)-[:PAYS]->(b), (b)--(c)" or a generator: clique:4, cycle:5, path:3, star:6;
 cycle, path and star take :directed. `cusubmatch COMMAND --help` lists the options.
@@ -82,6 +87,21 @@ class Engine(StrEnum):
     GPU = "gpu"
 
 
+class Printed(StrEnum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+class PrintedPlan(StrEnum):
+    """How a plan is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
 class TableFormat(StrEnum):
     """How a table is written."""
 
@@ -123,22 +143,24 @@ VertexLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column 
 HowToMatch = Annotated[Semantics, typer.Option(help="What a match is.")]
 Unique = Annotated[
     bool | None,
-    typer.Option("--unique/--no-unique", help="One match a subgraph, or every embedding.  [default: by semantics]"),
+    typer.Option("--unique/--no-unique", help="One match a subgraph.  [default: by semantics]"),
 ]
-Distinct = Annotated[
-    list[str] | None, typer.Option(metavar="A,B", help="Vertices that a homomorphism keeps apart; repeatable.")
-]
+Distinct = Annotated[list[str] | None, typer.Option(metavar="A,B", help="Vertices to keep apart; repeatable.")]
 WhichEngine = Annotated[Engine, typer.Option(help="What does the work.")]
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")]
 Limit = Annotated[int | None, typer.Option(metavar="ROWS", min=0, help="Stop after so many matches.")]
 Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="PATH", help="Write .parquet, .csv or, without suffix, a folder of parts."),
+    str | None,
+    typer.Option("--output", "-o", metavar="PATH", help="A .parquet, .csv, .tsv, .csv.gz; a folder; - for stdout."),
+]
+PrintAs = Annotated[Printed, typer.Option("--format", help="Of what is printed.")]
+PrintRowsAs = Annotated[
+    Printed | None, typer.Option("--format", metavar="table|json|csv", help="Of what is printed; JSON: a line a row.")
 ]
 RowsPerFile = Annotated[
     int | None, typer.Option(metavar="ROWS", min=1, help="Most of a part of a folder.  [default: 2**26]")
 ]
-Sort = Annotated[bool, typer.Option("--sort", help="Rows in the order of the ids, the same in every run.")]
+Sort = Annotated[bool, typer.Option("--sort", help="Rows in the order of the ids.")]
 ShowProgress = Annotated[bool | None, typer.Option("--progress/--no-progress", help="[default: on a terminal]")]
 Version = Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")]
 
@@ -170,6 +192,7 @@ def count(
     distinct: Distinct = None,
     engine: WhichEngine = Engine.AUTO,
     time_limit: TimeLimit = None,
+    form: PrintAs = Printed.TABLE,
     progress: ShowProgress = None,
 ) -> None:
     """Print how many matches there are, as one integer."""
@@ -182,7 +205,7 @@ def count(
 
             how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
             total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=shown.start("counting"))
-        typer.echo(total)
+        print_count(total, form)
 
 
 @app.command(
@@ -192,6 +215,7 @@ def match(
     edges: Edges,
     pattern: PatternText,
     output: Output = None,
+    form: PrintRowsAs = None,
     source: Source = None,
     destination: Destination = None,
     directed: Directed = None,
@@ -211,9 +235,9 @@ def match(
     sort: Sort = False,
     progress: ShowProgress = None,
 ) -> None:
-    """Write the matches to a file or a folder of files, or print the first ones.
+    """Write the matches, one row each, one column a named vertex, to a file or stdout.
 
-    One row a match, one column a named vertex. Without --output: a table of the first 20 rows, and the total.
+    Without --output and --format: a table of the first 20 rows, and the total.
     """
     files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
@@ -222,28 +246,37 @@ def match(
             raise ValueError(
                 "pattern: it names no vertex, so a match has no column; write (a) instead of (), or use count"
             )
-        if output is not None:
+        if output not in (None, STDOUT):
             check_target(output, rows_per_file)
+            if form is not None and form != format_of(output):
+                raise ValueError(f"format: the suffix of path={output} says it; {form} goes to stdout, as path=-")
         elif rows_per_file is not None:
             raise ValueError("rows_per_file: parts are of a folder of files; name it, too, by path=")
-        elif sort:
-            raise ValueError("sort: rows are sorted for a file; name it, too, by path=")
+        else:
+            form = form or (Printed.TABLE if output is None else Printed.CSV)
+            if sort and form == Printed.TABLE:
+                raise ValueError("sort: rows are sorted for a file or format=csv; name one, too; a file by path=")
+            if form != Printed.TABLE:
+                output = STDOUT
+                progress = False if progress is None and sys.stdout.isatty() else progress
         how = {"semantics": semantics.value, "unique": unique, "engine": engine.value, "time_limit": time_limit}
         with Progress(progress) as shown:
             graph = read_graph(files, _as(directed, query), shown)
-            if output is not None:
-                import cusubmatch as csm
+            import cusubmatch as csm
 
-                show = shown.start("matching")
-                where = {"rows_per_file": rows_per_file, "sort": sort}
-                rows = csm.write_matches(graph, query, output, limit=limit, progress=show, **where, **how)
-            else:
+            if form == Printed.TABLE:
                 table, rows = _first_matches(graph, query, limit, how, shown)
+            elif output == STDOUT:
+                rows = _print_rows(graph, query, form, limit=limit, sort=sort, progress=shown.start("matching"), **how)
+            else:
+                options = {"limit": limit, "rows_per_file": rows_per_file, "sort": sort}
+                rows = csm.write_matches(graph, query, output, progress=shown.start("matching"), **options, **how)
         note = " (--limit reached: there may be more)" if limit is not None and rows == limit else ""
-        if output is not None:
-            typer.echo(f"{rows:,} {'match' if rows == 1 else 'matches'} written to {output}{note}", err=True)
-        else:
+        if form == Printed.TABLE:
             print_matches(table, rows, note)
+        else:
+            where = "stdout" if output == STDOUT else output
+            typer.echo(f"{rows:,} {'match' if rows == 1 else 'matches'} written to {where}{note}", err=True)
 
 
 @app.command(epilog='\b\nExample:\n  cusubmatch explain payments.csv "(a)-->(b)-->(c)-->(a)" --semantics induced')
@@ -264,6 +297,7 @@ def explain(
     distinct: Distinct = None,
     engine: WhichEngine = Engine.AUTO,
     rows: Annotated[bool, typer.Option("--rows", help="The plan of match rather than that of count.")] = False,
+    form: Annotated[PrintedPlan, typer.Option("--format", help="Of what is printed.")] = PrintedPlan.TABLE,
 ) -> None:
     """Print the plan of the search, and which engine would run it."""
     files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
@@ -273,7 +307,7 @@ def explain(
         import cusubmatch as csm
 
         how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
-        typer.echo(csm.explain(graph, query, **how, counting=not rows))
+        print_plan(csm.explain(graph, query, **how, counting=not rows), form)
 
 
 @app.command(
@@ -290,16 +324,25 @@ def info(
     vertex_label: VertexLabel = None,
     ids: WhichIds = None,
     input_format: InputFormat = None,
+    form: PrintAs = Printed.TABLE,
 ) -> None:
     """Print size, degrees, labels and dropped rows of a graph."""
     files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         graph = read_graph(files, directed)
-        print_facts(graph)
+        print_facts(graph, form)
 
 
 def _as(directed, query):
     return query.directed if directed is None else directed
+
+
+def _print_rows(graph, query, form, **options):
+    """Write all matches to stdout; returns the rows."""
+    import cusubmatch as csm
+
+    with contextlib.closing(csm.iter_matches(graph, query, batch_rows=ROWS_AT_ONCE, **options)) as batches:
+        return write_rows(batches, csm.subgraph_match(graph, query, limit=0).schema, form)
 
 
 def _first_matches(graph, query, limit, how, shown):

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from cusubmatch.formats import format_of
+
 if TYPE_CHECKING:
     from cusubmatch.graph import Graph
     from cusubmatch.pattern import Pattern
@@ -94,7 +96,7 @@ def read_graph(files: GraphFiles, directed: bool, shown: Progress | None = None)
 
 def _read(argument, name, form, text):
     """The table of a file, and whether its columns named in `text` were read as text."""
-    from cusubmatch.frames import format_in, format_of, read_table
+    from cusubmatch.frames import format_in, read_table
 
     path = Path(name)
     if name != STDIN and not path.exists():

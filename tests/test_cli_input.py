@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 import pytest
-from command_line import TRIANGLE, assert_one_line, command, environment, run, write_graph_files
+from command_line import TRIANGLE, assert_one_line, run, write_graph_files
 from pyarrow import csv
 
 from cusubmatch.files import GraphFiles, read_graph
@@ -160,8 +159,7 @@ def test_a_dash_is_standard_input_whose_first_bytes_say_the_format(files, monkey
 
 
 def test_vertices_come_from_standard_input_too_but_not_beside_the_edges(files):
-    with Path("vertices.csv").open() as stdin:
-        done = command("info", "edges.csv", "--vertices", "-", stdin=stdin)
+    done = run("info", "edges.csv", "--vertices", "-", stdin=Path("vertices.csv").read_bytes())
     assert done.stdout.splitlines()[0].split() == ["vertices", "6"]
     assert_one_line(run("info", "-", "--vertices", "-"), "--vertices", "stdin")
 
@@ -170,11 +168,7 @@ def test_vertices_come_from_standard_input_too_but_not_beside_the_edges(files):
     "content", [b"", b"\x1f\x8b\x08 no gzip", b"PAR1 no Parquet", gzip.compress(b"src,dst\n1,2\n")[:20]]
 )
 def test_standard_input_that_cannot_be_read_is_one_line(files, content):
-    done = command_with(content, "count", "-", TRIANGLE)
-    assert done.returncode == 2
-    assert done.stdout == b""
-    assert len(done.stderr.splitlines()) == 1
-    assert b"EDGES: cannot read stdin" in done.stderr
+    assert_one_line(run("count", "-", TRIANGLE, stdin=content), "EDGES: cannot read stdin")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
@@ -199,9 +193,3 @@ def write_text(name):
 def csv_of(graph):
     """A graph as text: ids and the rows of its adjacency."""
     return graph.to_ids(range(graph.n_vertices)).to_pylist(), graph.offsets.tolist(), graph.targets.tolist()
-
-
-def command_with(content, *arguments):
-    """The command in a process of its own, with bytes on standard input."""
-    line = [sys.executable, "-m", "cusubmatch", *arguments]
-    return subprocess.run(line, input=content, env=environment(), capture_output=True, timeout=120, check=False)

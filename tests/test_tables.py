@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from cusubmatch.frames import available_memory, format_in, memory, read_table, suffix_of
+from cusubmatch.formats import suffix_of
+from cusubmatch.frames import available_memory, format_in, memory, read_table
 
 ROWS = [{"a": 3, "b": "x"}, {"a": 1, "b": "ü"}, {"a": None, "b": ""}]
 

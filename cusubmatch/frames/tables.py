@@ -7,24 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FILE_SUFFIXES", "format_in", "format_of", "read_table", "suffix_of"]
+from cusubmatch.formats import FILE_SUFFIXES, format_of, suffix_of
 
-FILE_SUFFIXES = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+__all__ = ["format_in", "read_table"]
+
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 GZIP = b"\x1f\x8b"  # how a file of gzip begins
 HEAD_BYTES = 4096
-
-
-def suffix_of(path: str | os.PathLike) -> str:
-    """The suffix of a path in lower case; of gzipped text both suffixes, as in ``.csv.gz``."""
-    both = "".join(Path(path).suffixes[-2:]).lower()
-    return both if both in FILE_SUFFIXES else Path(path).suffix.lower()
-
-
-def format_of(path: str | os.PathLike) -> str | None:
-    """The format that the suffix of a path names: parquet, csv or tsv; None for other suffixes."""
-    suffix = suffix_of(path)
-    return suffix.removesuffix(".gz")[1:] if suffix in FILE_SUFFIXES else None
 
 
 def format_in(content: bytes) -> str:
