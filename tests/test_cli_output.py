@@ -7,13 +7,15 @@ import gzip
 import io
 import json
 import os
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
 import pytest
-from command_line import LOOP, TRIANGLE, assert_one_line, messages, run, write_graph_files
+from command_line import LOOP, TRIANGLE, assert_one_line, environment, messages, run, write_graph_files
 
 import cusubmatch as csm
 from cusubmatch.cli import app
@@ -219,3 +221,39 @@ def test_where_nobody_reads_stdout_the_work_ends_without_a_word(files, monkeypat
         monkeypatch.setattr(sys, "stdout", stdout)
         assert app(arguments, standalone_mode=False) == 141
     assert [line for line in capfd.readouterr().err.splitlines() if "compiling" not in line] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+def test_sigterm_leaves_no_file_and_ends_with_code_143(files):
+    Path("out.csv").write_text("old")
+    before = sorted(Path().iterdir())
+    line = [sys.executable, "-c", KILLED, "match", "edges.csv", PAIRS, "-o", "out.csv"]
+    done = subprocess.run(line, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "1 hidden\n")
+    assert sorted(Path().iterdir()) == before
+    assert Path("out.csv").read_text() == "old"
+
+
+# A command that gets SIGTERM when it is about to write rows, while a thread of its own is busy.
+KILLED = """
+import os, pathlib, signal, sys, threading, time
+import cusubmatch.rows
+from cusubmatch.cli import main
+
+def endless(*arguments, **options):
+    threading.Thread(target=time.sleep, args=[100]).start()
+    print(len(list(pathlib.Path().glob(".out.csv.*"))), "hidden", file=sys.stderr)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(100)
+    yield
+
+cusubmatch.rows.iter_matches = endless
+main()
+"""
+
+
+def test_the_library_leaves_signals_alone(files):
+    before = [signal.getsignal(number) for number in signal.valid_signals()]
+    csm.write_matches(pd.read_csv("edges.csv"), PAIRS, "out.csv")
+    run("match", "edges.csv", PAIRS, "-o", "out.csv")
+    assert [signal.getsignal(number) for number in signal.valid_signals()] == before
