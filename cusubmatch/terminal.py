@@ -41,8 +41,7 @@ def one_line_errors() -> Iterator[None]:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device; for what is in the buffer still
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        _drop_what_cannot_be_written()
         raise typer.Exit(CLOSED_PIPE) from None
     except TimeLimitExceeded as error:
         unit = "match" if error.partial == 1 else "matches"
@@ -51,9 +50,19 @@ def one_line_errors() -> Iterator[None]:
     except (EngineUnavailable, ResultTooLarge, MemoryError) as error:
         _exit(str(error) or "out of memory", 1)
     except OSError as error:
+        _drop_what_cannot_be_written()
         _exit(re.sub(r"^\[Errno \d+\] ", "", str(error)) or type(error).__name__, 1)
     except (ValueError, TypeError) as error:
         _exit(str(error) or type(error).__name__, 2)
+
+
+def _drop_what_cannot_be_written():
+    """Empty the buffer of stdout, so that Python does not fail to when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _exit(message, code):

@@ -223,6 +223,15 @@ def test_where_nobody_reads_stdout_the_work_ends_without_a_word(files, monkeypat
     assert [line for line in capfd.readouterr().err.splitlines() if "compiling" not in line] == []
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize("arguments", [["match", "edges.csv", PAIRS, "-o", "-"], ["count", "edges.csv", PAIRS]])
+def test_a_full_disk_behind_stdout_is_one_line(files, monkeypatch, capfd, arguments):
+    with Path("/dev/full").open("w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert app(arguments, standalone_mode=False) == 1
+    assert capfd.readouterr().err.splitlines()[-1:] == ["cusubmatch: No space left on device"]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 def test_sigterm_leaves_no_file_and_ends_with_code_143(files):
     Path("out.csv").write_text("old")
