@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -112,68 +112,92 @@ def count_many(
     Returns
     -------
     DataFrame of the family of G
-        Columns ``pattern`` (the names as text), ``count`` and ``seconds``. Where a count passes 64 bits the counts are
-        text.
+        One row a pattern, in their order, with the columns ``pattern`` (its name as text), ``count`` (nullable
+        integers; where a count passes 64 bits all are text), ``seconds``, ``status`` and ``reason``. The status is
+        "done", "time limit", "out of memory" or "error" (the pattern cannot be read or does not suit the graph). Where
+        it is not "done" the count is null and the reason says why; else the reason is empty.
 
     Raises
     ------
-    TimeLimitExceeded
-        With the dataframe of the patterns that were finished as ``.partial``.
+    EngineUnavailable, GraphError, TypeError, ValueError
+        For what concerns all patterns, and a TypeError for a pattern that is neither a Pattern nor text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> edges = pd.DataFrame({"src": [0, 0, 1, 2], "dst": [1, 2, 2, 3]})
+    >>> count_many(edges, {"triangle": Pattern.cycle(3), "odd": "(a)--("})[["pattern", "count", "status"]]
+        pattern  count status
+    0  triangle      1   done
+    1       odd   <NA>  error
     """
     if not isinstance(patterns, Mapping):
         raise TypeError(f"patterns: expected a mapping of names to patterns, got {type(patterns).__name__}")
-    parsed = {name: _named(name, as_pattern, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
     check_options(semantics, unique, engine, time_limit)
-    graph = as_graph(G, any(pattern.directed for pattern in parsed.values()))
-    names: list = []
-    counts: list[int] = []
-    seconds: list[float] = []
-    for name, pattern in parsed.items():
-        begin = time.perf_counter()
-        try:
-            count = _named(
-                name,
+    parsed = {name: _outcome(as_pattern, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
+    graph = as_graph(G, any(read.value.directed for read in parsed.values() if read.status == "done"))
+    counted, seconds = [], []
+    for read in parsed.values():
+        begin, outcome = time.perf_counter(), read
+        if read.status == "done":
+            outcome = _outcome(
                 count_matches,
                 graph,
-                pattern,
+                read.value,
                 semantics=semantics,
                 unique=unique,
                 engine=engine,
                 time_limit=time_limit,
             )
-        except TimeLimitExceeded:
-            done = _count_table(graph.family, names, counts, seconds)
-            raise TimeLimitExceeded(f"time_limit: {name!r} was not counted within {time_limit} s", done) from None
-        names.append(name)
-        counts.append(count)
+        counted.append(outcome)
         seconds.append(time.perf_counter() - begin)
-    return _count_table(graph.family, names, counts, seconds)
+    columns = {
+        "pattern": [str(name) for name in parsed],
+        "count": [outcome.value for outcome in counted],
+        "seconds": seconds,
+        "status": [outcome.status for outcome in counted],
+        "reason": [outcome.reason for outcome in counted],
+    }
+    return table_of(graph.family, columns, nullable=True)
 
 
-def _named(name, function, *arguments, **options):
-    """What the function returns; its complaints about a pattern say which one is meant."""
+class _Outcome(NamedTuple):
+    """What a call returned, None if it failed; how it ended; and why, if not well."""
+
+    value: Any
+    status: str
+    reason: str
+
+
+def _outcome(function, *arguments, **options):
+    """Call a function; what is wrong with one pattern alone is an outcome and no error."""
     try:
-        return function(*arguments, **options)
-    except ValueError as error:
-        if not str(error).startswith("pattern:"):
-            raise
-        raise type(error)(f"patterns[{name!r}]{str(error).removeprefix('pattern')}") from None
+        return _Outcome(function(*arguments, **options), "done", "")
+    except TimeLimitExceeded as late:
+        return _Outcome(None, "time limit", str(late).partition("; .partial")[0])
+    except MemoryError as error:
+        return _Outcome(None, "out of memory", _first_line(error) or "there is not enough memory")
+    except ValueError as error:  # PatternError, and GraphError for a pattern that does not suit the graph
+        return _Outcome(None, "error", _first_line(error).removeprefix("pattern: "))
 
 
-def _count_table(family, names, counts, seconds):
-    return table_of(family, {"pattern": [str(name) for name in names], "count": counts, "seconds": seconds})
+def _first_line(error):
+    return str(error).partition("\n")[0]
 
 
-def table_of(family, columns):
+def table_of(family, columns, nullable=False):
     """A dataframe of lists of text, counts and seconds; counts that pass 64 bits become text, all of them."""
-    xp, arrays = family.xp(), {}
-    for name, values in columns.items():
-        wide = name == "count" and any(count >= 2**63 for count in values)
-        kind = str if wide else {"count": np.int64, "seconds": np.float64}.get(name, str)
-        arrays[name] = np.array(list(map(str, values)) if wide else values, kind)
-    return family.frame(
-        {name: family.values(a if a.dtype.kind == "U" else xp.asarray(a)) for name, a in arrays.items()}
-    )
+    return family.frame({name: _column(family, name, values, nullable) for name, values in columns.items()})
+
+
+def _column(family, name, values, nullable):
+    kind = {"count": np.int64, "seconds": np.float64}.get(name, str)
+    if name == "count" and any(count is not None and count >= 2**63 for count in values):
+        kind, values = str, [None if count is None else str(count) for count in values]
+    if name == "count" and nullable:
+        return family.nullable(values, text=kind is str)
+    array = np.array(values, kind)
+    return family.values(array if kind is str else family.xp().asarray(array))
 
 
 def explain(

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from cusubmatch.api import count_many, table_of
+from cusubmatch.api import count_matches, table_of
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import supergraphs
@@ -106,13 +106,14 @@ def motif_census(
     if semantics == "homomorphism":
         raise ValueError("semantics: a census counts copies; expected monomorphism or induced, got 'homomorphism'")
     graph, found = as_graph(G, directed=False), motifs(size)
-    patterns = {motif: _pattern(motif) for motif in found}
-    try:
-        table = count_many(graph, patterns, engine=engine, time_limit=time_limit)
-    except TimeLimitExceeded as late:
-        partial = None if semantics == "induced" else _frame(graph, found, _counts(graph, late.partial))
-        raise TimeLimitExceeded(str(late), partial) from None
-    counts = _counts(graph, table)
+    counts: list[int] = []
+    for motif in found:
+        try:
+            counts.append(count_matches(graph, _pattern(motif), engine=engine, time_limit=time_limit))
+        except TimeLimitExceeded:
+            partial = None if semantics == "induced" else _frame(graph, found, counts)
+            message = f"time_limit: {motif.name!r} was not counted within {time_limit} s"
+            raise TimeLimitExceeded(message, partial) from None
     if semantics == "induced":
         counts = induced_counts(dict(zip(found, counts, strict=True)))
     return _frame(graph, found, counts)
@@ -137,10 +138,6 @@ def induced_counts(counts: Mapping[Motif, int]) -> list[int]:
 @functools.cache
 def _pattern(motif):
     return Pattern(sorted(tuple(sorted(map(int, edge.split("-")))) for edge in motif.edges.split(",")))
-
-
-def _counts(graph, table):
-    return [int(count) for count in graph.family.to_arrow(table).column("count").to_pylist()]
 
 
 def _frame(graph, found, counts):

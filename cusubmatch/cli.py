@@ -2,28 +2,61 @@
 
 It says what the Python functions say, in the same words. Results go to stdout, messages to stderr; bad input ends with
 one line and exit code 2, work that could not be finished (time limit, memory, full disk, missing engine) with one line
-and exit code 1. An output appears under its name only when it is complete. Heavy modules are imported inside the
-commands, so that `--help` is immediate.
+and exit code 1. An output appears under its name only when it is complete; SIGTERM, as Ctrl-C, leaves nothing of it
+behind. Heavy modules are imported inside the commands, so that `--help` is immediate.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 import typer.core
 
-from cusubmatch import __version__
-from cusubmatch.files import read_graph, read_pattern
+from cusubmatch.cli_options import (
+    Destination,
+    Directed,
+    Distinct,
+    EdgeLabel,
+    Edges,
+    Engine,
+    HowToMatch,
+    InputFormat,
+    Limit,
+    Output,
+    PatternText,
+    PrintAs,
+    Printed,
+    PrintedPlan,
+    PrintRowsAs,
+    RowsPerFile,
+    Semantics,
+    ShowProgress,
+    Sort,
+    Source,
+    TimeLimit,
+    Unique,
+    Version,
+    Vertex,
+    VertexLabel,
+    Vertices,
+    WhichEngine,
+    WhichIds,
+)
+from cusubmatch.files import GraphFiles, read_graph, read_pattern
+from cusubmatch.formats import format_of
 from cusubmatch.output import check_target
-from cusubmatch.terminal import Progress, one_line, one_line_errors, print_facts, print_matches
+from cusubmatch.results import print_count, print_facts, print_matches, print_plan, write_rows
+from cusubmatch.signals import ended_by_signals
+from cusubmatch.terminal import Progress, one_line, one_line_errors
 
 __all__ = ["app", "main"]
 
-FIRST_ROWS = 20  # of the matches, where no output file is named
+STDOUT = "-"
+FIRST_ROWS = 20  # of the matches, where no output is named
+ROWS_AT_ONCE = 1 << 16  # that are printed
 
 # "No such option", "missing argument", "invalid value"; not click's name, for newer Typers carry a click of their own.
 UsageError = typer.BadParameter.__base__
@@ -33,7 +66,8 @@ Examples:
   cusubmatch count friends.parquet clique:4
   cusubmatch match payments.csv "(a)-->(b)-->(c)-->(a)" --source payer --destination payee -o rings.parquet
   cusubmatch explain payments.csv cycle:5:directed
-  cusubmatch info payments.csv --directed
+  cusubmatch info payments.csv --directed --format json
+  zcat payments.csv.gz | cusubmatch match - cycle:4 -o - | head
 \b
 PATTERN is text such as "(a:Account)-[:PAYS]->(b), (b)--(c)" or a generator: clique:4, cycle:5, path:3, star:6;
 cycle, path and star take :directed. `cusubmatch COMMAND --help` lists the options.
@@ -66,62 +100,6 @@ app = typer.Typer(
 )
 
 
-class Semantics(StrEnum):
-    """What a match is."""
-
-    MONOMORPHISM = "monomorphism"
-    INDUCED = "induced"
-    HOMOMORPHISM = "homomorphism"
-
-
-class Engine(StrEnum):
-    """What does the work."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    GPU = "gpu"
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(__version__)
-        raise typer.Exit
-
-
-Edges = Annotated[Path, typer.Argument(metavar="EDGES", help="Parquet or CSV file, one row an edge.")]
-PatternText = Annotated[str, typer.Argument(metavar="PATTERN", help="Pattern text or a generator such as clique:4.")]
-Source = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES.  [default: source, or src]")]
-Destination = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Column of EDGES.  [default: destination, or dst]")
-]
-Directed = Annotated[bool | None, typer.Option("--directed/--undirected", help="[default: as the pattern]")]
-EdgeLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES with edge labels.")]
-Vertices = Annotated[Path | None, typer.Option(metavar="FILE", help="Parquet or CSV file, one row a vertex.")]
-Vertex = Annotated[str, typer.Option(metavar="COLUMN", help="Column of --vertices with the ids.")]
-VertexLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of --vertices with vertex labels.")]
-HowToMatch = Annotated[Semantics, typer.Option(help="What a match is.")]
-Unique = Annotated[
-    bool | None,
-    typer.Option("--unique/--no-unique", help="One match a subgraph, or every embedding.  [default: by semantics]"),
-]
-Distinct = Annotated[
-    list[str] | None, typer.Option(metavar="A,B", help="Vertices that a homomorphism keeps apart; repeatable.")
-]
-WhichEngine = Annotated[Engine, typer.Option(help="What does the work.")]
-TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")]
-Limit = Annotated[int | None, typer.Option(metavar="ROWS", min=0, help="Stop after so many matches.")]
-Output = Annotated[
-    Path | None,
-    typer.Option("--output", "-o", metavar="PATH", help="Write .parquet, .csv or, without suffix, a folder of parts."),
-]
-RowsPerFile = Annotated[
-    int | None, typer.Option(metavar="ROWS", min=1, help="Most of a part of a folder.  [default: 2**26]")
-]
-Sort = Annotated[bool, typer.Option("--sort", help="Rows in the order of the ids, the same in every run.")]
-ShowProgress = Annotated[bool | None, typer.Option("--progress/--no-progress", help="[default: on a terminal]")]
-Version = Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")]
-
-
 @app.callback(invoke_without_command=True)
 def _start(context: typer.Context, _version: Version = False) -> None:
     """Find every copy of a small pattern in a large graph, given as a table of edges."""
@@ -142,25 +120,27 @@ def count(
     vertices: Vertices = None,
     vertex: Vertex = "vertex",
     vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
     engine: WhichEngine = Engine.AUTO,
     time_limit: TimeLimit = None,
+    form: PrintAs = Printed.TABLE,
     progress: ShowProgress = None,
 ) -> None:
     """Print how many matches there are, as one integer."""
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
         with Progress(progress) as shown:
-            graph = read_graph(
-                edges, source, destination, _as(directed, query), edge_label, vertices, vertex, vertex_label, shown
-            )
+            graph = read_graph(files, _as(directed, query), shown)
             import cusubmatch as csm
 
             how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
             total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=shown.start("counting"))
-        typer.echo(total)
+        print_count(total, form)
 
 
 @app.command(
@@ -170,6 +150,7 @@ def match(
     edges: Edges,
     pattern: PatternText,
     output: Output = None,
+    form: PrintRowsAs = None,
     source: Source = None,
     destination: Destination = None,
     directed: Directed = None,
@@ -177,6 +158,8 @@ def match(
     vertices: Vertices = None,
     vertex: Vertex = "vertex",
     vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
@@ -187,40 +170,48 @@ def match(
     sort: Sort = False,
     progress: ShowProgress = None,
 ) -> None:
-    """Write the matches to a file or a folder of files, or print the first ones.
+    """Write the matches, one row each, one column a named vertex, to a file or stdout.
 
-    One row a match, one column a named vertex. Without --output: a table of the first 20 rows, and the total.
+    Without --output and --format: a table of the first 20 rows, and the total.
     """
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
         if not query.columns:
             raise ValueError(
                 "pattern: it names no vertex, so a match has no column; write (a) instead of (), or use count"
             )
-        if output is not None:
+        if output not in (None, STDOUT):
             check_target(output, rows_per_file)
+            if form is not None and form != format_of(output):
+                raise ValueError(f"format: the suffix of path={output} says it; {form} goes to stdout, as path=-")
         elif rows_per_file is not None:
             raise ValueError("rows_per_file: parts are of a folder of files; name it, too, by path=")
-        elif sort:
-            raise ValueError("sort: rows are sorted for a file; name it, too, by path=")
+        else:
+            form = form or (Printed.TABLE if output is None else Printed.CSV)
+            if sort and form == Printed.TABLE:
+                raise ValueError("sort: rows are sorted for a file or format=csv; name one, too; a file by path=")
+            if form != Printed.TABLE:
+                output = STDOUT
+                progress = False if progress is None and sys.stdout.isatty() else progress
         how = {"semantics": semantics.value, "unique": unique, "engine": engine.value, "time_limit": time_limit}
         with Progress(progress) as shown:
-            graph = read_graph(
-                edges, source, destination, _as(directed, query), edge_label, vertices, vertex, vertex_label, shown
-            )
-            if output is not None:
-                import cusubmatch as csm
+            graph = read_graph(files, _as(directed, query), shown)
+            import cusubmatch as csm
 
-                show = shown.start("matching")
-                where = {"rows_per_file": rows_per_file, "sort": sort}
-                rows = csm.write_matches(graph, query, output, limit=limit, progress=show, **where, **how)
-            else:
+            if form == Printed.TABLE:
                 table, rows = _first_matches(graph, query, limit, how, shown)
+            elif output == STDOUT:
+                rows = _print_rows(graph, query, form, limit=limit, sort=sort, progress=shown.start("matching"), **how)
+            else:
+                options = {"limit": limit, "rows_per_file": rows_per_file, "sort": sort}
+                rows = csm.write_matches(graph, query, output, progress=shown.start("matching"), **options, **how)
         note = " (--limit reached: there may be more)" if limit is not None and rows == limit else ""
-        if output is not None:
-            typer.echo(f"{rows:,} {'match' if rows == 1 else 'matches'} written to {output}{note}", err=True)
-        else:
+        if form == Printed.TABLE:
             print_matches(table, rows, note)
+        else:
+            where = "stdout" if output == STDOUT else output
+            typer.echo(f"{rows:,} {'match' if rows == 1 else 'matches'} written to {where}{note}", err=True)
 
 
 @app.command(epilog='\b\nExample:\n  cusubmatch explain payments.csv "(a)-->(b)-->(c)-->(a)" --semantics induced')
@@ -234,20 +225,24 @@ def explain(
     vertices: Vertices = None,
     vertex: Vertex = "vertex",
     vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
     engine: WhichEngine = Engine.AUTO,
     rows: Annotated[bool, typer.Option("--rows", help="The plan of match rather than that of count.")] = False,
+    form: Annotated[PrintedPlan, typer.Option("--format", help="Of what is printed.")] = PrintedPlan.TABLE,
 ) -> None:
     """Print the plan of the search, and which engine would run it."""
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
-        graph = read_graph(edges, source, destination, _as(directed, query), edge_label, vertices, vertex, vertex_label)
+        graph = read_graph(files, _as(directed, query))
         import cusubmatch as csm
 
         how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
-        typer.echo(csm.explain(graph, query, **how, counting=not rows))
+        print_plan(csm.explain(graph, query, **how, counting=not rows), form)
 
 
 @app.command(
@@ -262,15 +257,27 @@ def info(
     vertices: Vertices = None,
     vertex: Vertex = "vertex",
     vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
+    form: PrintAs = Printed.TABLE,
 ) -> None:
     """Print size, degrees, labels and dropped rows of a graph."""
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
-        graph = read_graph(edges, source, destination, directed, edge_label, vertices, vertex, vertex_label)
-        print_facts(graph)
+        graph = read_graph(files, directed)
+        print_facts(graph, form)
 
 
 def _as(directed, query):
     return query.directed if directed is None else directed
+
+
+def _print_rows(graph, query, form, **options):
+    """Write all matches to stdout; returns the rows."""
+    import cusubmatch as csm
+
+    with contextlib.closing(csm.iter_matches(graph, query, batch_rows=ROWS_AT_ONCE, **options)) as batches:
+        return write_rows(batches, csm.subgraph_match(graph, query, limit=0).schema, form)
 
 
 def _first_matches(graph, query, limit, how, shown):
@@ -287,4 +294,5 @@ def _first_matches(graph, query, limit, how, shown):
 
 def main() -> None:
     """Run the command line; the entry point of the `cusubmatch` script."""
-    app()
+    with ended_by_signals():
+        app()

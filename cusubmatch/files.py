@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from cusubmatch.formats import format_of
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cusubmatch.graph import Graph
     from cusubmatch.pattern import Pattern
     from cusubmatch.terminal import Progress
 
-__all__ = ["read_graph", "read_pattern"]
+__all__ = ["GraphFiles", "read_graph", "read_pattern"]
 
+STDIN = "-"
 GENERATORS = ("clique", "cycle", "path", "star")
 
 
@@ -44,36 +47,73 @@ def _pair(text):
     return first, second
 
 
-def read_graph(
-    edges: Path,
-    source: str | None,
-    destination: str | None,
-    directed: bool,
-    edge_label: str | None,
-    vertices: Path | None,
-    vertex: str,
-    vertex_label: str | None,
-    shown: Progress | None = None,
-) -> Graph:
-    """The data graph of the files."""
+class GraphFiles(NamedTuple):
+    """The files and columns of a data graph, as the options of the command line name them."""
+
+    edges: str
+    source: str | None
+    destination: str | None
+    edge_label: str | None
+    vertices: str | None
+    vertex: str
+    vertex_label: str | None
+    ids: str | None
+    input_format: str | None
+
+
+def read_graph(files: GraphFiles, directed: bool, shown: Progress | None = None) -> Graph:
+    """The data graph of the files; the name ``-`` is standard input."""
+    from cusubmatch.edgelist import DEFAULT_COLUMNS, checked_name, edge_columns
+    from cusubmatch.frames import settle_ids
     from cusubmatch.graph import Graph
 
-    if vertices is None and vertex_label is not None:
+    if files.vertices is None and files.vertex_label is not None:
         raise ValueError("vertex_label: give the file that holds this column, too, by vertices=")
+    if files.edges == files.vertices == STDIN:
+        raise ValueError("vertices: edges already come from stdin; name a file")
     if shown:
-        shown.start(f"reading {edges.name}")
-    table, attributes = _read("edges", edges), None if vertices is None else _read("vertices", vertices)
+        shown.start(f"reading {'stdin' if files.edges == STDIN else Path(files.edges).name}")
+    ends = [name for pair in DEFAULT_COLUMNS for name in pair] if files.source is None else files[1:3]
+    edges, is_text = _read("edges", files.edges, files.input_format, [*ends, files.edge_label])
+    family, edges, source, destination = edge_columns(edges, files.source, files.destination)
+    columns = {"source": edges.column(source), "destination": edges.column(destination)}
+    read_as_text = list(columns) if is_text else []
+    vertices = None
+    if files.vertices is not None:
+        vertices, is_text = _read("vertices", files.vertices, None, [files.vertex, files.vertex_label])
+        columns["vertex"] = vertices.column(checked_name(family, vertices, files.vertex, "vertex"))
+        read_as_text += ["vertex"] * is_text
+    columns = settle_ids(columns, read_as_text, files.ids)
+    edges = _with_column(_with_column(edges, source, columns["source"]), destination, columns["destination"])
+    if vertices is not None:
+        vertices = _with_column(vertices, files.vertex, columns["vertex"])
     if shown:
         shown.start("building the graph")
-    return Graph.from_edgelist(table, source, destination, directed, edge_label, attributes, vertex, vertex_label)
+    return Graph.from_edgelist(
+        edges, source, destination, directed, files.edge_label, vertices, files.vertex, files.vertex_label
+    )
 
 
-def _read(argument, path):
-    from cusubmatch.frames import read_table
+def _read(argument, name, form, text):
+    """The table of a file, and whether its columns named in `text` were read as text."""
+    from cusubmatch.frames import format_in, read_table
 
-    if not path.exists():
-        raise ValueError(f"{argument}: there is no file {str(path)!r}")
+    path = Path(name)
+    if name != STDIN and not path.exists():
+        raise ValueError(f"{argument}: there is no file {name!r}")
     try:
-        return read_table(path)
+        content: Path | bytes = path  # what cannot be read twice is kept in memory
+        if name == STDIN:
+            content = sys.stdin.buffer.read()
+        elif path.is_fifo():
+            content = path.read_bytes()
+        form = form or (format_in(content) if isinstance(content, bytes) else format_of(path))
+        return read_table(content, form, [column for column in text if column is not None]), form != "parquet"
     except (OSError, ValueError) as error:
-        raise ValueError(f"{argument}: cannot read {str(path)!r}: {error}") from None
+        hint = "; or say input_format=csv" if form is None and argument == "edges" else ""
+        shown = "stdin" if name == STDIN else repr(name)
+        raise ValueError(f"{argument}: cannot read {shown}: {error}{hint}") from None
+
+
+def _with_column(table, name, column):
+    return table.set_column(table.column_names.index(name), name, column)

@@ -1,4 +1,4 @@
-"""Matches on disk: a Parquet or CSV file, or a folder of Parquet parts, that is complete or absent.
+"""Matches on disk: a Parquet, CSV or TSV file, or a folder of Parquet parts, that is complete or absent.
 
 Rows go batch by batch, in bounded memory, to where `publish` keeps them until all are there. Arrow is imported when it
 is needed.
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cusubmatch.errors import TimeLimitExceeded
-from cusubmatch.publish import FOLDER, Output, Target, table_writer
+from cusubmatch.formats import FILE_SUFFIXES, is_text, suffix_of
+from cusubmatch.publish import FOLDER, Output, Target, plain_schema, table_writer
 
 if TYPE_CHECKING:
     from cusubmatch.pattern import Pattern
 
 __all__ = ["check_target", "write_matches"]
 
-SUFFIXES = (".parquet", ".csv", FOLDER)
 ROWS_PER_FILE = 1 << 26
 
 
@@ -49,9 +49,9 @@ def write_matches(
     Parameters
     ----------
     path : str or os.PathLike
-        By its suffix a Parquet file (``.parquet``), a CSV file (``.csv``), or, without one, a folder of Parquet files
-        ``part-00000.parquet``, ``part-00001.parquet``, ... that must not exist yet or be empty. An existing file is
-        replaced. The folder around it must exist.
+        By its suffix a Parquet file (``.parquet``), a CSV file (``.csv``, ``.csv.gz``), the same with tabs (``.tsv``,
+        ``.tsv.gz``), or, without one, a folder of Parquet files ``part-00000.parquet``, ``part-00001.parquet``, ...
+        that must not exist yet or be empty. An existing file is replaced. The folder around it must exist.
     time_limit : float, optional
         Seconds, for all of it but the last flush to the disk.
     rows_per_file : int, optional
@@ -68,7 +68,7 @@ def write_matches(
     -------
     int
         The rows written. One row a match, one column per named pattern vertex in order of first mention; values are the
-        ids of G in their type (categoricals in CSV: their values).
+        ids of G in their type (categoricals in CSV and TSV: their values).
 
     Raises
     ------
@@ -129,9 +129,10 @@ def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> T
         raise TypeError(f"path: expected a str or a path, got {type(path).__name__}")
     if not name or "\0" in name:
         raise ValueError(f"path: expected the name of a file or a folder, got {name!r}")
-    suffix, target = Path(os.path.abspath(name)).suffix.lower(), Path(os.path.realpath(name))  # noqa: PTH100 - "a/.."
-    if suffix not in SUFFIXES:
-        raise ValueError(f"path: cannot tell the format of {name!r}; end it in .parquet or .csv, or name a folder")
+    suffix, target = suffix_of(os.path.abspath(name)), Path(os.path.realpath(name))  # noqa: PTH100 - "a/.."
+    if suffix not in (*FILE_SUFFIXES, FOLDER):
+        expected = ", ".join(FILE_SUFFIXES)
+        raise ValueError(f"path: cannot tell the format of {name!r}; end it in one of {expected}, or name a folder")
     if rows_per_file is not None:
         from cusubmatch.query import check_rows
 
@@ -157,7 +158,7 @@ def _schema(query, target):
 
     from cusubmatch.pattern import PatternError
 
-    graph, names, form = query.graph, query.columns(), "CSV" if target.suffix == ".csv" else "Parquet"
+    graph, names, form = query.graph, query.columns(), "CSV" if is_text(target.suffix) else "Parquet"
     if len({str(name) for name in names}) < len(names):
         raise PatternError(f"pattern: vertex names must differ as text to become columns of {form}")
     try:
@@ -165,9 +166,8 @@ def _schema(query, target):
         if any(map(pa.types.is_null, schema.types)):  # objects, of which a column without rows does not say the type
             ids = graph.to_ids(graph.xp.arange(graph.n_vertices))
             schema = graph.family.to_arrow(graph.family.frame(dict.fromkeys(names, ids))).schema
-        if target.suffix == ".csv":  # it has no dictionary type: categories are written as their values
-            plain = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in schema.types]
-            schema = pa.schema(list(zip(schema.names, plain, strict=True)))
+        if is_text(target.suffix):
+            schema = plain_schema(schema)
         with table_writer(pa.BufferOutputStream(), schema, target.suffix) as writer:
             writer.write_table(schema.empty_table())
     except (pa.ArrowException, TypeError, OverflowError) as error:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import itertools
 import os
 import re
@@ -17,34 +18,46 @@ import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cusubmatch.formats import is_text
+
 try:
     import fcntl
 except ImportError:  # no POSIX: what others left behind is not told from what they are writing, and stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FOLDER", "Output", "Target", "table_writer"]
+__all__ = ["FOLDER", "Output", "Target", "plain_schema", "table_writer"]
 
 FOLDER = ""  # the suffix of a folder of parts
 CSV_ROWS = 1 << 16  # made into text at once: a fifth faster than Arrow's 1024
+GZIP_LEVEL = 6  # that of the command; Python's is 9
 UNFLUSHABLE = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}  # where folders cannot be opened or flushed
 
 _numbers = itertools.count()  # apart, where threads of one process write the same target
 
 
 class Target(NamedTuple):
-    """A place to write to: as the caller wrote it, with links resolved, and its suffix: .parquet, .csv or FOLDER."""
+    """A place to write to: as the caller wrote it, with links resolved, and its suffix or FOLDER."""
 
     name: str
     path: Path
     suffix: str
 
 
+def plain_schema(schema: Any) -> Any:
+    """A schema that text can hold: it has no dictionary type, so categories are written as their values."""
+    import pyarrow as pa
+
+    plain = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in schema.types]
+    return pa.schema(list(zip(schema.names, plain, strict=True)))
+
+
 def table_writer(sink: Any, schema: Any, suffix: str) -> Any:
     """A writer of Arrow tables in the format of a suffix."""
-    if suffix == ".csv":
+    if is_text(suffix):
         from pyarrow import csv
 
-        return csv.CSVWriter(sink, schema, write_options=csv.WriteOptions(batch_size=CSV_ROWS))
+        options = csv.WriteOptions(batch_size=CSV_ROWS, delimiter="\t" if suffix.startswith(".tsv") else ",")
+        return csv.CSVWriter(sink, schema, write_options=options)
     from pyarrow import parquet
 
     return parquet.ParquetWriter(sink, schema)
@@ -59,7 +72,7 @@ class Output:
         self._is_folder = target.suffix == FOLDER
         self._most = int(rows_per_file) if self._is_folder else None  # rows of a file
         self._parts = 0
-        self._file = self._writer = self._lock = None
+        self._file = self._zip = self._writer = self._lock = None
 
     def __enter__(self):
         path = self._target.path
@@ -77,7 +90,7 @@ class Output:
         return self
 
     def __exit__(self, *exception):
-        for part in (self._writer, self._file):
+        for part in (self._writer, self._zip, self._file):
             if part is not None:
                 with contextlib.suppress(Exception):  # the error that led here is the one to tell
                     part.close()
@@ -109,11 +122,15 @@ class Output:
     def _open(self):
         path = self._hidden / f"part-{self._parts:05d}.parquet" if self._is_folder else self._hidden
         self._file = path.open("xb")  # Python's: Arrow's own files lose the errno of some errors
-        self._writer = table_writer(self._file, self._schema, self._target.suffix)
+        if self._target.suffix.endswith(".gz"):
+            self._zip = gzip.GzipFile("", "wb", GZIP_LEVEL, self._file, mtime=0)  # the same bytes for the same rows
+        self._writer = table_writer(self._zip or self._file, self._schema, self._target.suffix)
         self._rows_here, self._parts = 0, self._parts + 1
 
     def _close(self):
         self._writer.close()
+        if self._zip is not None:
+            self._zip.close()
         self._file.flush()
         os.fsync(self._file.fileno())
         self._file.close()

@@ -1,12 +1,12 @@
-"""What the command line shows: progress, tables, facts of a graph, and errors on one line in its own words.
+"""What the command line says on stderr: progress, and errors on one line in its own words.
 
-Rich draws on the terminal; into a pipe go the same tables without limits of width. Rich and NumPy are imported when
-they are needed.
+Rich draws the progress, and is imported when it is needed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import sys
 import time
@@ -17,18 +17,13 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import pyarrow as pa
+__all__ = ["Progress", "one_line", "one_line_errors"]
 
-    from cusubmatch.graph import Graph
-
-__all__ = ["Progress", "one_line", "one_line_errors", "print_facts", "print_matches"]
-
-PIPE_WIDTH = 100_000  # characters: what leaves through a pipe is never cut
-MOST_LABELS = 20
+CLOSED_PIPE = 128 + 13  # the exit code of what SIGPIPE ends
 
 # Arguments of the Python functions that the command line spells differently.
 OPTIONS = "source destination directed edge_label vertices vertex vertex_label semantics unique distinct engine"
-LIMITS = "time_limit limit rows_per_file"
+LIMITS = "time_limit limit rows_per_file ids input_format format sort"
 WORDS = {name: f"--{name.replace('_', '-')}" for name in f"{OPTIONS} {LIMITS}".split()}
 WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output"}
 
@@ -37,14 +32,17 @@ WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output"}
 def one_line_errors() -> Iterator[None]:
     """Turn the errors that a user can cause into one line on stderr and an exit code.
 
-    The code is 2 for bad input and 1 for work that could not be finished.
+    The code is 2 for bad input and 1 for work that could not be finished. Where nobody reads stdout any longer, as
+    after ``| head -1``, the work ends without a word, with the code of a broken pipe.
     """
     from cusubmatch import EngineUnavailable, ResultTooLarge, TimeLimitExceeded
 
     try:
         yield
+        sys.stdout.flush()
     except BrokenPipeError:
-        raise
+        _drop_what_cannot_be_written()
+        raise typer.Exit(CLOSED_PIPE) from None
     except TimeLimitExceeded as error:
         unit = "match" if error.partial == 1 else "matches"
         counted = f"; {error.partial:,} {unit} until then" if isinstance(error.partial, int) else ""
@@ -52,9 +50,19 @@ def one_line_errors() -> Iterator[None]:
     except (EngineUnavailable, ResultTooLarge, MemoryError) as error:
         _exit(str(error) or "out of memory", 1)
     except OSError as error:
+        _drop_what_cannot_be_written()
         _exit(re.sub(r"^\[Errno \d+\] ", "", str(error)) or type(error).__name__, 1)
     except (ValueError, TypeError) as error:
         _exit(str(error) or type(error).__name__, 2)
+
+
+def _drop_what_cannot_be_written():
+    """Empty the buffer of stdout, so that Python does not fail to when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def _exit(message, code):
@@ -150,68 +158,3 @@ class _TerminalLine:
 
     def end(self, *, stopped):  # noqa: ARG002 - the line goes either way
         self._bar.stop()
-
-
-def print_matches(table: pa.Table, total: int, note: str = "") -> None:
-    """Print an Arrow table of matches, and how many of the total it shows."""
-    from rich.table import Table
-
-    drawn = Table()
-    for name in table.column_names:
-        drawn.add_column(_plain(name), no_wrap=True)
-    for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
-        drawn.add_row(*map(_plain, row))
-    _console().print(drawn)
-    first = "" if table.num_rows == total else f"first {table.num_rows:,} of "
-    typer.echo(f"{first}{total:,} {'match' if total == 1 else 'matches'}{note}")
-
-
-def print_facts(graph: Graph) -> None:
-    """Print vertices, edges, degrees, labels and dropped rows of a graph."""
-    for name, value in _facts(graph):
-        typer.echo(f"{name:<20}{value}")
-
-
-def _facts(graph):
-    import numpy as np
-
-    from cusubmatch.graph import Relation
-
-    facts = [
-        ("vertices", f"{graph.n_vertices:,}"),
-        ("edges", f"{graph.n_edges:,} {'' if graph.directed else 'un'}directed"),
-    ]
-    for name, direction in [("out-degree", "out"), ("in-degree", "in")] if graph.directed else [("degree", "any")]:
-        degree = np.diff(graph.adjacency((Relation(direction),)).offsets[0])
-        if len(degree):
-            facts.append((name, f"mean {degree.mean():.2f}, median {np.median(degree):g}, greatest {degree.max():,}"))
-    if graph.vertex_labels is not None:
-        sizes = np.bincount(graph.vertex_labels + 1, minlength=len(graph.vertex_label_values) + 1)
-        facts.append(("vertex labels", _labels(graph.vertex_label_values, sizes[1:], sizes[0])))
-    if graph.edge_label_values is not None:
-        facts.append(("edge labels", ", ".join(map(str, graph.edge_label_values)) or "none"))
-    facts.append(("dropped self loops", f"{graph.dropped_self_loops:,}"))
-    facts.append(("dropped repeats", f"{graph.dropped_repeats:,}"))
-    return facts
-
-
-def _labels(values, sizes, without):
-    largest = sorted(zip(sizes.tolist(), map(str, values), strict=True), key=lambda entry: (-entry[0], entry[1]))
-    parts = [f"{value}: {size:,}" for size, value in largest[:MOST_LABELS]]
-    if len(largest) > MOST_LABELS:
-        parts.append(f"{len(largest) - MOST_LABELS} more")
-    if without:
-        parts.append(f"(without: {without:,})")
-    return ", ".join(parts) or "none"
-
-
-def _console():
-    from rich.console import Console
-
-    return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
-
-
-def _plain(value):
-    from rich.text import Text
-
-    return Text("" if value is None else str(value))

@@ -32,8 +32,8 @@ def write_graph_files():
     vertices.rename(columns={"vertex": "id", "label": "type"}).to_parquet("people.parquet")
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin, catch_exceptions=False)
 
 
 def environment():

@@ -31,7 +31,6 @@ def write_bad_files():
     Path("folder.csv").mkdir()
     Path("floats.csv").write_text("src,dst\n1.5,2\n")
     Path("nulls.csv").write_text("src,dst\n1,\n2,3\n")
-    Path("mixed.csv").write_text("src,dst\n1,x\n2,y\n")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,6 @@ def write_bad_files():
         ("named.csv", ["source", "src", "from"]),
         ("floats.csv", ["float"]),
         ("nulls.csv", ["null"]),
-        ("mixed.csv", ["--source", "kind"]),
     ],
 )
 @pytest.mark.parametrize("name", ["count", "match", "explain", "info"])

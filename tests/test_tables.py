@@ -1,78 +1,74 @@
-"""Files of dataframes are read as they were written, whole or not at all; and how much memory is left."""
+"""Files of tables are read in the format that their suffix or their first bytes say; and how much memory is left."""
 
 from __future__ import annotations
 
-import pandas as pd
+import gzip
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
-from frame_cases import HOST_NAMES, NAMES, frame, module, plain
 from pyarrow import csv, parquet
 
-from cusubmatch.frames import available_memory, family_named, memory, read_table, write_table
+from cusubmatch.formats import suffix_of
+from cusubmatch.frames import available_memory, format_in, memory, read_table
+
+ROWS = [{"a": 3, "b": "x"}, {"a": 1, "b": "ü"}, {"a": None, "b": ""}]
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".CSV"])
-def test_frames_are_written_and_read_again(name, suffix, tmp_path):
-    path = tmp_path / f"matches{suffix}"
-    write_table(frame(name, a=[3, 1], b=["x", "ü"]), path)
-    table = read_table(str(path))
-    assert table.to_pylist() == [{"a": 3, "b": "x"}, {"a": 1, "b": "ü"}]
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
-
-
-@pytest.mark.parametrize("name", HOST_NAMES)
-@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
-def test_categoricals_are_written(name, suffix, tmp_path):
-    words = pa.chunked_array([pa.array(["u", "v", "u"]).dictionary_encode()])
-    values = {"pandas": words.to_pandas, "polars": lambda: module("polars").from_arrow(words), "arrow": lambda: words}[
-        name
-    ]()
-    write_table(family_named(name).frame({"a": values}), tmp_path / f"categories{suffix}")
-    assert plain(read_table(tmp_path / f"categories{suffix}").column("a")) == ["u", "v", "u"]
+def write(path):
+    table = pa.Table.from_pylist(ROWS)
+    if path.suffix.lower() == ".parquet":
+        parquet.write_table(table, path)
+        return
+    with (gzip.open if path.suffix == ".gz" else open)(path, "wb") as file:
+        csv.write_csv(table, file, csv.WriteOptions(delimiter="\t" if ".tsv" in path.name else ","))
 
 
 @pytest.mark.parametrize(
-    ("suffix", "module", "function"), [(".parquet", parquet, "write_table"), (".csv", csv, "write_csv")]
+    ("name", "form"),
+    [
+        ("edges.parquet", "parquet"),
+        ("edges.CSV", "csv"),
+        ("v1.2.csv", "csv"),
+        ("edges.tsv", "tsv"),
+        ("edges.csv.gz", "csv"),
+        ("edges.tsv.gz", "tsv"),
+    ],
 )
-@pytest.mark.parametrize("older", [None, b"of an earlier run"])
-def test_a_write_that_fails_leaves_what_was_there(suffix, module, function, older, tmp_path, monkeypatch):
-    path = tmp_path / f"matches{suffix}"
-    if older:
-        path.write_bytes(older)
-
-    def full_disk(table, where):
-        where.write_bytes(b"half of it")
-        raise OSError("no space left on device")
-
-    monkeypatch.setattr(module, function, full_disk)
-    with pytest.raises(OSError, match="no space left"):
-        write_table(frame("arrow", a=[1]), path)
-    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == ({path.name: older} if older else {})
+def test_a_file_is_read_by_its_suffix_and_its_bytes_by_themselves(name, form, tmp_path):
+    path = tmp_path / name
+    write(path)
+    assert read_table(str(path)).to_pylist() == ROWS
+    assert format_in(path.read_bytes()) == form
+    assert read_table(path.read_bytes()).to_pylist() == ROWS
+    path = path.rename(tmp_path / "edges.txt")
+    assert read_table(path, form).to_pylist() == ROWS
 
 
-def test_a_column_that_the_format_cannot_hold_leaves_no_file(tmp_path):
-    with pytest.raises(ValueError, match="cannot mix list and non-list"):
-        write_table(pd.DataFrame({"a": pd.Series([(1, "x"), "y"])}), tmp_path / "matches.parquet")
-    assert not list(tmp_path.iterdir())
+def test_columns_of_text_stay_text(tmp_path):
+    path = tmp_path / "edges.csv"
+    path.write_text("a,b\n01,1\n,\n")
+    assert read_table(path, text=["a", "c"]).to_pylist() == [{"a": "01", "b": 1}, {"a": None, "b": None}]
 
 
-@pytest.mark.parametrize("path", ["edges", "edges.txt", "edges.csv.gz"])
-def test_an_unknown_suffix_is_an_error_that_lists_the_known(path, tmp_path):
-    with pytest.raises(ValueError, match=r"unknown suffix .*; expected .parquet or .csv"):
-        read_table(tmp_path / path)
-    with pytest.raises(ValueError, match=r"unknown suffix .*; expected .parquet or .csv"):
-        write_table(frame("arrow", a=[1]), tmp_path / path)
+@pytest.mark.parametrize("name", ["edges", "edges.txt", "edges.gz", "edges.parquet.gz"])
+def test_an_unknown_suffix_is_an_error_that_lists_the_known(name, tmp_path):
+    with pytest.raises(ValueError, match=r"unknown suffix .*; expected one of .parquet, .csv, .tsv, .csv.gz, .tsv.gz"):
+        read_table(tmp_path / name)
+
+
+def test_the_suffix_of_gzipped_text_has_two_parts():
+    names = ["a.csv", "a.CSV.GZ", "a.b.tsv.gz", "a.parquet.gz", "a.csv/b", ".csv"]
+    assert [suffix_of(Path(name)) for name in names] == [".csv", ".csv.gz", ".tsv.gz", ".gz", "", ""]
 
 
 def test_files_that_are_not_there_or_not_what_they_say_are_errors(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"edges\.parquet"):
-        read_table(tmp_path / "edges.parquet")
+    for name in ("edges.parquet", "edges.csv"):
+        with pytest.raises(FileNotFoundError, match=name):
+            read_table(tmp_path / name)
     (tmp_path / "edges.parquet").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="Parquet"):
         read_table(tmp_path / "edges.parquet")
-    with pytest.raises(TypeError, match="frame: expected a dataframe, got list"):
-        write_table([1], tmp_path / "edges.csv")
 
 
 def test_available_memory_keeps_within_the_limit_of_the_container(tmp_path, monkeypatch):

@@ -58,6 +58,11 @@ class ArrowFamily(Family):
 
         return pyarrow.chunked_array([pyarrow.array(array)])
 
+    def nullable(self, values, text):
+        import pyarrow
+
+        return pyarrow.chunked_array([pyarrow.array(values, pyarrow.string() if text else pyarrow.int64())])
+
     def frame(self, columns):
         import pyarrow
 
@@ -151,6 +156,11 @@ class PolarsFamily(Family):
         import polars
 
         return polars.Series(array)
+
+    def nullable(self, values, text):
+        import polars
+
+        return polars.Series(values, dtype=polars.String if text else polars.Int64)
 
     def frame(self, columns):
         import polars

@@ -81,6 +81,9 @@ class PandasFamily(Family):
     def values(self, array):
         return self._library().Series(array, dtype=object if array.dtype == object else None, copy=False)
 
+    def nullable(self, values, text):
+        return self._library().Series(values, dtype=None if text else "Int64")
+
     def objects(self, values):
         """A list of hashable Python objects as a column, of objects where they are not all of one type."""
         objects = self._library().Series(np.fromiter(values, object, len(values)), dtype=object)
@@ -184,6 +187,9 @@ class CudfFamily(PandasFamily):
 
     def values(self, array):
         return self._library().Series(array)
+
+    def nullable(self, values, text):
+        return self._library().Series(values, dtype="str" if text else "int64")  # a mask beside it has the nulls
 
     def frame(self, columns):
         return self._library().DataFrame(dict(columns))

@@ -71,6 +71,10 @@ class Family(ABC):
         """A one-dimensional array as a column."""
 
     @abstractmethod
+    def nullable(self, values: list, text: bool) -> Any:
+        """A list of integers of 64 bits, or of text, and of None as a column that keeps them so."""
+
+    @abstractmethod
     def frame(self, columns: Mapping[Any, Any]) -> Any:
         """A dataframe of `{name: column}`."""
 

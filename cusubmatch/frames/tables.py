@@ -1,79 +1,81 @@
-"""Dataframes in files, Parquet or CSV by their suffix, read and written through Arrow."""
+"""Tables in files, Parquet, CSV or TSV, read through Arrow."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from cusubmatch.frames.recognise import family_of
+from cusubmatch.formats import FILE_SUFFIXES, format_of, suffix_of
 
-__all__ = ["read_table", "write_table"]
+__all__ = ["format_in", "read_table"]
 
-SUFFIXES = (".parquet", ".csv")
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+GZIP = b"\x1f\x8b"  # how a file of gzip begins
+HEAD_BYTES = 4096
 
 
-def read_table(path: str | os.PathLike) -> Any:
-    """Read a Parquet or CSV file as a `pyarrow.Table`; an empty cell of a CSV file is null.
+def format_in(content: bytes) -> str:
+    """The format of the bytes of a file: Parquet has a mark; text is TSV if its first line has tabs and no comma."""
+    if content[:4] == b"PAR1":
+        return "parquet"
+    with _opened(content) as stream:
+        header = stream.read(HEAD_BYTES).partition(b"\n")[0]
+    return "tsv" if b"\t" in header and b"," not in header else "csv"
+
+
+def read_table(source: str | os.PathLike | bytes, form: str | None = None, text: Iterable[str] = ()) -> Any:
+    """Read a Parquet, CSV or TSV file as a `pyarrow.Table`.
+
+    Parameters
+    ----------
+    source : path, or the bytes of a file
+        CSV and TSV may be gzipped. An empty cell is null, an empty text in quotes is not.
+    form : {"parquet", "csv", "tsv"}, optional
+        Default: by the suffix of the path, or by the bytes.
+    text : names of columns
+        Columns of CSV and TSV that are read as text, whatever they look like; a name that is no column is ignored.
 
     Raises
     ------
     ValueError
-        If the suffix is another, or the file is not what the suffix says (`pyarrow.ArrowInvalid` is a ValueError).
+        If the suffix is another, or the file is not what the format says (`pyarrow.ArrowInvalid` is a ValueError).
     OSError
         If the file cannot be read.
     """
-    path = Path(path)
-    if _suffix(path) == ".csv":
-        from pyarrow import csv
+    form = form or (format_in(source) if isinstance(source, bytes) else format_of(source))
+    if form is None:
+        name = os.fsdecode(source)
+        raise ValueError(f"{name!r}: unknown suffix {suffix_of(name)!r}; expected one of {', '.join(FILE_SUFFIXES)}")
+    if form == "parquet":
+        from pyarrow import BufferReader, parquet
 
-        empty = csv.ConvertOptions(null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False)
-        return csv.read_csv(path, convert_options=empty)
-    from pyarrow import parquet
+        return parquet.read_table(BufferReader(source) if isinstance(source, bytes) else source)
+    from pyarrow import csv, string
 
-    return parquet.read_table(path)
-
-
-def write_table(frame: Any, path: str | os.PathLike) -> None:
-    """Write a dataframe of any library as Parquet or CSV; a write that fails leaves no file, or the older one.
-
-    Raises
-    ------
-    ValueError
-        If the suffix is another, or a column holds what the format cannot (`pyarrow.ArrowInvalid` is a ValueError).
-    TypeError
-        If `frame` is no dataframe.
-    OSError
-        If the file cannot be written.
-    """
-    path, family = Path(path), family_of(frame)
-    suffix = _suffix(path)
-    if family is None:
-        raise TypeError(f"frame: expected a dataframe, got {type(frame).__name__}")
-    table = family.to_arrow(frame)
-    partial = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")  # beside it: the last step is one rename
-    try:
-        if suffix == ".csv":
-            _write_csv(table, partial)
-        else:
-            from pyarrow import parquet
-
-            parquet.write_table(table, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with _opened(source) as stream:
+        return csv.read_csv(
+            stream,
+            parse_options=csv.ParseOptions(delimiter=DELIMITERS[form]),
+            convert_options=csv.ConvertOptions(
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                column_types=dict.fromkeys(text, string()),
+            ),
+        )
 
 
-def _write_csv(table, path):
-    from pyarrow import csv, types
+def _opened(source):
+    """A stream of the bytes of a file, unpacked where they are gzipped."""
+    import pyarrow as pa
 
-    for place, field in enumerate(table.schema):
-        if types.is_dictionary(field.type):  # CSV knows values only
-            table = table.set_column(place, field.name, table.column(place).cast(field.type.value_type))
-    csv.write_csv(table, path)
-
-
-def _suffix(path):
-    if (suffix := path.suffix.lower()) not in SUFFIXES:
-        raise ValueError(f"{path}: unknown suffix {path.suffix!r}; expected {' or '.join(SUFFIXES)}")
-    return suffix
+    if isinstance(source, bytes):
+        first = source[: len(GZIP)]
+        stream = pa.BufferReader(source)
+    else:
+        with Path(source).open("rb") as file:
+            first = file.read(len(GZIP))
+        stream = pa.OSFile(os.fspath(source))
+    return pa.CompressedInputStream(stream, "gzip") if first == GZIP else stream

@@ -1,0 +1,135 @@
+"""Arguments and options that commands of the command line share, with what `--help` says of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from cusubmatch import __version__
+
+__all__ = [
+    "Destination",
+    "Directed",
+    "Distinct",
+    "EdgeLabel",
+    "Edges",
+    "Engine",
+    "HowToMatch",
+    "InputFormat",
+    "Limit",
+    "Output",
+    "PatternText",
+    "PrintAs",
+    "PrintRowsAs",
+    "Printed",
+    "PrintedPlan",
+    "RowsPerFile",
+    "Semantics",
+    "ShowProgress",
+    "Sort",
+    "Source",
+    "TimeLimit",
+    "Unique",
+    "Version",
+    "Vertex",
+    "VertexLabel",
+    "Vertices",
+    "WhichEngine",
+    "WhichIds",
+]
+
+
+class Semantics(StrEnum):
+    """What a match is."""
+
+    MONOMORPHISM = "monomorphism"
+    INDUCED = "induced"
+    HOMOMORPHISM = "homomorphism"
+
+
+class Engine(StrEnum):
+    """What does the work."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+class Printed(StrEnum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+class PrintedPlan(StrEnum):
+    """How a plan is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+class TableFormat(StrEnum):
+    """How a table is written."""
+
+    PARQUET = "parquet"
+    CSV = "csv"
+    TSV = "tsv"
+
+
+class Ids(StrEnum):
+    """What the ids of vertices are."""
+
+    TEXT = "text"
+    INT = "int"
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+Edges = Annotated[
+    str, typer.Argument(metavar="EDGES", help="Parquet, CSV or TSV file (text also as .gz), or -; one row an edge.")
+]
+InputFormat = Annotated[
+    TableFormat | None, typer.Option(metavar="FORMAT", help="Of EDGES: parquet, csv, tsv.  [default: as seen]")
+]
+WhichIds = Annotated[
+    Ids | None, typer.Option("--ids", metavar="text|int", help="What ids are.  [default: int if nothing is lost]")
+]
+PatternText = Annotated[str, typer.Argument(metavar="PATTERN", help="Pattern text or a generator such as clique:4.")]
+Source = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES.  [default: source, or src]")]
+Destination = Annotated[str | None, typer.Option(metavar="COLUMN", help="Likewise.  [default: destination, or dst]")]
+Directed = Annotated[bool | None, typer.Option("--directed/--undirected", help="[default: as the pattern]")]
+EdgeLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES with edge labels.")]
+Vertices = Annotated[str | None, typer.Option(metavar="FILE", help="Such a file with one row a vertex.")]
+Vertex = Annotated[str, typer.Option(metavar="COLUMN", help="Column of --vertices with the ids.")]
+VertexLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of --vertices with vertex labels.")]
+HowToMatch = Annotated[Semantics, typer.Option(help="What a match is.")]
+Unique = Annotated[
+    bool | None,
+    typer.Option("--unique/--no-unique", help="One match a subgraph.  [default: by semantics]"),
+]
+Distinct = Annotated[list[str] | None, typer.Option(metavar="A,B", help="Vertices to keep apart; repeatable.")]
+WhichEngine = Annotated[Engine, typer.Option(help="What does the work.")]
+TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")]
+Limit = Annotated[int | None, typer.Option(metavar="ROWS", min=0, help="Stop after so many matches.")]
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="PATH", help="A .parquet, .csv, .tsv, .csv.gz; a folder; - for stdout."),
+]
+PrintAs = Annotated[Printed, typer.Option("--format", help="Of what is printed.")]
+PrintRowsAs = Annotated[
+    Printed | None, typer.Option("--format", metavar="table|json|csv", help="Of what is printed; JSON: a line a row.")
+]
+RowsPerFile = Annotated[
+    int | None, typer.Option(metavar="ROWS", min=1, help="Most of a part of a folder.  [default: 2**26]")
+]
+Sort = Annotated[bool, typer.Option("--sort", help="Rows in the order of the ids.")]
+ShowProgress = Annotated[bool | None, typer.Option("--progress/--no-progress", help="[default: on a terminal]")]
+Version = Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")]
