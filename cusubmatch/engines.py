@@ -21,6 +21,7 @@ __all__ = ["ENGINES", "check_engine", "choose_engine"]
 
 ENGINES = ("auto", "cpu", "gpu")
 PACKAGES = ("cupy", "numba_cuda")
+CUDA_13 = 13_000  # as a driver says the version of CUDA that it has
 WORTH_COPYING = 1 << 18  # entries of a host graph from which the GPU is the faster one, copying included
 
 
@@ -53,11 +54,13 @@ def _missing() -> str | None:
     """What the GPU engine lacks on this machine."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
-        count = ctypes.c_int(0)
+        count, version = ctypes.c_int(0), ctypes.c_int(0)
         if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
             return "the NVIDIA driver finds no GPU"
+        driver.cuDriverGetVersion(ctypes.byref(version))
     except OSError:
-        return "there is no NVIDIA GPU with its driver (it also takes pip install 'cusubmatch[cu13]')"
+        return "there is no NVIDIA GPU with its driver (it also takes pip install 'cusubmatch[cu13]', or [cu12])"
     if absent := [name for name in PACKAGES if importlib.util.find_spec(name) is None]:
-        return f"{' and '.join(absent)} missing; pip install 'cusubmatch[cu13]'"
+        extra = "cu13" if version.value >= CUDA_13 else "cu12"
+        return f"{' and '.join(absent)} missing; pip install 'cusubmatch[{extra}]'"
     return None

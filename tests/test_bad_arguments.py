@@ -18,7 +18,7 @@ from frame_cases import HOST_NAMES, frame
 from refusal import each, refuses
 
 import cusubmatch as csm
-from cusubmatch import EngineUnavailable, Graph, GraphError, Pattern, PatternError, ResultTooLarge
+from cusubmatch import EngineUnavailable, Graph, GraphError, Pattern, PatternError, ResultTooLarge, engines
 from cusubmatch.engines import check_engine
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
@@ -103,6 +103,27 @@ def test_an_argument_that_makes_no_sense(function, argument, value, kinds, words
         pytest.skip("there is a GPU here")
     with refuses(kinds, words):
         call(function, still_works, **{argument: value})
+
+
+@pytest.mark.parametrize(("version", "extra"), [(12_090, "cu12"), (13_000, "cu13"), (13_020, "cu13")])
+def test_missing_packages_of_a_gpu_are_named_with_the_extra_for_its_drivers_cuda(version, extra, monkeypatch):
+    class Driver:
+        def cuInit(self, flags):
+            return 0
+
+        def cuDeviceGetCount(self, count):
+            count._obj.value = 1
+            return 0
+
+        def cuDriverGetVersion(self, number):
+            number._obj.value = version
+            return 0
+
+    monkeypatch.setattr(engines.ctypes, "CDLL", lambda name: Driver())
+    monkeypatch.setattr(engines, "PACKAGES", ("no_such_package",))
+    monkeypatch.setattr(engines, "_missing", engines._missing.__wrapped__)
+    with refuses(EngineUnavailable, f"engine gpu no_such_package pip install cusubmatch[{extra}]"):
+        check_engine("gpu")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,10 @@
 """Real cuDF and cuGraph: what goes in and comes out is cuDF's, and says the same as pandas does."""
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 import cusubmatch as csm
@@ -8,6 +13,33 @@ from cusubmatch.generators import rmat
 pytestmark = pytest.mark.gpu
 
 RING = "(a)-->(b)-->(c)-->(a)"
+README = Path(__file__).resolve().parents[1] / "README.md"
+POOLED = """
+import rmm.statistics
+
+rmm.statistics.enable_statistics()
+
+import cudf
+
+import cusubmatch as csm
+
+host = csm.generators.rmat(10, 8, seed=3)
+device = cudf.from_pandas(host)
+for pattern in (csm.Pattern.clique(3), csm.Pattern.cycle(4), "(a)--(b)--(c)--(d)--(a)--(e)--(b)"):
+    wanted = csm.count_matches(host, pattern, engine="cpu")
+    for edges in (device, host):
+        for _ in range(3):  # from the second time on, launches may be recorded
+            assert csm.count_matches(edges, pattern, engine="gpu") == wanted, pattern
+wanted = csm.count_matches(host, csm.Pattern.cycle(4), engine="cpu")
+rows = csm.subgraph_match(device, csm.Pattern.cycle(4), engine="gpu")
+assert isinstance(rows, cudf.DataFrame)
+assert len(rows) == wanted
+batches = csm.iter_matches(host, csm.Pattern.cycle(4), engine="gpu", batch_rows=10_000)
+assert sum(map(len, batches)) == wanted
+assert cupy.get_default_memory_pool().total_bytes() == 0, "CuPy's own pool was used"
+assert rmm.statistics.get_statistics().peak_bytes > len(rows) * 16, "the pool of RMM was not used"
+print("all from one pool")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -163,9 +195,6 @@ def test_subgraph_monomorphism_refuses_what_cugraph_refuses(payments):
 
 
 def test_a_proxy_of_cudf_pandas_works_as_the_cudf_frame_it_holds(tmp_path):
-    import subprocess
-    import sys
-
     script = tmp_path / "proxy.py"
     script.write_text(
         "import pandas as pd, cusubmatch as csm\n"
@@ -177,3 +206,14 @@ def test_a_proxy_of_cudf_pandas_works_as_the_cudf_frame_it_holds(tmp_path):
         [sys.executable, "-m", "cudf.pandas", str(script)], capture_output=True, text=True, check=False
     )
     assert run.stdout.split() == ["DataFrame", "1", "4"], run.stdout + run.stderr
+
+
+def test_all_device_memory_comes_from_the_rmm_pool_that_the_readme_shows(tmp_path):
+    setup = re.search(r"```python\n(import cupy\nimport rmm\n.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)[1]
+    small = "pool_allocator=True, initial_pool_size=1 << 28, maximum_pool_size=1 << 32"  # other tests use the GPU too
+    assert "pool_allocator=True" in setup
+    script = tmp_path / "pooled.py"  # a process of its own: RMM is for all of a process, and for good
+    script.write_text(setup.replace("pool_allocator=True", small) + POOLED, encoding="utf-8")
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.split("\n")[-2] == "all from one pool"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -21,6 +22,11 @@ def test_payments_have_the_documented_columns_and_rows(tables):
     assert len(payments) == 120_558
     assert (payments["cents"] > 0).all()
     assert payments["time"].between(1, 149).all()
+
+
+def test_the_readme_says_how_many_payments_there_are(tables):
+    readme = Path(__file__).resolve().parents[1] / "README.md"
+    assert f"in a table of {len(tables[0]):,} payments" in readme.read_text(encoding="utf-8")
 
 
 def test_parallel_payments_and_payments_to_oneself_are_kept(tables):

@@ -1,38 +1,121 @@
 """How many warps are busy in the last tenth of a run, measured in kernels that are built for that alone.
 
-    python tests/benchmarks/balance.py
+    python tests/benchmarks/balance.py [--runs N] [--only CASE,...] [--bare]
 
 The walker: an idle warp that looks for work also notes how many are idle, in the time slot of that moment. The clique
-kernels: every warp notes when it leaves. Both notes are made by functions wrapped around the product's own.
+kernels: every warp notes when it leaves. Both notes are made by functions wrapped around the product's own. Figures are
+medians of the runs, in brackets the least and the most.
+
+Which warp gets which work, and when it gives some away, is decided anew in each run, so a single run says little. A
+walk is measured with the plan that a trial on this machine chooses, and with the one that estimates choose, which is
+the same on all machines: figures compare only where the orders of matching, in the last column, are the same. The first
+lines tell the machines apart. `--bare` measures the milliseconds of the same walks without notes: where these are much
+less, the notes have disturbed what they watch.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import os
+import statistics
+import subprocess
 import tempfile
+from typing import Annotated
 from unittest import mock
 
 os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp()  # these kernels are not for anyone else
 
-import cupy
 import numpy as np
+import typer
 from gpu import KernelClock, graph_of, pattern_of
+from notes import SHIFT, SLOTS, busy_at_the_end, busy_until_they_left
 
 import cusubmatch as csm
 from cusubmatch.gpu import cliques, machine, oriented, pieces, ring, workspace
 from cusubmatch.query import make_query
 
-SLOTS, SHIFT = 1 << 14, 15  # slots of 33 µs, in circular order
 TAIL = 0.1  # of the run
 LONGEST_S = 60.0  # of a launch
-HOUSE = "0-1,1-2,2-3,3-4,0-4,1-4"
-CYCLE5 = "0-1,1-2,2-3,3-4,0-4"
+WALKS = {
+    "house": ("soc-Epinions1", "0-1,1-2,2-3,3-4,0-4,1-4"),
+    "cycle5": ("soc-Epinions1", "0-1,1-2,2-3,3-4,0-4"),
+}
+CLIQUES = {"clique5": ("rmat18", 5)}
 CONTROL, STATE = ring.CONTROL, pieces.STATE_WORDS  # where the notes begin
+PROBED_NS = 20_000_000
+PROBE = r"""
+__device__ long long now() { long long ns; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns)); return ns; }
+extern "C" __global__ void probe(long long *found, long long lasts) {
+    long long begin = now(), last = begin, tick = lasts, cycles = clock64(), ns;
+    do {
+        ns = now();
+        if (ns != last && ns - last < tick) tick = ns - last;
+        last = ns;
+    } while (ns - begin < lasts);
+    found[0] = tick;
+    found[1] = ns - begin;
+    found[2] = clock64() - cycles;
+}"""
+ASKED = (
+    "name,driver_version,mig.mode.current,clocks.sm,clocks.max.sm,clocks.mem,clocks.max.mem,power.draw,power.limit,"
+    "temperature.gpu,utilization.gpu,memory.used"
+)
 
 
-def walker(graph, pattern):
-    """(count, ms, share of the warps that were busy in the tail) of a walk."""
+def device_lines():
+    """What tells this GPU from another: its size, its settings, the clock it runs at, the tick of its timer."""
+    import cupy
+
+    made = cupy.cuda.Device()
+    size = cupy.cuda.runtime.getDeviceProperties(made.id)
+    name = size["name"].decode()
+    yield f"{name}: {size['multiProcessorCount']} multiprocessors, {size['l2CacheSize'] >> 20} MiB of L2 cache"
+    found = cupy.zeros(3, np.int64)
+    cupy.RawKernel(PROBE, "probe")((1,), (1,), (found, np.int64(PROBED_NS)))
+    tick, ns, cycles = found.tolist()
+    yield f"a multiprocessor runs at {1e3 * cycles / ns:,.0f} MHz; %globaltimer ticks every {tick} ns"
+    if tick > 1 << SHIFT:
+        yield f"THE TIMER IS TOO COARSE: slots are of {1 << SHIFT} ns"
+    yield from smi_lines(made.pci_bus_id)
+
+
+def smi_lines(bus_id):
+    """The GPU as nvidia-smi knows it, a line a setting; without nvidia-smi a line that says so."""
+    command = ["nvidia-smi", f"--query-gpu={ASKED}", "--format=csv,noheader", "-i", bus_id]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        yield f"nvidia-smi cannot be asked: {error}"
+        return
+    values = done.stdout.strip().split(", ")
+    yield "nvidia-smi: " + ", ".join(f"{key} {value}" for key, value in zip(ASKED.split(","), values, strict=True))
+
+
+def walking(graph, pattern, by_trial):
+    """The query that walks all levels but the last, and its order of matching."""
+    query = make_query(graph, pattern, "monomorphism", None, "gpu", None, counting=True, suffix=0, by_trial=by_trial)
+    return query, " ".join(str(level.vertex) for level in query.plan.levels) + f" ({query.plan.finish})"
+
+
+def timed(query):
+    """(run, count, kernel ms) of a walk in one launch."""
+    run = query.run(slice_s=LONGEST_S)
+    with KernelClock() as clock:
+        count = run.count()
+        return run, count, clock.ms
+
+
+def bare(graph, pattern, runs, by_trial):
+    """(order, count, ms of each run) of walks without notes."""
+    query, order = walking(graph, pattern, by_trial)
+    query.run(slice_s=LONGEST_S).count()
+    found = [timed(query)[1:] for _ in range(runs)]
+    return order, one(count for count, _ in found), [ms for _, ms in found]
+
+
+def walker(graph, pattern, runs, by_trial):
+    """(order, count, ms of each run, share of the warps that were busy in its tail) of walks with notes."""
     ring_functions, read, notes = ring.ring_functions, workspace.Workspace.read, []
 
     def noting(target, *arguments):
@@ -59,22 +142,24 @@ def walker(graph, pattern):
         mock.patch.object(ring, "ring_functions", noting),
         mock.patch.object(workspace.Workspace, "read", reading),
     ):
-        query = make_query(graph, pattern, "monomorphism", None, "gpu", None, counting=True, suffix=0)
+        query, order = walking(graph, pattern, by_trial)
         query.run(slice_s=LONGEST_S).count()
-        run = query.run(slice_s=LONGEST_S)
-        with KernelClock() as timed:
-            count = run.count()
-            ms = timed.ms
-    looks, idle = notes[-1].T
-    used = np.flatnonzero(looks)
-    last = used[np.diff(np.append(used, used[0] + SLOTS)).argmax()]  # before the longest time without a note
-    tail = (last - np.arange(max(round(TAIL * ms * 1e6) >> SHIFT, 1))) % SLOTS
-    away = np.where(looks[tail] > 0, idle[tail] / np.maximum(looks[tail], 1), 0).mean()
-    return count, ms, 1 - away / (run.prepared.blocks * run.prepared.warps)
+        counts, times, shares = [], [], []
+        for _ in range(runs):
+            notes.clear()
+            run, count, ms = timed(query)
+            if len(notes) != 1:
+                raise SystemExit(f"{len(notes)} launches instead of one: their notes cannot be told apart")
+            counts.append(count)
+            times.append(ms)
+            shares.append(busy_at_the_end(*notes[0].T, ms, TAIL, run.prepared.blocks * run.prepared.warps))
+    return order, one(counts), times, shares
 
 
-def clique(graph, k):
-    """(count, ms, share of the warps that were busy in the tail) of the clique kernels, one after the other."""
+def clique(graph, k, runs):
+    """As `walker`, of the clique kernels, one after the other."""
+    import cupy
+
     made = machine.machine()
     target, timeline = made.target, []
 
@@ -107,22 +192,22 @@ def clique(graph, k):
             step.launch(made.to_device(state))
             end.record()
             gone = state[STATE:].get().astype(np.int64)
-            length = max(round(1e6 * cupy.cuda.get_elapsed_time(begin, end)) >> SHIFT, 1)
-            used = np.flatnonzero(gone)
-            last = used[np.diff(np.append(used, used[0] + SLOTS)).argmax()]
-            after = gone[(last - np.arange(length)) % SLOTS]  # warps that left, from the end backwards
-            timeline.append((np.cumsum(after) / gone.sum())[::-1])
+            timeline.append(busy_until_they_left(gone, cupy.cuda.get_elapsed_time(begin, end)))
         return int(state[0]) + (int(state[1]) << 32)
 
     offsets, targets = graph.adjacency(graph_relations(graph))
     rows = oriented.orient(cupy, offsets[0], targets, None)
     watching = target._replace(kernel=kernel)
     counter = cliques.Cliques(watching, cupy, rows, k, processors=made.processors, to_device=made.to_device)
+    counts, times, shares = [], [], []
     with mock.patch.object(pieces.Launches, "count", running):
         counter.count()
-        count = counter.count()
-    busy = np.concatenate(timeline)
-    return count, len(busy) * 1e-6 * (1 << SHIFT), busy[-max(round(TAIL * len(busy)), 1) :].mean()
+        for _ in range(runs):
+            counts.append(counter.count())
+            busy = np.concatenate(timeline)
+            times.append(len(busy) * 1e-6 * (1 << SHIFT))
+            shares.append(busy[-max(round(TAIL * len(busy)), 1) :].mean())
+    return "", one(counts), times, shares
 
 
 def graph_relations(graph):
@@ -130,11 +215,49 @@ def graph_relations(graph):
     return csm.explain(graph, csm.Pattern.clique(3), engine="gpu").relations
 
 
+def one(counts):
+    """The count that all runs have found."""
+    found = set(counts)
+    if len(found) != 1:
+        raise SystemExit(f"counts differ from run to run: {sorted(found)}")
+    return found.pop()
+
+
+def spread(values, form):
+    """The median of some values, and in brackets the least and the most."""
+    return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+
+
+def main(
+    runs: Annotated[int, typer.Option(min=1, help="Measured runs of each case, after one that compiles.")] = 15,
+    only: Annotated[str, typer.Option(help="Cases, separated by commas.")] = ",".join([*WALKS, *CLIQUES]),
+    bare_only: Annotated[bool, typer.Option("--bare", help="Walks without notes: milliseconds alone.")] = False,
+):
+    chosen, graph = only.split(","), functools.cache(graph_of)
+    if unknown := set(chosen) - {*WALKS, *CLIQUES}:
+        raise typer.BadParameter(f"--only: expected some of {', '.join([*WALKS, *CLIQUES])}, got {', '.join(unknown)}")
+    print(*device_lines(), sep="\n", flush=True)
+    for name in filter(WALKS.__contains__, chosen):
+        data, edges = WALKS[name]
+        for by_trial in (True, False):
+            title = f"{data} {name}, plan by {'trial' if by_trial else 'estimates'}"
+            if bare_only:
+                show(title, runs, *bare(graph(data), pattern_of(edges), runs, by_trial))
+            else:
+                show(title, runs, *walker(graph(data), pattern_of(edges), runs, by_trial))
+    for name in filter(CLIQUES.__contains__, [] if bare_only else chosen):
+        data, k = CLIQUES[name]
+        show(f"{data} {name}", runs, *clique(graph(data), k, runs))
+    print(*device_lines(), sep="\n")  # warm, and under the clock that the runs have left
+
+
+def show(title, runs, order, count, times, shares=None):
+    """Print a case."""
+    print(f"{title}: {count:,} in {runs} runs, {spread(times, '.2f')} ms", end="")
+    if shares:
+        print(f", warps busy in the last {TAIL:.0%}: {spread(shares, '.1%')}", end="")
+    print(f"; order {order}" if order else "", flush=True)
+
+
 if __name__ == "__main__":
-    epinions, skewed = graph_of("soc-Epinions1"), graph_of("rmat18")
-    for name, (count, ms, share) in {
-        "soc-Epinions1 house": walker(epinions, pattern_of(HOUSE)),
-        "soc-Epinions1 cycle5": walker(epinions, pattern_of(CYCLE5)),
-        "rmat18 clique5": clique(skewed, 5),
-    }.items():
-        print(f"{name:22} {count:>16,} {ms:8.2f} ms, warps busy in the last {TAIL:.0%}: {share:.1%}", flush=True)
+    typer.run(main)

@@ -7,11 +7,12 @@ A graph is the name of a file in the data folder; by default soc-Epinions1, whic
 
 from __future__ import annotations
 
-import sys
 import time
+from typing import Annotated
 
 import numba
 import pandas as pd
+import typer
 from cases import data_folder
 
 import cusubmatch as csm
@@ -28,10 +29,10 @@ def seconds_of(action):
     return time.perf_counter() - begin, result
 
 
-if __name__ == "__main__":
+def main(graphs: Annotated[list[str] | None, typer.Argument(help="Names of files in the data folder.")] = None):
     numba.config.NUMBA_NUM_THREADS = 1
     sample_matches(pd.DataFrame({"src": [0, 1, 2], "dst": [1, 2, 0]}), HOUSE, 1)  # compiles
-    for name in sys.argv[1:] or ["soc-Epinions1"]:
+    for name in graphs or ["soc-Epinions1"]:
         graph = csm.Graph.from_edgelist(pd.read_parquet(data_folder() / f"{name}.parquet")[["src", "dst"]])
         csm.explain(graph, HOUSE, engine="cpu")  # candidates and the plan are kept
         counting, count = seconds_of(lambda graph=graph: csm.count_matches(graph, HOUSE, engine="cpu"))
@@ -41,3 +42,7 @@ if __name__ == "__main__":
             f"({drawing / counting:.2f}x)",
             flush=True,
         )
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,8 +1,13 @@
-"""A small case that launches every kind of kernel, to be run under compute-sanitizer."""
+"""A small case that launches every kind of kernel, to be run under compute-sanitizer.
 
-import cupy
+    python tests/benchmarks/sanitized.py
+
+The exit status is 1 if a count is not that of the CPU engine.
+"""
+
 import numpy as np
 import pandas as pd
+import typer
 
 import cusubmatch as csm
 from cusubmatch import cpu, gpu
@@ -10,10 +15,6 @@ from cusubmatch.generators import rmat
 from cusubmatch.query import make_query
 from cusubmatch.skeleton import skeleton_of
 
-edges = rmat(7, 6, seed=3)
-edges["kind"] = ["x" if i % 3 else "y" for i in range(len(edges))]
-vertices = pd.DataFrame({"vertex": range(128), "label": ["a" if v % 2 else "b" for v in range(128)]})
-G = csm.Graph.from_edgelist(edges, edge_label="kind", vertices=vertices, vertex_label="label")
 PATTERNS = [
     *(csm.Pattern.clique(k) for k in (2, 3, 4, 5, 6)),
     csm.Pattern.cycle(4),
@@ -21,44 +22,55 @@ PATTERNS = [
     "(a)--(b)--(c)--(d)--(a)--(e)--(b)",
     "(x:a)-[:y]-(z:b)--(w:a|b)--(x)",
 ]
-for pattern in PATTERNS:
-    for semantics in ("monomorphism", "induced", "homomorphism"):
-        options = {"semantics": semantics}
-        count = csm.count_matches(G, pattern, engine="gpu", **options)
-        assert count == csm.count_matches(G, pattern, engine="cpu", **options)
-        assert len(csm.subgraph_match(G, pattern, engine="gpu", limit=1000, **options)) == min(count, 1000)
-
-for text in ("(a)--(b)--(c)--(a)--(x)--(b), (c)--(y)", "(a:a)--(b)--(c:b), (a)--(x), (c)--(y)"):
-    query = make_query(G, text, "monomorphism", None, "gpu", None, counting=True, suffix=2)
-    assert query.run().count() == csm.count_matches(G, text, engine="cpu")
-
-# Counts as small as these are walked: the kernels for tables are called as they are.
-on_cpu, on_gpu = (
-    engine.Kernels(skeleton_of(graph, engine.mates), lambda _: None)
-    for graph, engine in ((G.host, cpu), (G.device, gpu))
-)
-ones = [None] * 5
-twos = [np.full(len(on_cpu.skeleton.targets), 2, np.uint64)] * 5
 
 
-def same(kernel, *arguments):
-    there = [[None if some is None else cupy.asarray(some) for some in values] for values in arguments[:1]]
-    ours, theirs = getattr(on_gpu, kernel)(*there, *arguments[1:]), getattr(on_cpu, kernel)(*arguments)
-    assert np.array_equal(cupy.asnumpy(ours), theirs), kernel
+def main():
+    import cupy
+
+    edges = rmat(7, 6, seed=3)
+    edges["kind"] = ["x" if i % 3 else "y" for i in range(len(edges))]
+    vertices = pd.DataFrame({"vertex": range(128), "label": ["a" if v % 2 else "b" for v in range(128)]})
+    G = csm.Graph.from_edgelist(edges, edge_label="kind", vertices=vertices, vertex_label="label")
+    for pattern in PATTERNS:
+        for semantics in ("monomorphism", "induced", "homomorphism"):
+            options = {"semantics": semantics}
+            count = csm.count_matches(G, pattern, engine="gpu", **options)
+            assert count == csm.count_matches(G, pattern, engine="cpu", **options)
+            assert len(csm.subgraph_match(G, pattern, engine="gpu", limit=1000, **options)) == min(count, 1000)
+
+    for text in ("(a)--(b)--(c)--(a)--(x)--(b), (c)--(y)", "(a:a)--(b)--(c:b), (a)--(x), (c)--(y)"):
+        query = make_query(G, text, "monomorphism", None, "gpu", None, counting=True, suffix=2)
+        assert query.run().count() == csm.count_matches(G, text, engine="cpu")
+
+    # Counts as small as these are walked: the kernels for tables are called as they are.
+    on_cpu, on_gpu = (
+        engine.Kernels(skeleton_of(graph, engine.mates), lambda _: None)
+        for graph, engine in ((G.host, cpu), (G.device, gpu))
+    )
+    ones = [None] * 5
+    twos = [np.full(len(on_cpu.skeleton.targets), 2, np.uint64)] * 5
+
+    def same(kernel, *arguments):
+        there = [[None if some is None else cupy.asarray(some) for some in values] for values in arguments[:1]]
+        ours, theirs = getattr(on_gpu, kernel)(*there, *arguments[1:]), getattr(on_cpu, kernel)(*arguments)
+        assert np.array_equal(cupy.asnumpy(ours), theirs), kernel
+
+    for values in (ones, twos):
+        for prime in (0, 2**31 - 1):
+            for steps in (2, 3):
+                same("chain", values[:steps], False, prime)
+            same("cliques", values, prime)
+            same("loop", values, prime)
+    same("loop", ones[:4], 0)
+    for bridge in (ones, twos):
+        there = tuple(None if some is None else cupy.asarray(some) for some in bridge)
+        found = [
+            kernels.pairs((None, None), [((None, None), 1), (kind, 1)], False, True, 0)
+            for kernels, kind in ((on_cpu, tuple(bridge)), (on_gpu, there))
+        ]
+        assert found[0] == found[1]
+    print("all counts agree")
 
 
-for values in (ones, twos):
-    for prime in (0, 2**31 - 1):
-        for steps in (2, 3):
-            same("chain", values[:steps], False, prime)
-        same("cliques", values, prime)
-        same("loop", values, prime)
-same("loop", ones[:4], 0)
-for bridge in (ones, twos):
-    there = tuple(None if some is None else cupy.asarray(some) for some in bridge)
-    found = [
-        kernels.pairs((None, None), [((None, None), 1), (kind, 1)], False, True, 0)
-        for kernels, kind in ((on_cpu, tuple(bridge)), (on_gpu, there))
-    ]
-    assert found[0] == found[1]
-print("all counts agree")
+if __name__ == "__main__":
+    typer.run(main)

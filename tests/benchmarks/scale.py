@@ -14,7 +14,6 @@ import threading
 import time
 from typing import Annotated
 
-import cupy
 import numpy as np
 import typer
 
@@ -27,6 +26,8 @@ LONG_S = 5.0  # a count that takes longer is not repeated
 
 def kronecker(leaves):
     """The edges src < dst of the product of stars with a loop at each hub, less its own loop."""
+    import cupy
+
     entries = math.prod(2 * n + 1 for n in leaves)
     src, dst = (cupy.empty(entries // 2, np.int32) for _ in range(2))
     filled = 0
@@ -61,6 +62,8 @@ def kronecker_cliques(leaves, k):
 
 def rmat(scale, edge_factor=16, seed=1):
     """R-MAT as `generators.rmat` describes it, from the device's random numbers."""
+    import cupy
+
     n = edge_factor << scale
     random = cupy.random.default_rng(seed)
     keys = cupy.zeros(n, np.int64)
@@ -75,16 +78,20 @@ def rmat(scale, edge_factor=16, seed=1):
     return row, column
 
 
-class Used(cupy.cuda.MemoryHook):
-    """Looks at every allocation how many bytes of CuPy's pool are in use."""
+def used():
+    """A hook of CuPy that looks at every allocation how many bytes of its pool are in use."""
+    import cupy
 
-    name = "used"
+    class Used(cupy.cuda.MemoryHook):
+        name = "used"
 
-    def __init__(self):
-        self.before = self.most = cupy.get_default_memory_pool().used_bytes()
+        def __init__(self):
+            self.before = self.most = cupy.get_default_memory_pool().used_bytes()
 
-    def malloc_postprocess(self, **_):
-        self.most = max(self.most, cupy.get_default_memory_pool().used_bytes())
+        def malloc_postprocess(self, **_):
+            self.most = max(self.most, cupy.get_default_memory_pool().used_bytes())
+
+    return Used()
 
 
 class Peak:
@@ -95,15 +102,19 @@ class Peak:
     """
 
     def __enter__(self):
+        import cupy
+
         cupy.get_default_memory_pool().free_all_blocks()
         self._stop, self.most = threading.Event(), 0.0
-        self._used = Used()
+        self._used = used()
         self._used.__enter__()
         self._thread = threading.Thread(target=self._watch)
         self._thread.start()
         return self
 
     def _watch(self):
+        import cupy
+
         while not self._stop.wait(0.002):
             free, total = cupy.cuda.runtime.memGetInfo()
             self.most = max(self.most, (total - free) / 1e9)
@@ -123,6 +134,8 @@ class Peak:
 
 def measured(name, edges, expected):
     """Build a graph, count its triangles and 4-cliques, and print what that took; how many counts are wrong."""
+    import cupy
+
     rows = len(edges[0])
     with Peak() as peak:
         begin = time.perf_counter()
@@ -151,6 +164,8 @@ def measured(name, edges, expected):
 
 
 def main(small: Annotated[bool, typer.Option(help="Small graphs.")] = False):
+    import cupy
+
     leaves, scale = (SMALL, 16) if small else (LEAVES, 24)
     csm.Graph.from_edgelist(rmat(10))  # compiles
     cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)  # hooks do not see RMM's, which cuDF has set

@@ -14,7 +14,6 @@ import time
 from typing import Annotated
 from unittest import mock
 
-import cupy
 import typer
 from gpu import BOUND, graph_of, kernel_ms, pattern_of
 from scale import rmat
@@ -126,6 +125,8 @@ def cell(G, graph, pattern, variations, late):
 def made(name):
     """A graph on the device."""
     if name.startswith("rmat"):
+        import cupy
+
         graph = csm.Graph.from_edgelist(rmat(int(name[4:])))
         cupy.get_default_memory_pool().free_all_blocks()
         return graph.device

@@ -8,11 +8,12 @@ and the population count. `searches`, the `probes` in them and `bits` of hubs' b
 Walks look at one root of `every`, as many as the seconds allow, and are scaled up: with 1 they are exact, else
 `sample` tells how much of the true count the scaled sample has. The plan is the cheapest by the estimates; on a GPU a
 trial may choose another. `least ms` is what the searches and bits take at the rates measured on an H200 with data in
-the L2 cache (PERFORMANCE.md). With the output of `gpu.py` as --log: its ms, and the searches and bits a second.
+the L2 cache. With the output of `gpu.py` as --log: its ms, and the searches and bits a second.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,8 @@ import typer
 from gpu import PEERS, graph_edges, pattern_of
 from numba import carray, njit, types
 from numba.extending import intrinsic
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from plans import plan_for
 from targets import one_lane
 
