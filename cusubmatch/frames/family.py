@@ -67,6 +67,10 @@ class Family(ABC):
         """An int32 array of codes with -1 for null, and the distinct labels as Python values."""
 
     @abstractmethod
+    def python_values(self, column: Any) -> list:
+        """The values as Python objects."""
+
+    @abstractmethod
     def values(self, array: Any) -> Any:
         """A one-dimensional array as a column."""
 
