@@ -100,7 +100,9 @@ def _id_ranks(graph):
     try:
         vertex = graph.family.order(ids).astype(np.int32)
     except ValueError as error:
-        raise GraphError(f"sort: the ids of the graph have no order: {error}") from None
+        raise GraphError(
+            f"sort: the ids of the graph have no order: {error}; make them numbers or text, or leave sort out"
+        ) from None
     place = np.empty_like(vertex)
     place[vertex] = np.arange(len(vertex), dtype=np.int32)
     return IdRanks(place, vertex)

@@ -1,4 +1,4 @@
-"""Ids and labels of every kind: text with any characters, tuples, decimals, UUIDs, bytes, and the columns beside them."""
+"""Ids and labels of every kind: text with any characters, tuples, decimals, UUIDs, bytes."""
 
 from __future__ import annotations
 

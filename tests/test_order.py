@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+import uuid
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from frame_cases import rows as frame_rows
 from hypothesis import assume, given
 from naive import NaiveGraph, sorted_rows
 from strategies import cases, examples
@@ -46,6 +50,10 @@ def shuffled(rows, seed, directed):
 
 def graph_of(rows, directed):
     return csm.Graph.from_edgelist(pd.DataFrame(rows, columns=["src", "dst"]), directed=directed)
+
+
+def objects(values):
+    return pd.Series(values, dtype=object)
 
 
 def tuples(frame):
@@ -94,6 +102,71 @@ def test_a_limit_of_sorted_rows_is_that_many_least_rows_of_orbits():
     assert found == sorted(found)
     assert len(found) == 5
     assert all(found.count(row) <= expected.count(row) for row in found)
+
+
+ORDERED = {
+    "integers beyond 64 bits": [-(2**90), 5, 2**70],
+    "unsigned integers as objects": [1, 2**63, 2**64],
+    "tuples": [(1,), (1, 2), (3, 0)],
+    "tuples of texts and numbers": [("a", 2), ("b", 1), ("b", 2)],
+    "UUIDs": [uuid.UUID(int=number) for number in (1, 2, 2**127)],
+    "decimals": [Decimal("1.5"), Decimal(10), Decimal("1e40")],
+    "bytes": [b"a", b"a\0b", b"b"],
+    "lone surrogates": ["a", "\ud800", "\U0001f600"],
+    "periods": pd.period_range("2024-01", periods=3, freq="M").to_list(),
+    "intervals": pd.interval_range(0, 3).to_list(),
+}
+
+
+def assert_sorted(ids, edges_of_columns):
+    """The triangle of three ids, however its rows are turned, comes out as its least row."""
+    for turn in (ids, ids[::-1], [ids[1], ids[2], ids[0]]):
+        edges = edges_of_columns(turn, [*turn[1:], turn[0]])
+        assert frame_rows(csm.subgraph_match(edges, "(x)--(y)--(z)--(x)", sort=True)) == [tuple(ids)]
+
+
+@pytest.mark.parametrize("kind", ORDERED)
+def test_python_objects_are_sorted_as_python_does(kind):
+    assert_sorted(ORDERED[kind], lambda *ends: pd.DataFrame(dict(zip(("src", "dst"), map(objects, ends), strict=True))))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ids"),
+    [
+        (pd.CategoricalDtype(["c", "b", "a"]), ["a", "b", "c"]),
+        ("period[M]", ORDERED["periods"]),
+        ("interval[int64]", ORDERED["intervals"]),
+    ],
+    ids=str,
+)
+def test_pandas_columns_of_any_type_with_an_order_are_sorted(dtype, ids):
+    assert_sorted(ids, lambda *ends: pd.DataFrame(dict(zip(("src", "dst"), ends, strict=True))).astype(dtype))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ids"),
+    [
+        (pa.string_view(), ["a", "a1", "b"]),
+        (pa.dictionary(pa.int8(), pa.string()), ["a", "a1", "b"]),
+        (pa.binary_view(), [b"a", b"a1", b"b"]),
+        (pa.binary(2), [b"a1", b"a2", b"b0"]),
+    ],
+    ids=str,
+)
+def test_arrow_columns_of_any_type_with_an_order_are_sorted(dtype, ids):
+    assert_sorted(ids, lambda *ends: pa.table([pa.array(end, dtype) for end in ends], ["src", "dst"]))
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [["b", 1, "c"], ["b", b"a", "c"], [(1, 2), (1, "a"), (3, 4)], [frozenset([1]), frozenset([2]), frozenset([1, 2])]],
+    ids=["texts and numbers", "texts and bytes", "tuples", "sets"],
+)
+def test_ids_without_an_order_are_refused_before_the_search(ids):
+    edges = pd.DataFrame({"src": objects(ids), "dst": objects([*ids[1:], ids[0]])})
+    for find in (csm.subgraph_match, csm.iter_matches):
+        with pytest.raises(csm.GraphError, match=r"^sort: the ids .* no order: .*leave sort out$"):
+            find(edges, "(x)--(y)", sort=True)
 
 
 @pytest.mark.parametrize("values", [1, 2, 40])

@@ -93,6 +93,9 @@ class PandasFamily(Family):
     def python_values(self, column):
         return column.tolist()
 
+    def mixes_types(self, column):
+        return column.dtype == object and self.kind(column) == "other"
+
     def values(self, array):
         return self._library().Series(array, dtype=object if array.dtype == object else None, copy=False)
 
