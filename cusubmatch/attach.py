@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cusubmatch.edgelist import check_ids, edge_columns
+from cusubmatch.edgelist import check_ids, checked_name, edge_columns
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import family_of
 from cusubmatch.pattern import Pattern, PatternError
@@ -48,7 +48,7 @@ def attach_edges(
     Raises
     ------
     GraphError, PatternError, TypeError
-        If columns are missing, or the names of two joined columns are the same.
+        If columns are missing or named twice, or the names of two joined columns are the same.
     """
     pattern = as_pattern(P, "pattern")
     family = family_of(matches)
@@ -62,14 +62,17 @@ def attach_edges(
         raise TypeError(f"columns: expected a list of column names, got the {type(columns).__name__} {columns!r}")
     ids = {"source": family.column(edges, source), "destination": family.column(edges, destination)}
     check_ids(family, ids)
-    if edge_label is not None and edge_label not in names:
-        raise GraphError(f"edge_label: no column {edge_label!r} in edges; the columns are {names}")
+    if edge_label is not None:
+        checked_name(family, edges, edge_label, "edge_label")
     wanted = (
         [name for name in names if name not in (source, destination, edge_label)] if columns is None else list(columns)
     )
     for name in wanted:
-        if name not in names:
-            raise GraphError(f"columns: no column {name!r} in edges; the columns are {names}")
+        checked_name(family, edges, name, "columns")
+    for name in family.column_names(matches):
+        checked_name(family, matches, name, "matches")
+    used = dict.fromkeys([source, destination, *([] if edge_label is None else [edge_label]), *wanted])
+    edges = family.select(edges, {name: name for name in used})
     result = matches
     for edge in pattern.edges:
         ends = pattern.names[edge.source], pattern.names[edge.target]

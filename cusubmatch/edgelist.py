@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import Family, family_named, family_of
 
@@ -77,7 +79,7 @@ def check_ids(family, columns):
         if nulls:
             raise GraphError(f"{argument}: {nulls} ids are null; drop or fill these rows first")
         if kind == "other" and len(column):
-            _check_hashable(argument, column)
+            _check_hashable(family, argument, column)
         if len(column):
             kinds[argument] = kind
     if len({"string" if kind == "categorical" else kind for kind in kinds.values()}) > 1:
@@ -94,15 +96,10 @@ def label_codes(family, frame, name, argument):
         raise GraphError(f"{argument}: the values of column {name!r} cannot be labels: {error}") from None
 
 
-def _check_hashable(argument, column):
+def _check_hashable(family, argument, column):
+    first = family.take(column, family.xp().zeros(1, np.int64))
     try:
-        hash(
-            column[0].as_py()
-            if hasattr(column[0], "as_py")
-            else column.iloc[0]
-            if hasattr(column, "iloc")
-            else column[0]
-        )
+        hash(family.python_values(first)[0])
     except TypeError as error:
         kind = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()
         raise GraphError(f"{argument}: values ({kind}) cannot be ids: {error}; make them strings or integers") from None

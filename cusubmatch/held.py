@@ -27,8 +27,6 @@ class Held:
     limit : int or None
     memory_limit : int or None
         Bytes for the rows on the device, and for the result.
-    sort : bool
-        Whether `frame` puts the rows in order.
 
     Attributes
     ----------
@@ -36,9 +34,9 @@ class Held:
         Rows so far.
     """
 
-    def __init__(self, query: Query, limit: int | None, memory_limit: int | None, sort: bool = False):
+    def __init__(self, query: Query, limit: int | None, memory_limit: int | None):
         self.query, self.rows = query, 0
-        self._limit, self._memory_limit, self._sort = limit, memory_limit, sort
+        self._limit, self._memory_limit = limit, memory_limit
         self._blocks: list[Any] = []  # int32 (columns, rows)
         self._room = query.budget(memory_limit, query.graph.xp)
         self._device_room = 0 if query.placed.xp is np else DEVICE_SHARE * query.budget(memory_limit, query.placed.xp)
@@ -76,7 +74,7 @@ class Held:
     @property
     def too_large(self) -> bool:
         """Whether the rows, as blocks and as columns of ids, pass the memory for a result."""
-        return self.rows * (self.query.row_bytes // 4) * (4 + self.query.graph.id_bytes) > self._room
+        return self.rows * len(self.query.columns()) * (4 + self.query.graph.id_bytes) > self._room
 
     def finish(self) -> None:
         """Wait until all that was found is there."""
@@ -86,8 +84,8 @@ class Held:
     def frame(self) -> Any:
         """All rows as a dataframe of the caller's family."""
         self.finish()
-        if self._sort:
-            return self.query.frame(list(self.query.in_order(iter(self._blocks), self._room)))
+        if self.query.order is not None:
+            return self.query.frame(list(self.query.sorted(iter(self._blocks), self._room)))
         return self.query.frame(self._blocks)
 
     def clear(self) -> None:

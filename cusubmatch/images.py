@@ -19,7 +19,7 @@ HOST_BYTES, DEVICE_BYTES = 1 << 20, 256 << 20  # of a block that comes out, abou
 
 
 def turned(blocks: Iterable[Any], plan: Plan, xp: Any) -> Iterator[Any]:
-    """Blocks of all rows, int32 (named pattern vertices, rows), from blocks whose rows stand for `plan.factor` each."""
+    """Blocks of all rows, int32 (columns of the plan, rows), from blocks whose rows stand for `plan.factor` each."""
     if plan.factor == 1:
         yield from blocks
         return
@@ -34,8 +34,7 @@ def turned(blocks: Iterable[Any], plan: Plan, xp: Any) -> Iterator[Any]:
 
 def image_columns(plan: Plan) -> np.ndarray:
     """(columns, factor): which column of a row each column of its images is."""
-    named = [vertex for vertex, name in enumerate(plan.pattern.names) if name is not None]
-    column = {vertex: place for place, vertex in enumerate(named)}
+    column = {vertex: place for place, vertex in enumerate(plan.columns)}
     automorphisms = map(plan.pattern.automorphisms.element, range(plan.factor))
-    images = [[column[image[vertex]] for vertex in named] for image in automorphisms]
-    return np.array(images, np.int64).reshape(plan.factor, len(named)).T
+    images = [[column[image[vertex]] for vertex in plan.columns] for image in automorphisms]
+    return np.array(images, np.int64).reshape(plan.factor, len(plan.columns)).T

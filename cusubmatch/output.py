@@ -58,7 +58,6 @@ def write_matches(
         Most rows of a part of a folder, default 2**26.
     batch_rows : int
         Rows that are found and written at a time; a row group of Parquet has at most so many.
-
     sort : bool, default False
         As for `subgraph_match`; rows beyond the memory limit are sorted on disk, in the folder for temporary files.
 
@@ -95,7 +94,7 @@ def write_matches(
     begin = time.monotonic()
     target = check_target(path, rows_per_file)
     check_rows("batch_rows", batch_rows)
-    options = {"limit": limit, "progress": progress, "nothing": lambda _graph, _pattern: 0}
+    options = {"limit": limit, "progress": progress, "sort": sort, "nothing": lambda _graph, _pattern: 0}
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
     schema, to_arrow = _schema(query, target), query.graph.family.to_arrow
     matches: Any = iter_matches(

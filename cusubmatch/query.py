@@ -27,7 +27,7 @@ from cusubmatch.induced import InducedRun
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import SEMANTICS, Plan
 from cusubmatch.planning import plan_of, tables_of
-from cusubmatch.sort import id_ranks, orbit_images, sorted_blocks
+from cusubmatch.sort import RowOrder
 
 __all__ = [
     "Query",
@@ -49,7 +49,10 @@ TRIAL_SECONDS = 1.0  # which choosing a plan by trial may take; a time limit bel
 
 
 class Query(NamedTuple):
-    """A checked call: the graph, as given and where the engine works, the engine, its plan and what it prepared."""
+    """A checked call: the graph, as given and where the engine works, the engine, its plan and what it prepared.
+
+    Where rows are to be sorted, `order` says how, and blocks hold what they are sorted by (`RowOrder.keys`).
+    """
 
     graph: Graph
     placed: Graph
@@ -57,6 +60,12 @@ class Query(NamedTuple):
     plan: Plan
     candidates: Any
     deadline: float | None
+    order: RowOrder | None = None
+
+    def in_order(self):
+        """The same call with its rows in the order of the ids, and of each orbit its least row."""
+        order = RowOrder(self.graph, self.placed, self.plan.pattern, self.plan.unique)
+        return self._replace(plan=dataclasses.replace(self.plan, columns=order.columns), order=order)
 
     def count_run(self, progress):
         """A run to count with: by tables or from counts of supergraphs, if the plan says so, else by walking."""
@@ -102,9 +111,10 @@ class Query(NamedTuple):
         blocks = each_until(self.deadline, run.blocks())
         try:
             for block in turned(blocks, self.plan, self.placed.xp):
-                yield block[:, :limit]
+                rows = block[:, :limit]
+                yield rows if self.order is None else self.order.keys(rows)
                 if limit is not None:
-                    limit = max(0, limit - block.shape[1])
+                    limit -= rows.shape[1]
                 if limit == 0:
                     return
         finally:
@@ -127,19 +137,16 @@ class Query(NamedTuple):
 
     @property
     def row_bytes(self):
-        """Bytes of a row of internal vertices."""
-        return 4 * max(len(self.plan.pattern.columns), 1)
+        """Bytes of a row of internal vertices, as it is found."""
+        return 4 * max(len(self.plan.columns), 1)
 
     def budget(self, memory_limit, xp):
         """Bytes that a result may take where arrays of `xp` lie: all but a quarter of what is free, by default."""
         return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4
 
-    def in_order(self, blocks, memory_bytes):
-        """The rows of all blocks in the order of the ids, as blocks in host memory."""
-        pattern, ranks = self.plan.pattern, id_ranks(self.graph)
-        named = [vertex for vertex, name in enumerate(pattern.names) if name is not None]
-        chain = orbit_images(pattern.automorphisms, named) if self.plan.unique else []
-        return sorted_blocks(map(on_host, blocks), ranks, chain, len(named), memory_bytes)
+    def sorted(self, blocks, memory_bytes):
+        """The rows of all blocks in order, as blocks of internal vertices in host memory."""
+        return self.order.blocks(map(on_host, blocks), memory_bytes)
 
     def frame(self, blocks):
         """A dataframe of the caller's family from blocks of internal vertices."""
@@ -221,6 +228,7 @@ def make_query(
     memory_limit=None,
     suffix=None,
     by_trial=True,
+    sort=False,
     nothing=lambda _graph, _pattern: None,
 ):
     """Check a call and plan it; without `by_trial` the same plan at each call, by estimates alone.
@@ -253,7 +261,8 @@ def make_query(
     except DeadlinePassed:
         raise time_limit_exceeded(time_limit, nothing(graph, pattern)) from None
     plan = dataclasses.replace(plan, engine=name, why=why)
-    return Query(graph, placed, engine_of, plan, candidates, deadline)
+    query = Query(graph, placed, engine_of, plan, candidates, deadline)
+    return query.in_order() if sort else query
 
 
 def check_options(semantics, unique, engine, time_limit):

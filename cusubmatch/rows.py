@@ -68,13 +68,13 @@ def subgraph_match(
     >>> len(subgraph_match(edges, "(a)-->(b)-->(c)-->(a)"))
     1
     """
-    options = {"limit": limit, "progress": progress, "memory_limit": memory_limit, "nothing": no_rows}
+    options = {"limit": limit, "progress": progress, "memory_limit": memory_limit, "sort": sort, "nothing": no_rows}
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
     query.columns()
     held: Any = None
     cause: MemoryError | None = None
     try:
-        held = _held(query, limit, memory_limit, sort=sort)
+        held = _held(query, limit, memory_limit)
         with contextlib.closing(held), shown(progress, "matching") as report:
             frame = _gathered(held, report, time_limit)
         if not held.too_large:
@@ -146,24 +146,24 @@ def iter_matches(
         As `subgraph_match` returns it. Leaving the loop stops the search and frees what it held.
     """
     check_rows("batch_rows", batch_rows)
-    options = {"limit": limit, "progress": progress, "memory_limit": memory_limit, "nothing": no_rows}
+    options = {"limit": limit, "progress": progress, "memory_limit": memory_limit, "sort": sort, "nothing": no_rows}
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
     columns, room = len(query.columns()), query.budget(memory_limit, query.graph.xp)
     if batch_rows * columns * (4 + query.graph.id_bytes) > room and memory_limit is not None:
         most = max(room // (columns * (4 + query.graph.id_bytes)), 1)
         raise ValueError(f"batch_rows: {batch_rows:,} rows do not fit in memory_limit={memory_limit:,}; {most:,} would")
-    return _batches(query, limit, int(batch_rows), time_limit, memory_limit, sort, progress)
+    return _batches(query, limit, int(batch_rows), time_limit, memory_limit, progress)
 
 
-def _batches(query, limit, batch_rows, time_limit, memory_limit, sort, progress):
-    if query.unloads and not sort:
+def _batches(query, limit, batch_rows, time_limit, memory_limit, progress):
+    if query.unloads and query.order is None:
         yield from _unloaded(query, limit, batch_rows, time_limit, memory_limit, progress)
         return
     held, rows = [], 0
     with shown(progress, "matching") as report:
         blocks = query.blocks(limit, report, batch_rows, memory_limit)
-        if sort:
-            blocks = query.in_order(blocks, query.budget(memory_limit, np))
+        if query.order is not None:
+            blocks = query.sorted(blocks, query.budget(memory_limit, np))
         with contextlib.closing(blocks):
             try:
                 for block in blocks:

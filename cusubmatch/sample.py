@@ -102,8 +102,7 @@ def sample_matches(
         raise TimeLimitExceeded(f"time_limit: no sample could be drawn within {time_limit} s") from None
     order = list(range(rows))
     chance.shuffle(order)
-    named = [vertex for vertex, name in enumerate(plan.pattern.names) if name is not None]
-    return query.frame([matches[named][:, np.array(order, np.int64)]]), count
+    return query.frame([matches[list(plan.columns)][:, np.array(order, np.int64)]]), count
 
 
 def _whole(argument, value, expected):

@@ -2,9 +2,11 @@
 
 Rows are sorted by the caller's ids, column by column. Where one match stands for an orbit of the pattern's
 automorphisms, it is turned into the smallest row of its orbit first: base point by base point of a stabiliser chain,
-the least vertex of the base point's orbit is brought there (Sims; what symmetry breaking asks for beforehand). Rows
-that do not fit in memory go to buckets on disk by their first column, which are sorted one after the other; a bucket
-that is too large is divided again.
+the least vertex of the base point's orbit is brought there (Sims; what symmetry breaking asks for beforehand). An
+automorphism may exchange a named vertex with an anonymous one, so rows are walked with the columns of all vertices that
+can come into a named one's place; what is kept of a row are its named columns. Rows that do not fit in memory go to
+buckets on disk by their first column, which are sorted one after the other; a bucket that is too large is divided
+again.
 """
 
 from __future__ import annotations
@@ -12,17 +14,21 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.automorphism import AutomorphismGroup
 from cusubmatch.errors import GraphError
 
-__all__ = ["id_ranks", "orbit_images", "sorted_blocks"]
+if TYPE_CHECKING:
+    from cusubmatch.graph import Graph
+    from cusubmatch.pattern import Pattern
+
+__all__ = ["RowOrder", "sortable_columns", "sorted_blocks"]
 
 BUCKETS = 64  # that a set of rows is divided into
 COPIES = 4  # of the rows, while they are sorted
+ROWS_AT_ONCE = 1 << 20  # that are turned into the least of their orbits at once
 
 
 class IdRanks(NamedTuple):
@@ -32,15 +38,61 @@ class IdRanks(NamedTuple):
     vertex: np.ndarray
 
 
-def id_ranks(graph: Any) -> IdRanks:
-    """The order of a graph's ids; kept with the graph.
+class RowOrder:
+    """The order of a call's rows.
+
+    Parameters
+    ----------
+    graph, placed : Graph
+        As given, and where the engine works.
+    pattern : Pattern
+    unique : bool
+        Whether a row stands for its orbit, and becomes the least row of it.
+
+    Attributes
+    ----------
+    columns : tuple of int
+        The pattern vertices whose columns a row has before `keys`.
 
     Raises
     ------
     GraphError
         If the ids have no order, such as numbers among texts.
     """
-    return graph.cache.get("id ranks", None, lambda: _id_ranks(graph), 1)
+
+    def __init__(self, graph: Graph, placed: Graph, pattern: Pattern, unique: bool):
+        named = named_vertices(pattern)
+        self.columns = sortable_columns(pattern) if unique else named
+        self._named = [self.columns.index(vertex) for vertex in named]
+        self._chain = _orbit_images(pattern, self.columns) if unique else []
+        self._xp = placed.xp
+        self._ranks = graph.cache.get("id ranks", None, lambda: _id_ranks(graph), 1)
+        self._place = placed.cache.get("id places", None, lambda: self._xp.asarray(self._ranks.place), 1)
+
+    def keys(self, block: Any) -> Any:
+        """What rows are compared by: the places of their ids, (named vertices, rows), where the block lies.
+
+        Parameters
+        ----------
+        block : int32 array (columns, rows)
+            Internal vertices.
+        """
+        if not self._chain:
+            return self._place[block]
+        rows = block.shape[1]
+        keys = self._xp.empty((len(self._named), rows), np.int32)
+        for begin in range(0, rows, ROWS_AT_ONCE):
+            part = slice(begin, begin + ROWS_AT_ONCE)
+            keys[:, part] = _least(self._xp, self._place[block[:, part]], self._chain)[self._named]
+        return keys
+
+    def blocks(self, keys: Iterable[np.ndarray], memory_bytes: int) -> Iterator[np.ndarray]:
+        """The rows of all blocks of keys, in order, as blocks of internal vertices in host memory.
+
+        Rows beyond the memory go to disk.
+        """
+        for block in sorted_blocks(keys, len(self._named), memory_bytes):
+            yield self._ranks.vertex[block]
 
 
 def _id_ranks(graph):
@@ -48,41 +100,63 @@ def _id_ranks(graph):
     try:
         vertex = graph.family.order(ids).astype(np.int32)
     except ValueError as error:
-        raise GraphError(f"sort: the ids of the graph have no order: {error}") from None
+        raise GraphError(
+            f"sort: the ids of the graph have no order: {error}; make them numbers or text, or leave sort out"
+        ) from None
     place = np.empty_like(vertex)
     place[vertex] = np.arange(len(vertex), dtype=np.int32)
     return IdRanks(place, vertex)
 
 
-def orbit_images(group: AutomorphismGroup, named: list[int]) -> list[tuple[int, dict[int, list[int]]]]:
+def named_vertices(pattern: Pattern) -> tuple[int, ...]:
+    """The pattern vertices that have a column in the result."""
+    return tuple(vertex for vertex, name in enumerate(pattern.names) if name is not None)
+
+
+def sortable_columns(pattern: Pattern) -> tuple[int, ...]:
+    """The pattern vertices that an automorphism takes to a named one, these among them.
+
+    All images of a row under the automorphisms are these columns in another order.
+    """
+    orbits = pattern.automorphisms.orbits()
+    wanted = {orbits[vertex] for vertex in named_vertices(pattern)}
+    return tuple(vertex for vertex, orbit in enumerate(orbits) if orbit in wanted)
+
+
+def _orbit_images(pattern, columns):
     """Per base point its column, and for each column of its orbit how the columns are exchanged.
 
-    Automorphisms that move a vertex without a column cannot be followed in rows, and are left out.
+    Base points are the named vertices in order: rows are compared by their columns alone.
     """
-    column = {vertex: place for place, vertex in enumerate(named)}
-    fixed = [vertex for vertex in range(group.size) if vertex not in column]
+    group, place = pattern.automorphisms, {vertex: column for column, vertex in enumerate(columns)}
+    fixed: list[int] = []
     chain = []
-    for vertex in named:
+    for vertex in named_vertices(pattern):
         images = group.images(fixed, vertex)
         if len(images) > 1:
-            chain.append(
-                (column[vertex], {column[w]: [column[image[v]] for v in named] for w, image in images.items()})
-            )
+            moves = {place[w]: [place[image[v]] for v in columns] for w, image in images.items()}
+            chain.append((place[vertex], moves))
         fixed.append(vertex)
     return chain
 
 
-def sorted_blocks(
-    blocks: Iterable[np.ndarray], ranks: IdRanks, chain: list, columns: int, memory_bytes: int
-) -> Iterator[np.ndarray]:
-    """The rows of all blocks, sorted, as blocks of internal vertices.
+def _least(xp, rows, chain):
+    """Rows (columns, rows) of places as the least of their orbits."""
+    for base, moves in chain:
+        orbit = xp.asarray(list(moves))
+        least = orbit[rows[orbit].argmin(axis=0)]
+        for column, moved in moves.items():
+            if column != base and len(chosen := xp.flatnonzero(least == column)):
+                rows[:, chosen] = rows[:, chosen][moved]
+    return rows
+
+
+def sorted_blocks(blocks: Iterable[np.ndarray], columns: int, memory_bytes: int) -> Iterator[np.ndarray]:
+    """The rows of all blocks, sorted, in blocks.
 
     Parameters
     ----------
-    blocks : iterable of int32 arrays (columns, rows), internal vertices, in host memory
-    ranks : IdRanks
-    chain : list
-        Of `orbit_images`; empty where rows stay as they are.
+    blocks : iterable of int32 arrays (columns, rows), in host memory
     columns : int
     memory_bytes : int
         Rows beyond that go to disk.
@@ -91,33 +165,23 @@ def sorted_blocks(
     held, rows, spilled = [], 0, None
     with tempfile.TemporaryDirectory(prefix="cusubmatch-") as folder:
         for block in blocks:
-            held.append(_least(ranks.place[block], chain))
+            held.append(block)
             rows += block.shape[1]
             if rows > most:
-                spilled = spilled or _Buckets(Path(folder), np.concatenate(held, axis=1), 0, columns)
+                spilled = spilled or _Buckets(
+                    Path(folder), np.unique(np.concatenate([part[0] for part in held])), 0, columns
+                )
                 for part in held:
                     spilled.add(part)
                 held, rows = [], 0
         if spilled is None:
             if held:
-                yield ranks.vertex[_sorted(np.concatenate(held, axis=1))]
+                yield _sorted(np.concatenate(held, axis=1))
             return
         for part in held:
             spilled.add(part)
         del held
-        for part in spilled.sorted(most):
-            yield ranks.vertex[part]
-
-
-def _least(rows, chain):
-    """Rows (columns, rows) of ranks as the least of their orbits."""
-    for base, images in chain:
-        orbit = np.array(list(images))
-        least = orbit[rows[orbit].argmin(axis=0)]
-        for column, moved in images.items():
-            if column != base and (chosen := least == column).any():
-                rows[:, chosen] = rows[:, chosen][moved]
-    return rows
+        yield from spilled.sorted(most)
 
 
 def _sorted(rows):
@@ -125,11 +189,10 @@ def _sorted(rows):
 
 
 class _Buckets:
-    """Files of rows, each with a range of the values of one column; the ranges follow from a sample."""
+    """Files of rows, each with a range of the values of one column; the ranges follow from some values, ascending."""
 
-    def __init__(self, folder, sample, column, columns):
+    def __init__(self, folder, values, column, columns):
         self.column, self.columns = column, columns
-        values = np.unique(sample[column])
         self.bounds = values[np.linspace(0, len(values) - 1, min(BUCKETS, len(values))).astype(int)][1:]
         self.folder = Path(tempfile.mkdtemp(dir=folder))
         self.rows = [0] * (len(self.bounds) + 1)
@@ -147,32 +210,32 @@ class _Buckets:
             begin = end
 
     def sorted(self, most):
-        """Blocks of at most `most` rows, or so, in order."""
+        """Blocks of at most `most` rows, in order."""
         for number, rows in enumerate(self.rows):
             if not rows:
                 continue
             if rows <= most:
                 yield _sorted(next(self._read(number, rows)))
             else:
-                yield from self._divided(number, rows, most)
+                yield from self._divided(number, most)
             self._path(number).unlink()
 
-    def _divided(self, number, rows, most):
-        """A bucket in order that is too large to be sorted at once: its rows in buckets by the column that tells."""
-        parts = -(-rows // most)
-        sample = np.concatenate([part[:, ::parts] for part in self._read(number, most)], axis=1)
-        column = self.column
-        while column < self.columns - 1 and all(
-            (part[column] == sample[column, 0]).all() for part in self._read(number, most)
-        ):
-            column += 1
-        inner = _Buckets(self.folder, sample, column, self.columns)
+    def _divided(self, number, most):
+        """A bucket in order that is too large to be sorted at once: its rows in buckets by the first column that tells.
+
+        Each of these has fewer rows, since the values are all that occur.
+        """
+        for column in range(self.column, self.columns):
+            values = np.unique(np.concatenate([np.unique(part[column]) for part in self._read(number, most)]))
+            if len(values) > 1:
+                break
+        else:
+            yield from self._read(number, most)
+            return
+        inner = _Buckets(self.folder, values, column, self.columns)
         for part in self._read(number, most):
             inner.add(part)
-        if max(inner.rows) < rows:
-            yield from inner.sorted(most)
-        else:  # rows that are all alike
-            yield _sorted(next(self._read(number, rows)))
+        yield from inner.sorted(most)
 
     def _read(self, number, most):
         """The rows of a bucket, at most `most` at a time."""

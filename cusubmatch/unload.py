@@ -62,8 +62,6 @@ class Unloading:
         As for `subgraph_match`.
     batch_rows : int, optional
         Rows of a batch; default all in one.
-    sort : bool
-        Whether `frame` puts the rows in order.
     cuda : Device, optional
 
     Attributes
@@ -78,21 +76,20 @@ class Unloading:
         limit: int | None,
         memory_limit: int | None,
         batch_rows: int | None = None,
-        sort: bool = False,
         cuda: Device | None = None,
     ):
         self.query, self.rows = query, 0
         self._limit, self._left, self._memory_limit, self._batch_rows = limit, limit, memory_limit, batch_rows
         plan, graph = query.plan, query.graph
-        plain = None if sort else graph.plain_ids
-        self._sort, self._plain = sort, plain is not None
+        plain = None if query.order is not None else graph.plain_ids
+        self._plain = plain is not None
         self._dtype = np.dtype(np.int32) if plain is None else plain.dtype
         self._columns, self._factor = len(query.columns()), plan.factor
         self._images = image_columns(plan) if self._factor > 1 else np.arange(self._columns)[:, None]
         self._room = query.budget(memory_limit, np)
         row_bytes = self._columns * self._dtype.itemsize
         block = BLOCK_BYTES if memory_limit is None else min(BLOCK_BYTES, memory_limit // BLOCKS)
-        self._block_rows = max(1, block // (row_bytes * self._factor))
+        self._block_rows = max(1, block // (max(row_bytes, query.row_bytes) * self._factor))
         self._table = None if plain is None else query.device_ids()
         self._bus = Bus(memory_limit, cuda)
         self._targets: deque[Target] = deque()  # the oldest rows first
@@ -149,9 +146,9 @@ class Unloading:
     def frame(self) -> Any:
         """All rows that are in no batch as a dataframe of the caller's family."""
         parts = [target.filled() for target in self._targets]
-        if self._sort:
+        if self.query.order is not None:
             pieces = (part[:, at : at + SORTED_ROWS] for part in parts for at in range(0, part.shape[1], SORTED_ROWS))
-            return self.query.frame(list(self.query.in_order(pieces, self._room)))
+            return self.query.frame(list(self.query.sorted(pieces, self._room)))
         if not parts:
             return self.query.frame([])
         whole = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
@@ -193,7 +190,10 @@ class Unloading:
         """Send a block of rows on its way; how many it makes."""
         n, factor, images = rows.shape[1], self._factor, self._images
         total = n * factor if self._left is None else min(n * factor, self._left)
-        source = rows if self._table is None else self._table[rows]
+        if self.query.order is not None:
+            source = self.query.order.keys(rows)
+        else:
+            source = rows if self._table is None else self._table[rows]
         if small := self._small or n * factor * self._columns * self._dtype.itemsize <= SMALL_BYTES:
             if factor > 1:
                 source = source[self.query.placed.xp.asarray(images)].reshape(self._columns, n * factor)

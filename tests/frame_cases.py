@@ -18,18 +18,22 @@ DAYS = [dt.datetime(2024, 5, day, 12) for day in (3, 1, 2)]
 SMALL = [[3, 1, 3, 7], [7, 3, 9]]
 WIDE = [[-(2**62), 5, 2**62], [5, 11, 2**62]]
 WORDS = [["b", "a", "b", "ü"], ["ü", "c"]]
+NULS = [["a\0b", "a\0c", "a", "a\0b"], ["a\0c", "\0"]]  # text that differs after a NUL
+SURROGATES = [["\ud800", "\udfff", "x"], ["\udfff"]]  # which UTF-8 cannot hold
 
 
 def pandas_pair(dtype, values=SMALL, other=None):
     """Two pandas columns with an index that has nothing to say."""
-    return [
-        pd.Series(part, dtype=kind, index=range(100, 100 + len(part)))
-        for part, kind in zip(values, (dtype, other or dtype), strict=True)
-    ]
+    pairs = zip(values, (dtype, other or dtype), strict=True)
+    return [pd.Series(part, dtype=kind, index=range(100, 100 + len(part))) for part, kind in pairs]
 
 
 def category(values):
     return pd.CategoricalDtype(values)
+
+
+def nul_category(values):
+    return pd.CategoricalDtype(pd.Index(values, dtype=object))
 
 
 PANDAS = {
@@ -54,6 +58,11 @@ PANDAS = {
     "string[pyarrow]": (pandas_pair("string[pyarrow]", WORDS), "string[pyarrow]", "string"),
     "large_string": (pandas_pair(pd.ArrowDtype(pa.large_string()), WORDS), "large_string[pyarrow]", "string"),
     "strings as objects": (pandas_pair(object, WORDS), "object", "string"),
+    **{
+        f"NUL in {dtype}": (pandas_pair(dtype, NULS), dtype, "string")
+        for dtype in ("object", "str", "string[python]", "string[pyarrow]", "large_string[pyarrow]")
+    },
+    "surrogates as objects": (pandas_pair(object, SURROGATES), "object", "string"),
     "bool": (pandas_pair("bool", [[True, False], [True]]), "bool", "boolean"),
     "boolean": (pandas_pair("boolean", [[True, False], [True]]), "boolean", "boolean"),
     "datetime64[us]": (pandas_pair("datetime64[us]", [DAYS, DAYS[:2]]), "datetime64[us]", "temporal"),
@@ -65,6 +74,16 @@ PANDAS = {
     "other category": (
         pandas_pair(category(["b", "ü", "a", "x"]), WORDS, category(["c", "ü"])),
         category(["b", "ü", "a", "x", "c"]),
+        "categorical",
+    ),
+    "NUL in categories": (
+        pandas_pair(nul_category(["a\0c", "a", "a\0b", "\0"]), NULS),
+        nul_category(["a\0c", "a", "a\0b", "\0"]),
+        "categorical",
+    ),
+    "NUL in other categories": (
+        pandas_pair(nul_category(["a\0c", "a", "a\0b"]), NULS, nul_category(["a\0c", "\0", "x"])),
+        nul_category(["a\0c", "a", "a\0b", "\0", "x"]),
         "categorical",
     ),
     "category of integers": (pandas_pair(category([9, 3, 1, 7]), SMALL), category([9, 3, 1, 7]), "categorical"),
@@ -97,6 +116,7 @@ ARROW = {
     "int32 with int64": (arrow_pair(pa.int32(), other=pa.int64()), pa.int64(), "integer"),
     **{str(t): (arrow_pair(t, WORDS), t, "string") for t in (pa.string(), pa.large_string(), pa.string_view())},
     "string with large_string": (arrow_pair(pa.string(), WORDS, pa.large_string()), pa.large_string(), "string"),
+    **{f"NUL in {t}": (arrow_pair(t, NULS), t, "string") for t in (pa.string(), pa.large_string(), pa.string_view())},
     "bool": (arrow_pair(pa.bool_(), [[True, False], [True]]), pa.bool_(), "boolean"),
     "timestamp": (arrow_pair(pa.timestamp("us", "UTC"), [DAYS, DAYS]), pa.timestamp("us", "UTC"), "temporal"),
     "s with us": (arrow_pair(pa.timestamp("s"), [DAYS, DAYS], pa.timestamp("us")), pa.timestamp("us"), "temporal"),

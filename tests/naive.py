@@ -112,3 +112,12 @@ def matches(graph, pattern, semantics, unique=None):
         raise ValueError("unique: homomorphisms have no unique=True")
     symmetries = automorphisms(pattern)
     return sorted({canonical(image, symmetries) for image in found})
+
+
+def sorted_rows(graph, pattern, semantics):
+    """Of each orbit the least of its rows, a row being the images of the named vertices; in order."""
+    named = [i for i, name in enumerate(pattern.names) if name is not None]
+    symmetries = automorphisms(pattern)
+    found = embeddings(graph, pattern, semantics)
+    orbits = {frozenset(tuple(image[i] for i in s) for s in symmetries) for image in found}
+    return sorted(min(tuple(image[i] for i in named) for image in orbit) for orbit in orbits)

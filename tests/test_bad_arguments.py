@@ -247,6 +247,43 @@ def test_attached_columns_of_one_name(name):
         csm.attach_edges(frame(name, a=[1], b=[2]), "(a)-[:X]->(b), (a)-[:Y]->(b)", kinds, edge_label="kind")
 
 
+def doubled(name, column):
+    """Payments with two columns of one name, as pandas and Arrow allow."""
+    edges = pa.table(PAYMENTS | {"kind": ["X", "Y", "X"]})
+    for _ in range(2 - edges.column_names.count(column)):
+        edges = edges.append_column(column, pa.array([7, 8, 9]))
+    return edges if name == "arrow" else edges.to_pandas()
+
+
+@pytest.mark.parametrize("name", ["pandas", "arrow"])
+@pytest.mark.parametrize("text", ["(a)-[e]->(b)", "(a)-[e:X]->(b)"])
+def test_columns_of_one_name_that_are_not_wanted_do_not_matter(name, text):
+    edges = doubled(name, "note")
+    matches = csm.subgraph_match(edges, "(a)-->(b)", sort=True)
+    attached = csm.attach_edges(matches, text, edges, ["amount"], edge_label="kind")
+    plain = frame(name, **PAYMENTS, kind=["X", "Y", "X"])
+    assert attached.equals(csm.attach_edges(matches, text, plain, ["amount"], edge_label="kind"))
+
+
+@pytest.mark.parametrize("name", ["pandas", "arrow"])
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [("amount", "columns: 2 columns 'amount'"), ("kind", "edge_label: 2 columns 'kind'"), ("src", "source: 2 'src'")],
+)
+@pytest.mark.parametrize("text", ["(a)-[e]->(b)", "(a)-[e:X]->(b)"])
+def test_columns_of_one_name_that_are_wanted_are_refused_by_argument(name, column, words, text):
+    matches = csm.subgraph_match(frame(name, **PAYMENTS), "(a)-->(b)")
+    for columns in (None, ["amount"]):
+        with refuses(GraphError, words):
+            csm.attach_edges(matches, text, doubled(name, column), columns, edge_label="kind")
+
+
+@pytest.mark.parametrize("name", ["pandas", "arrow"])
+def test_matches_with_columns_of_one_name_are_refused_by_argument(name):
+    with refuses(GraphError, "matches: 2 'amount'"):
+        csm.attach_edges(doubled(name, "amount"), "(src)-[e]->(dst)", frame(name, **PAYMENTS))
+
+
 @pytest.mark.parametrize("name", HOST_NAMES)
 def test_edges_with_nulls_are_not_attached(name):
     matches = csm.subgraph_match(frame(name, src=["1", "2"], dst=["2", "3"]), "(a)-->(b)")

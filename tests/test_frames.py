@@ -129,6 +129,14 @@ def test_labels_are_python_values_and_null_is_minus_one(name, values):
     assert len(labels) == len(set(values) - {None})
 
 
+@pytest.mark.parametrize("dtype", [object, "str", "string[python]", "string[pyarrow]"])
+@pytest.mark.parametrize("values", [["a\0b", "a\0c", "a"], ["a\0b", None, "a\0c"], ["a\0b", "a\0c", None, "a\0b"]])
+def test_labels_that_differ_after_a_nul_are_different(dtype, values):
+    codes, labels = family_named("pandas").labels(pd.Series(values, dtype=dtype))
+    assert [labels[code] if code >= 0 else None for code in codes.tolist()] == values
+    assert len(labels) == len(set(values) - {None})
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [

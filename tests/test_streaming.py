@@ -220,14 +220,6 @@ def test_the_order_is_the_same_however_the_rows_were_found(skewed):
         assert (rows_of(pd.concat(batches)) == expected).all()
 
 
-def test_ids_of_any_kind_are_sorted_and_those_without_an_order_refused():
-    edges = pd.DataFrame({"src": ["b", "a", "c"], "dst": ["a", "c", "b"]})
-    assert rows_of(csm.subgraph_match(edges, "(x)--(y)--(z)--(x)", sort=True)).tolist() == [["a", "b", "c"]]
-    mixed = pd.DataFrame({"src": ["b", 1, "c"], "dst": [1, "c", "b"]}, dtype=object)
-    with pytest.raises(csm.GraphError, match="sort"):
-        csm.subgraph_match(mixed, "(x)--(y)", sort=True)
-
-
 def test_a_sorted_file_is_the_same_file_however_the_rows_were_found(skewed, tmp_path):
     edges = rmat(7, 5, seed=2).sample(frac=1.0, random_state=1)
     for number, graph in enumerate((skewed, Graph.from_edgelist(edges))):

@@ -111,12 +111,13 @@ def late_device(seed=0, most=1 << 24):
     return cuda, streams
 
 
-def unloading(graph, text, seed=0, unique=True, most=1 << 24, deadline=None, **options):
+def unloading(graph, text, seed=0, unique=True, most=1 << 24, deadline=None, sort=False, **options):
     plan, candidates = plan_for(graph, Pattern.parse(text), "monomorphism", unique, counting=False, methods=("warps",))
     engine = SimpleNamespace(Run=partial(Run, gpu=Machine(TARGET, 1, 228 << 10), grid=(1, 1)))
     cuda, streams = late_device(seed, most)
     options = {"limit": None, "memory_limit": None} | options
-    return Unloading(Query(graph, graph, engine, plan, candidates, deadline), cuda=cuda, **options), cuda, streams
+    query = Query(graph, graph, engine, plan, candidates, deadline)
+    return Unloading(query.in_order() if sort else query, cuda=cuda, **options), cuda, streams
 
 
 def in_use(cuda):
@@ -189,9 +190,10 @@ def test_a_limit_is_kept_to_the_row(graph, limit):
             held.close()
 
 
-def test_sorted_rows_come_by_the_same_way(graph):
-    expected = csm.subgraph_match(graph, SQUARE, engine="cpu", sort=True)
-    held, *_ = unloading(graph, SQUARE, sort=True)
+@pytest.mark.parametrize("text", [SQUARE, "(x)--()", "(a)--(b)--()--()--(a)"])
+def test_sorted_rows_come_by_the_same_way(graph, text):
+    expected = csm.subgraph_match(graph, text, engine="cpu", sort=True)
+    held, *_ = unloading(graph, text, sort=True)
     assert sum(held.blocks(None)) == len(expected)
     pd.testing.assert_frame_equal(held.frame(), expected)
     held.close()

@@ -118,10 +118,9 @@ class Run:
         self.block_rows = min(block_rows or BLOCK_ROWS, enough or BLOCK_ROWS, BLOCK_ROWS)
         self.first_rows = min(first_rows or self.block_rows, self.block_rows)
         self.ahead_blocks = -(-ahead_rows // self.block_rows)
-        self.columns = [v for v, name in enumerate(plan.pattern.names) if name is not None]
         adjacency = graph.adjacency(plan.relations)
         self.longest = longest_rows(adjacency)
-        self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(self.columns)}, self.longest)
+        self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(plan.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
         self.view = make_view(graph, plan.relations, candidates.masks, roots)
         self.matches: Any = 0
@@ -163,7 +162,7 @@ class Run:
         return self.matches
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Blocks of matches, int32 (named pattern vertices, rows), internal vertices; closing it stops the run.
+        """Blocks of matches, int32 (columns of the plan, rows), internal vertices; closing it stops the run.
 
         Raises
         ------
@@ -182,7 +181,7 @@ class Run:
 
     def _row_blocks(self):
         size, written = self.first_rows, 0
-        out = np.empty((len(self.columns), size), np.int32)
+        out = np.empty((len(self.plan.columns), size), np.int32)
         for status, state in self._walks(lambda: out):  # noqa: B023 - the current buffer is meant
             filled = int(state.registers[p.FILLED])
             self._found(filled - written)
@@ -190,7 +189,7 @@ class Run:
             if status == p.FULL or self._stop:
                 yield out[:, :filled]
                 size = min(2 * size, self.block_rows)
-                out = np.empty((len(self.columns), size), np.int32)
+                out = np.empty((len(self.plan.columns), size), np.int32)
                 state.registers[p.FILLED] = written = 0
             else:
                 yield None

@@ -53,6 +53,9 @@ class ArrowFamily(Family):
             labels += [label] * real
         return np.array([*code_of, -1], np.int32)[codes], labels
 
+    def python_values(self, column):
+        return column.to_pylist()
+
     def values(self, array):
         import pyarrow
 
@@ -151,6 +154,9 @@ class PolarsFamily(Family):
 
     def labels(self, column):
         return ArrowFamily().labels(_arrow_column(column))
+
+    def python_values(self, column):
+        return column.to_list()
 
     def values(self, array):
         import polars

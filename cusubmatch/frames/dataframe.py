@@ -75,8 +75,26 @@ class PandasFamily(Family):
         return column.to_numpy() if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu" else None
 
     def labels(self, column):
-        codes, labels = self._library().factorize(_plain_values(column))
-        return codes.astype(np.int32), labels.tolist() if isinstance(labels, np.ndarray) else list(labels)
+        codes, labels = self._numbered(column)
+        return codes.astype(np.int32), labels.tolist()
+
+    def _numbered(self, column):
+        """Codes, -1 for null, and the distinct values as a column."""
+        values = _plain_values(column)
+        if self.kind(column) != "string" or not _holds_objects(column):
+            codes, distinct = self._library().factorize(values)
+            return codes, self._library().Series(distinct, dtype=column.dtype, copy=False)
+        codes = _text_codes(column.to_numpy(dtype=object))  # the table of pandas takes text to end at a NUL
+        first = np.empty(codes.max(initial=-1) + 1, np.int64)
+        rows = np.flatnonzero(codes >= 0)[::-1]
+        first[codes[rows]] = rows
+        return codes, self.take(column, first)
+
+    def python_values(self, column):
+        return column.tolist()
+
+    def mixes_types(self, column):
+        return column.dtype == object and self.kind(column) == "other"
 
     def values(self, array):
         return self._library().Series(array, dtype=object if array.dtype == object else None, copy=False)
@@ -119,8 +137,7 @@ class PandasFamily(Family):
 
     def _hash(self, columns):
         joined = self._library().concat(columns, ignore_index=True)
-        codes, ids = self._library().factorize(_plain_values(joined))
-        return codes, self._library().Series(ids, dtype=joined.dtype, copy=False)
+        return self._numbered(joined)
 
     def _is_categorical(self, column):
         return str(column.dtype) == "category"
@@ -183,7 +200,10 @@ class CudfFamily(PandasFamily):
 
     def labels(self, column):
         codes, labels = self._decoded(column).factorize()
-        return codes.astype(np.int32), labels.to_arrow().to_pylist()
+        return codes.astype(np.int32), self.python_values(labels)
+
+    def python_values(self, column):
+        return column.to_arrow().to_pylist()
 
     def values(self, array):
         return self._library().Series(array)
@@ -237,6 +257,23 @@ def unproxied(frame):
         return frame.as_gpu_object()
     except Exception as error:
         raise TypeError(f"cuDF cannot hold the columns of this cudf.pandas {type(frame).__name__}: {error}") from error
+
+
+def _holds_objects(column):
+    """Whether the values of a column are Python objects."""
+    return column.dtype == object or getattr(column.dtype, "storage", None) == "python"
+
+
+def _text_codes(values):
+    """Codes of Python texts in an array, in order of first mention; -1 for what is no text."""
+    import pyarrow as pa
+
+    try:
+        texts = pa.array(values, pa.large_string(), from_pandas=True)
+    except UnicodeEncodeError:  # a lone surrogate
+        encoded = (value.encode("utf-8", "surrogatepass") if isinstance(value, str) else None for value in values)
+        texts = pa.array(encoded, pa.large_binary())
+    return texts.dictionary_encode().indices.fill_null(-1).to_numpy()
 
 
 def _plain_values(column):

@@ -8,11 +8,14 @@ copies of long columns never exist whole.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from cusubmatch.frames.order import order_of_column, order_of_objects
 
 __all__ = ["MAX_DISTINCT", "Family", "split_codes"]
 
@@ -67,6 +70,10 @@ class Family(ABC):
         """An int32 array of codes with -1 for null, and the distinct labels as Python values."""
 
     @abstractmethod
+    def python_values(self, column: Any) -> list:
+        """The values as Python objects."""
+
+    @abstractmethod
     def values(self, array: Any) -> Any:
         """A one-dimensional array as a column."""
 
@@ -91,17 +98,17 @@ class Family(ABC):
         """The dataframe as a pyarrow Table."""
 
     def order(self, column: Any) -> np.ndarray:
-        """The positions, in host memory, that put the values of a column in order; ValueError if they have none."""
+        """The positions, in host memory, that put distinct values in order; ValueError if they have none."""
         import pyarrow as pa
-        from pyarrow import compute
 
-        try:
-            values = self.to_arrow(self.frame({"values": column})).column("values").combine_chunks()
-            if pa.types.is_dictionary(values.type):
-                values = values.cast(values.type.value_type)
-            return compute.sort_indices(values).to_numpy()
-        except pa.ArrowException as error:
-            raise ValueError(str(error)) from None
+        if not self.mixes_types(column):
+            with contextlib.suppress(pa.ArrowException, OverflowError, UnicodeEncodeError):
+                return order_of_column(self.to_arrow(self.frame({"values": column})).column("values"))
+        return order_of_objects(self.python_values(column))
+
+    def mixes_types(self, column: Any) -> bool:
+        """Whether the values may be Python objects of several types, which Arrow would make one type of."""
+        return False
 
     def objects(self, values: list) -> Any:
         """A list of hashable Python objects as a column, where the library has columns of objects."""

@@ -160,8 +160,7 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
         _put_suffix(words, suffix, last)
     elif fixed is not None:
         _put_weights(words, plan, tested, fixed, last)
-    named = [vertex for vertex, name in enumerate(plan.pattern.names) if name is not None]
-    columns = {vertex: column for column, vertex in enumerate(named)}
+    columns = {vertex: column for column, vertex in enumerate(plan.columns)}
     words[COLUMNS] = len(words)
     words += [columns.get(level.vertex, NOWHERE) for level in plan.levels[: last + 1]]
     words[LAST], words[RISING], words[SIZE] = last, int(plan.rising), len(words)

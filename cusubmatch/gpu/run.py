@@ -111,8 +111,7 @@ class Run:
         self.graph, self.plan, self.candidates, self.gpu = graph, plan, candidates, gpu or machine()
         self.deadline, self.progress, self.slice_s, self.grid = deadline, progress, slice_s, grid
         self.every = every
-        self.columns = sum(name is not None for name in plan.pattern.names)
-        most = OUTPUT_BYTES // (4 * max(self.columns, 1))
+        most = OUTPUT_BYTES // (4 * max(len(plan.columns), 1))
         self.block_rows = min(block_rows or most, enough or most, most)
         self.first_rows = min(first_rows or self.block_rows, self.block_rows)
         self.ahead, self.enough, self.then = ahead_rows > 0, enough, then
@@ -155,7 +154,7 @@ class Run:
         return recombined(residues, primes) if primes else residues[0]
 
     def blocks(self) -> Iterator[Any]:
-        """Blocks of matches, int32 (named pattern vertices, rows), on the device.
+        """Blocks of matches, int32 (columns of the plan, rows), on the device.
 
         Raises
         ------
@@ -189,7 +188,8 @@ class Run:
 
         if self.every > 1:
             return make()
-        key = (plan.pattern, plan.semantics, plan.unique, plan.finish, plan.rising, plan.levels, plan.walked, self.grid)
+        asked = plan.pattern, plan.semantics, plan.unique, plan.columns
+        key = (*asked, plan.finish, plan.rising, plan.levels, plan.walked, self.grid)
         return graph.cache.get("device plans", key, make, graph.keep(KEPT_PLANS))
 
     @property
@@ -258,7 +258,7 @@ class Run:
         capacity = max(rows, warp)  # the rows of a warp go in together
         words = made.layout.words.copy()
         words[p.CAPACITY], words[p.ENOUGH] = capacity, rows
-        array = xp.empty((max(self.columns, 1), capacity), np.int32)
+        array = xp.empty((max(len(self.plan.columns), 1), capacity), np.int32)
         return Output(array, self.gpu.to_device(array.reshape(-1)), self._program(words), capacity)
 
     def _program(self, words):

@@ -82,6 +82,8 @@ class Plan:
         The count by decomposition: what is done if it is expected to be cheaper, or if walking takes too long.
     supergraphs : SupergraphPlan or None
         The same for induced matches: their count from those of other patterns.
+    columns : tuple of int
+        The pattern vertices whose images make a row, in this order: the named ones, unless rows are to be sorted.
     """
 
     pattern: Pattern
@@ -102,6 +104,7 @@ class Plan:
     why: str = ""
     tables: TablePlan | None = None
     supergraphs: SupergraphPlan | None = None
+    columns: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         return describe(self)
@@ -333,6 +336,7 @@ def _build(
         divisor=divisor // shared,
         suffix=suffix,
         cost=choice.cost,
+        columns=tuple(vertex for vertex, name in enumerate(pattern.names) if name is not None),
     )
 
 
