@@ -84,10 +84,13 @@ def has_match(
 ) -> bool:
     """Whether the pattern occurs at all; stops at the first match. Parameters as for `count_matches`."""
     query = make_query(G, P, semantics, None, engine, time_limit, counting=False, limit=1)
+    blocks = query.blocks(1, None)
     try:
-        return any(block.shape[1] for block in query.blocks(1, None))
+        return any(block.shape[1] for block in blocks)
     except DeadlinePassed:
         raise time_limit_exceeded(time_limit, None) from None
+    finally:
+        blocks.close()
 
 
 def count_many(

@@ -8,28 +8,54 @@ from typing import Any
 
 import numpy as np
 
+from cusubmatch.compile_thread import Pending
+
 __all__ = ["Cache"]
 
 
 class Cache:
-    """A few values of each kind; threads that ask for the same one wait for it to be made once.
+    """A few values of each kind; threads that ask for the same one wait for it to be made once, others do not.
 
     `xp` is the module of their arrays. What is made on a device is finished before anyone gets it, since others may
     read it on other streams.
     """
 
     def __init__(self, xp: Any = np) -> None:
-        self._lock, self._xp = threading.RLock(), xp
+        self._lock, self._xp = threading.Lock(), xp  # held for a step, never while a value is made
         self._shelves: dict[str, dict[Hashable, Any]] = {}
+        self._underway: dict[tuple[str, Hashable], Pending] = {}
 
     def get(self, kind: str, key: Hashable, make: Callable[[], Any], keep: int) -> Any:
-        """The value of `key`, made by `make` if it is not there; `keep` values of this kind stay."""
+        """The value of `key`, made by `make` if it is not there; `keep` values of this kind stay.
+
+        Whoever waits for another thread to make it raises what `compile_thread.look` raises, and makes it where the
+        other one failed.
+        """
+        while True:
+            mine = first = Pending()
+            try:
+                with self._lock:
+                    shelf = self._shelves.setdefault(kind, {})
+                    if key in shelf:
+                        value = shelf[key] = shelf.pop(key)  # the one that was asked for last
+                        return value
+                    first = self._underway.get((kind, key), mine)
+                    if first.over or first is mine:
+                        first = self._underway[kind, key] = mine
+                if first is mine:
+                    return self._kept(kind, key, self._finished(make()), keep)
+            finally:
+                mine.over = True  # at once, whatever interrupts what follows
+                mine.end()
+            first.wait()
+
+    def _kept(self, kind, key, value, keep):
         with self._lock:
             shelf = self._shelves.setdefault(kind, {})
-            value = shelf.pop(key) if key in shelf else self._finished(make())
             while len(shelf) >= keep:
                 del shelf[next(iter(shelf))]
             shelf[key] = value
+            self._underway.pop((kind, key), None)
             return value
 
     def _finished(self, value):

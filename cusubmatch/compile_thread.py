@@ -12,12 +12,11 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
-from concurrent import futures
 from typing import Any
 
 from cusubmatch.errors import DeadlinePassed
 
-__all__ = ["compiles_in_thread", "each_until", "look", "until", "waiting"]
+__all__ = ["Pending", "compiles_in_thread", "each_until", "look", "until", "waiting"]
 
 STEP_S = 0.02
 
@@ -53,7 +52,7 @@ def until(deadline: float | None) -> contextlib.AbstractContextManager[None]:
 
 def each_until(deadline: float | None, items: Generator[Any, None, None]) -> Generator[Any, None, None]:
     """The items of a generator, during each of which compilers are waited for until the deadline."""
-    with contextlib.closing(items):
+    try:
         while True:
             with until(deadline):
                 try:
@@ -61,11 +60,45 @@ def each_until(deadline: float | None, items: Generator[Any, None, None]) -> Gen
                 except StopIteration:
                     return
             yield item
+    finally:
+        items.close()
 
 
 def _check(deadline):
     if deadline is not None and time.monotonic() > deadline:
         raise DeadlinePassed
+
+
+class Pending:
+    """What one thread does and others wait for.
+
+    Attributes
+    ----------
+    over : bool
+        Whether it is done, or was given up.
+    """
+
+    def __init__(self) -> None:
+        self.over, self._underway = False, threading.Lock()
+        self._underway.acquire()
+
+    def end(self) -> None:
+        """Let those who wait go on; once."""
+        self.over = True
+        self._underway.release()
+
+    def wait(self) -> None:
+        """Wait until it is over, in short steps; raise what `look` raises."""
+        while not self.over:
+            if self._underway.acquire(timeout=STEP_S):
+                self._underway.release()
+            elif not self.over:
+                look()
+
+
+class _Compilation(Pending):
+    result: Any = None
+    error: BaseException | None = None
 
 
 def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.nullcontext) -> Any:
@@ -76,24 +109,31 @@ def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.
     from numba.core.compiler_lock import global_compiler_lock  # which the compiler for CUDA takes too
 
     compile_here = dispatcher.compile
-    underway: dict[Any, futures.Future] = {}  # by signature
+    underway: dict[Any, _Compilation] = {}  # by signature
 
-    def work(signature, entered):
-        with entered:
-            return compile_here(signature)
+    def work(signature, entered, compilation):
+        try:
+            with entered:
+                compilation.result = compile_here(signature)
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            compilation.error = error
+        finally:
+            underway.pop(signature, None)
+            compilation.end()
 
     def compile_(signature):
         if global_compiler_lock.is_locked():  # by this thread, which compiles another function that calls this one
             return compile_here(signature)
-        compiled = underway.get(signature)
-        if compiled is None:
-            thread = futures.ThreadPoolExecutor(1, "cusubmatch compiler")
-            compiled = underway[signature] = thread.submit(work, signature, context())
-            compiled.add_done_callback(lambda _: underway.pop(signature, None))
-            thread.shutdown(wait=False)
-        while not futures.wait([compiled], STEP_S).done:
-            look()
-        return compiled.result()
+        compilation = underway.get(signature)
+        if compilation is None or compilation.over:
+            compilation = _Compilation()
+            given = signature, context(), compilation
+            threading.Thread(target=work, args=given, name="cusubmatch compiler").start()
+            underway[signature] = compilation  # now, since an interrupt may come before there is a thread
+        compilation.wait()
+        if compilation.error is not None:
+            raise compilation.error
+        return compilation.result
 
     dispatcher.compile = compile_
     return dispatcher

@@ -5,7 +5,6 @@ A device holds no more rows than its budget; what is beyond goes to host memory 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Generator
 from typing import Any
 
@@ -45,11 +44,13 @@ class Held:
 
     def blocks(self, progress: Any) -> Generator[int, None, None]:
         """Search; the number of rows of each block that was found."""
-        found = self.query.blocks(self._limit, progress, memory_limit=self._memory_limit)
-        with contextlib.closing(found) as blocks:
+        blocks = self.query.blocks(self._limit, progress, memory_limit=self._memory_limit)
+        try:
             for block in blocks:
                 self._add(block)
                 yield block.shape[1]
+        finally:
+            blocks.close()
 
     def _add(self, block):
         self.rows += block.shape[1]

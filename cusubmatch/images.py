@@ -5,7 +5,7 @@ What symmetry breaking leaves out is not walked but copied: for the 4-cycle an e
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +18,7 @@ __all__ = ["image_columns", "turned"]
 HOST_BYTES, DEVICE_BYTES = 1 << 20, 256 << 20  # of a block that comes out, about
 
 
-def turned(blocks: Iterable[Any], plan: Plan, xp: Any) -> Iterator[Any]:
+def turned(blocks: Iterable[Any], plan: Plan, xp: Any) -> Generator[Any, None, None]:
     """Blocks of all rows, int32 (columns of the plan, rows), from blocks whose rows stand for `plan.factor` each."""
     if plan.factor == 1:
         yield from blocks

@@ -6,7 +6,6 @@ is needed.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Callable
@@ -110,13 +109,15 @@ def write_matches(
         sort=sort,
         progress=progress,
     )
-    with contextlib.closing(matches), Output(target, schema, rows_per_file or ROWS_PER_FILE) as output:
+    with Output(target, schema, rows_per_file or ROWS_PER_FILE) as output:
         try:
             for batch in matches:
                 output.write(to_arrow(batch).cast(schema))
         except TimeLimitExceeded:
             what = "nothing was kept; .partial holds how many rows had been written"
             raise TimeLimitExceeded(f"time_limit: not finished within {time_limit} s; {what}", output.rows) from None
+        finally:
+            matches.close()
         output.publish()
     return output.rows
 

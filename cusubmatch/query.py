@@ -108,17 +108,19 @@ class Query(NamedTuple):
             return
         most = None if memory_limit is None else max(1, memory_limit // (BLOCKS * self.row_bytes * self.plan.factor))
         run = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=most)
-        blocks = each_until(self.deadline, run.blocks())
+        found = each_until(self.deadline, run.blocks())
+        blocks = turned(found, self.plan, self.placed.xp)
         try:
-            for block in turned(blocks, self.plan, self.placed.xp):
+            for block in blocks:
                 rows = block[:, :limit]
                 yield rows if self.order is None else self.order.keys(rows)
                 if limit is not None:
                     limit -= rows.shape[1]
                 if limit == 0:
                     return
-        finally:
+        finally:  # by name: of an interrupt while a generator is closed as garbage nobody hears
             blocks.close()
+            found.close()
 
     def rows_run(self, limit, progress, first_rows=None, **options):
         """A run that finds rows: enough to make `limit`, the first block soon enough to make `first_rows`."""

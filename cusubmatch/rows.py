@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import time
 import traceback
@@ -75,13 +74,16 @@ def subgraph_match(
     cause: MemoryError | None = None
     try:
         held = _held(query, limit, memory_limit)
-        with contextlib.closing(held), shown(progress, "matching") as report:
+        with shown(progress, "matching") as report:
             frame = _gathered(held, report, time_limit)
         if not held.too_large:
             return frame
     except MemoryError as error:  # of the device or the host, while rows or columns were made
         traceback.clear_frames(error.__traceback__)  # they hold memory that counting on needs
         cause = error
+    finally:
+        if held is not None:
+            held.close()
     rows = 0 if held is None else held.rows
     if held is not None:
         held.clear()
@@ -91,10 +93,13 @@ def subgraph_match(
 def _gathered(held, progress, time_limit):
     """All rows as a dataframe; None when they pass their memory."""
     try:
-        with contextlib.closing(held.blocks(progress)) as blocks:
+        blocks = held.blocks(progress)
+        try:
             for _ in blocks:
                 if held.too_large:
                     return None
+        finally:
+            blocks.close()
         return held.frame()
     except DeadlinePassed:
         held.finish()
@@ -161,42 +166,43 @@ def _batches(query, limit, batch_rows, time_limit, memory_limit, progress):
         return
     held, rows = [], 0
     with shown(progress, "matching") as report:
-        blocks = query.blocks(limit, report, batch_rows, memory_limit)
+        found = blocks = query.blocks(limit, report, batch_rows, memory_limit)
         if query.order is not None:
-            blocks = query.sorted(blocks, query.budget(memory_limit, np))
-        with contextlib.closing(blocks):
-            try:
-                for block in blocks:
-                    begin, size = 0, block.shape[1]
-                    while rows + size - begin >= batch_rows:
-                        end = begin + batch_rows - rows
-                        held.append(block[:, begin:end])
-                        batch, held, rows = query.frame(held), [], 0
-                        yield batch
-                        begin = end
-                    if begin < size:
-                        held.append(block[:, begin:])
-                        rows += size - begin
-            except DeadlinePassed:
-                raise time_limit_exceeded(time_limit, functools.partial(query.frame, held)) from None
+            blocks = query.sorted(found, query.budget(memory_limit, np))
+        try:
+            for block in blocks:
+                begin, size = 0, block.shape[1]
+                while rows + size - begin >= batch_rows:
+                    end = begin + batch_rows - rows
+                    held.append(block[:, begin:end])
+                    batch, held, rows = query.frame(held), [], 0
+                    yield batch
+                    begin = end
+                if begin < size:
+                    held.append(block[:, begin:])
+                    rows += size - begin
+        except DeadlinePassed:
+            raise time_limit_exceeded(time_limit, functools.partial(query.frame, held)) from None
+        finally:
+            found.close()  # first: it has threads
+            blocks.close()
         if rows:
             yield query.frame(held)
 
 
 def _unloaded(query, limit, batch_rows, time_limit, memory_limit, progress):
     """Batches from a device for a caller in host memory."""
-    with (
-        shown(progress, "matching") as report,
-        contextlib.closing(_held(query, limit, memory_limit, batch_rows=batch_rows)) as held,
-    ):
+    with shown(progress, "matching") as report:
+        held = _held(query, limit, memory_limit, batch_rows=batch_rows)
         try:
-            with contextlib.closing(held.batches(report)) as batches:
-                yield from batches
+            yield from held.batches(report)
+            if held.rows % batch_rows:
+                yield held.frame()
         except DeadlinePassed:
             held.finish()
             raise time_limit_exceeded(time_limit, held.frame) from None
-        if held.rows % batch_rows:
-            yield held.frame()
+        finally:
+            held.close()
 
 
 def _too_large(query, rows):

@@ -9,7 +9,6 @@ memory, or a series of batches.
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
 from collections.abc import Generator
 from typing import Any
@@ -110,25 +109,29 @@ class Unloading:
             return
         options = {"first_rows": self._batch_rows, "block_rows": self._block_rows, "ahead_rows": 1, "then": self._take}
         self._run = self.query.rows_run(self._limit, progress, **options)
-        with contextlib.closing(each_until(self.query.deadline, self._run.blocks())) as blocks:
+        blocks = each_until(self.query.deadline, self._run.blocks())
+        try:
             for rows in blocks:
                 yield rows
                 if self._left == 0:
                     return
+        finally:
+            blocks.close()
 
     def batches(self, progress: Any) -> Generator[Any, None, None]:
         """Dataframes of `batch_rows` rows, as they arrive; what is left is for `frame`.
 
         Rows that the next launch has found already are sent first, as long as few are waiting.
         """
-        late = None
-        with contextlib.closing(self.blocks(progress)) as blocks:
-            try:
-                for _ in blocks:
-                    while self._complete and not (self._waiting <= self._ahead_rows and self._more_is_there):
-                        yield self._batch()
-            except DeadlinePassed as error:
-                late = error
+        late, blocks = None, self.blocks(progress)
+        try:
+            for _ in blocks:
+                while self._complete and not (self._waiting <= self._ahead_rows and self._more_is_there):
+                    yield self._batch()
+        except DeadlinePassed as error:
+            late = error
+        finally:
+            blocks.close()
         while self._complete:
             yield self._batch()
         if late is not None:

@@ -1,9 +1,17 @@
 """What is kept with a graph: each value is made once, the oldest goes first, and on a device it is finished first."""
 
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+import pytest
+
+import cusubmatch as csm
+from cusubmatch import planning
 from cusubmatch.cache import Cache
+from cusubmatch.compile_thread import until
+from cusubmatch.errors import DeadlinePassed
 
 
 def test_the_value_that_was_asked_for_longest_ago_goes_first():
@@ -31,3 +39,82 @@ def test_a_value_on_a_device_is_finished_before_anyone_gets_it():
     for _ in range(2):
         happened.append(cache.get("arrays", "key", lambda: happened.append("made") or "given", 1))
     assert happened == ["made", "finished", "given", "given"]
+
+
+@pytest.fixture
+def maker():
+    """A cache in which another thread makes the value of "slow" until the test is over."""
+    cache, begun, over = Cache(), threading.Event(), threading.Event()
+
+    def make():
+        begun.set()
+        over.wait(10)
+        return "late"
+
+    thread = threading.Thread(target=cache.get, args=("values", "slow", make, 4))
+    thread.start()
+    begun.wait()
+    yield cache
+    over.set()
+    thread.join()
+    assert cache.get("values", "slow", lambda: "again", 4) == "late"
+
+
+def test_another_value_does_not_wait_for_one_that_is_being_made(maker):
+    begin = time.perf_counter()
+    assert maker.get("values", "other", lambda: "there", 4) == "there"
+    assert maker.get("kind", "slow", lambda: "there", 4) == "there"
+    assert not maker.holds("values", "slow")
+    assert maker.values("values") == ["there"]
+    assert time.perf_counter() - begin < 0.1
+
+
+def test_who_waits_for_a_value_of_another_thread_leaves_at_the_deadline(maker):
+    begin = time.monotonic()
+    with until(begin + 0.2), pytest.raises(DeadlinePassed):
+        maker.get("values", "slow", lambda: "twice", 4)
+    assert 0.2 < time.monotonic() - begin < 0.5
+
+
+def test_a_call_whose_plan_another_thread_makes_keeps_its_time_limit(skewed, monkeypatch):
+    begun, over = threading.Event(), threading.Event()
+    walking = planning._walking
+
+    def slow(*given):
+        begun.set()
+        over.wait(10)
+        return walking(*given)
+
+    graph = skewed._copy(skewed.xp, lambda array: array)
+    monkeypatch.setattr("cusubmatch.planning._walking", slow)
+    with ThreadPoolExecutor(1) as other:
+        count = other.submit(csm.count_matches, graph, "(a)--(b)--(c)", engine="cpu")
+        begun.wait()
+        begin = time.monotonic()
+        with pytest.raises(csm.TimeLimitExceeded):
+            csm.count_matches(graph, "(a)--(b)--(c)", engine="cpu", time_limit=0.2)
+        assert 0.2 <= time.monotonic() - begin < 0.5
+        over.set()
+        assert count.result() == csm.count_matches(graph, "(a)--(b)--(c)", engine="cpu", time_limit=10)
+
+
+def test_who_waits_for_a_value_makes_it_where_the_other_thread_fails():
+    cache, begun, over = Cache(), threading.Event(), threading.Event()
+
+    def fails():
+        begun.set()
+        over.wait(10)
+        raise MemoryError
+
+    with ThreadPoolExecutor(2) as others:
+        first = others.submit(cache.get, "values", "key", fails, 1)
+        begun.wait()
+        second = others.submit(cache.get, "values", "key", lambda: "made", 1)
+        over.set()
+        assert second.result(5) == "made"
+        assert isinstance(first.exception(), MemoryError)
+
+
+def test_making_a_value_may_ask_for_others():
+    cache = Cache()
+    assert cache.get("values", 1, lambda: 1 + cache.get("values", 2, lambda: 2, 4), 4) == 3

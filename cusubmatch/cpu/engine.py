@@ -8,6 +8,8 @@ and interrupts are looked after here.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import queue
 import threading
 import time
@@ -33,6 +35,7 @@ from cusubmatch.errors import DeadlinePassed, Stopped
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
+from cusubmatch.workers import Workers
 
 __all__ = ["METHODS", "Run", "choose", "place", "prepare"]
 
@@ -42,6 +45,7 @@ BLOCK_ROWS = 1 << 16
 CHUNKS = 64  # first tasks
 ALONE_SECONDS = 0.005  # after which the other threads are started
 REPORT_SECONDS = 0.1  # between two reports of progress
+WAIT_SECONDS = 0.05  # after which a thread that waits sees that it need not
 
 
 FINISHED = object()
@@ -128,7 +132,8 @@ class Run:
         self._each = 1 if plan.finish == "rows" else plan.factor
         self._most_threads = max(1, min(threads(), len(roots)))
         self._threads = 1
-        self._state = threading.Condition()
+        self._lock = threading.RLock()
+        self._more = threading.Condition(self._lock)  # which threads enter by its lock: `Workers` says why
         self._waiting = 0
         self._stop = self._late = False
         self._done = self._reported = 0.0
@@ -221,7 +226,7 @@ class Run:
                     weight = self._give(state, weight, task.method)
                 if self.progress is not None and time.monotonic() > self._reported + REPORT_SECONDS / 2:
                     self._open[threading.get_ident()] = weight * passed(state)
-            with self._state:
+            with self._lock:
                 self._open.pop(threading.get_ident(), None)
                 self._done += weight
 
@@ -249,25 +254,25 @@ class Run:
         return weight
 
     def _put(self, task):
-        with self._state:
+        with self._lock:
             self._tasks.append(task)
-            self._state.notify()
+            self._more.notify()
 
     def _take(self):
         """The next task; None when all threads have run out of work, or the run was stopped."""
-        with self._state:
+        with self._lock:
             self._waiting += 1
             while not self._tasks and self._waiting < self._threads and not self._stop:
-                self._state.wait()
+                self._more.wait(WAIT_SECONDS)
             if self._tasks and not self._stop:
                 self._waiting -= 1
                 return self._tasks.pop()
-            self._state.notify_all()
+            self._more.notify_all()
             return None
 
     def _found(self, found):
         """Account for what was found, and look at the clock."""
-        with self._state:
+        with self._lock:
             self._sum += found
             self.matches = self._sum * self._each // self.plan.divisor
         now = time.monotonic()
@@ -276,10 +281,8 @@ class Run:
         elif self.deadline is not None and now > self.deadline:
             self._late = True
             self.stop()
-        due = self.progress is not None and now > self._reported + REPORT_SECONDS
-        if due and threading.current_thread() is self._home:
-            self._reported = now
-            self._report()
+        if threading.current_thread() is self._home:
+            self._report_if_due()
 
     def _look(self):
         """Look at the clock while a walker is compiled."""
@@ -287,15 +290,18 @@ class Run:
         if self._stop:
             raise Stopped
 
-    def _report(self):
-        done = self._done + sum(self._open.copy().values())
-        self.progress(min(done, 1.0), self.matches)
+    def _report_if_due(self):
+        now = time.monotonic()
+        if self.progress is not None and now > self._reported + REPORT_SECONDS:
+            self._reported = now
+            done = self._done + sum(self._open.copy().values())
+            self.progress(min(done, 1.0), self.matches)
 
     def stop(self) -> None:
         """Let every thread return soon; matches that are still unseen are dropped."""
-        with self._state:
-            self._stop = True
-            self._state.notify_all()
+        self._stop = True
+        with self._lock:
+            self._more.notify_all()
 
     def _spread(self, work):
         """The blocks of `work`: by this thread while there is little to do, then by all; leaving early ends them."""
@@ -319,52 +325,46 @@ class Run:
     def _in_threads(self, begun, work):
         """The blocks of several threads, the first of which goes on with `begun`."""
         self._threads = self._most_threads
-        blocks: queue.Queue = queue.Queue(maxsize=max(2 * self._threads, self.ahead_blocks))
+        blocks, room = queue.SimpleQueue(), queue.SimpleQueue()
+        for _ in range(max(2 * self._threads, self.ahead_blocks)):
+            room.put(None)
 
-        def offer(item):
-            while True:
-                try:
-                    return blocks.put(item, timeout=0.05)
-                except queue.Full:
-                    if self._abandoned:
-                        return None
+        def offer(block):
+            while not workers.stopped:
+                with contextlib.suppress(queue.Empty):
+                    room.get(timeout=WAIT_SECONDS)
+                    blocks.put(block)
+                    return
 
         def run(own):
             try:
-                with waiting(self._look):
+                with waiting(self._look), contextlib.suppress(Stopped):
                     for block in own:
                         if block is not None:
                             offer(block)
-            except Stopped:
-                pass
-            except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
+            except BaseException:
                 self.stop()
-                offer(error)
+                raise
             finally:
-                offer(FINISHED)
+                blocks.put(FINISHED)
 
-        self._abandoned = False
         shares = [begun, *(work() for _ in range(self._threads - 1))]
-        team = [threading.Thread(target=run, args=(own,), daemon=True, name="cusubmatch") for own in shares]
-        for member in team:
-            member.start()
+        workers, running = Workers(), len(shares)
         try:
-            running = len(team)
+            workers.start(*(functools.partial(run, own) for own in shares))
             while running:
-                try:
-                    item = blocks.get(timeout=0.1)
-                except queue.Empty:
-                    if self.progress is not None:
-                        self._report()
-                    continue
+                item = None
+                with contextlib.suppress(queue.Empty):
+                    item = blocks.get(timeout=REPORT_SECONDS)
+                self._report_if_due()
                 if item is FINISHED:
                     running -= 1
-                elif isinstance(item, BaseException):
-                    raise item
-                else:
+                elif item is not None:
+                    room.put(None)
                     yield item
         finally:
-            self._abandoned = True
+            workers.stopped = self._stop = True  # before a step in which an interrupt may arrive
             self.stop()
-            for member in team:
-                member.join()
+            workers.end()
+        if workers.error is not None:
+            raise workers.error

@@ -10,12 +10,13 @@ goes on with the same plan counted by its last level alone.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import functools
 import threading
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -33,6 +34,7 @@ from cusubmatch.cpu.walk import deepen, walk
 from cusubmatch.errors import DeadlinePassed, Stopped
 from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
+from cusubmatch.workers import Workers
 
 __all__ = ["Sampler"]
 
@@ -69,7 +71,7 @@ class Sampler:
     """
 
     def __init__(self, graph: Graph, plan: Plan, candidates: Candidates, *, deadline: float | None = None):
-        self.deadline, self.stopped = deadline, False
+        self.deadline, self._workers = deadline, Workers()
         self.size, self.method = len(plan.levels), plan.method if plan.walked > 1 else "lists"
         finishes = list(dict.fromkeys([plan.finish, "size", "rows"]))
         self.plans = [dataclasses.replace(plan, finish=finish) for finish in finishes]
@@ -121,7 +123,7 @@ class Sampler:
 
     def look_at_clock(self) -> None:
         """Raise if the deadline has passed, or another thread has failed."""
-        if self.stopped:
+        if self._workers.stopped:
             raise Stopped
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise DeadlinePassed
@@ -137,27 +139,24 @@ class Sampler:
         places, turn = iter(range(len(items))), threading.Lock()
 
         def share(own):
-            try:
-                with waiting(self.look_at_clock):
-                    while True:
-                        with turn:
-                            place = next(places, None)
-                        if place is None:
-                            return
-                        results[place] = work(own, items[place])
-            except Stopped:
-                return
-            except BaseException:
-                self.stopped = True
-                raise
+            with waiting(self.look_at_clock), contextlib.suppress(Stopped):
+                while True:
+                    with turn:
+                        place = next(places, None)
+                    if place is None:
+                        return
+                    results[place] = work(own, items[place])
 
-        with ThreadPoolExecutor(team, thread_name_prefix="cusubmatch") as pool:
-            shares = [pool.submit(share, own) for own in self._walks[:team]]
-            try:
-                for each in shares:
-                    each.result()
-            finally:
-                self.stopped = not all(each.done() for each in shares)
+        workers = self._workers = Workers()
+        try:
+            workers.start(*(functools.partial(share, own) for own in self._walks[:team]))
+            while not workers.wait():
+                pass
+        finally:
+            workers.end()
+        if workers.error is not None:
+            raise workers.error
+        self._workers = Workers()
         return results
 
 

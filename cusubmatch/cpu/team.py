@@ -6,6 +6,7 @@ the clock is looked at now and then.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from itertools import pairwise
@@ -14,6 +15,7 @@ import numpy as np
 
 from cusubmatch.cpu.compiled import announced, threads
 from cusubmatch.skeleton import Skeleton
+from cusubmatch.workers import Workers
 
 __all__ = ["Team", "masked"]
 
@@ -21,7 +23,6 @@ BUDGET = 1 << 23  # steps between two looks at the clock
 RANGES = 64  # of rows
 ALONE = 1 << 17  # entries of a skeleton that one thread is left to work on
 TABLES_BYTES = 4 << 30  # that the threads' tables may take
-WAIT_SECONDS = 0.02
 ONE = np.ones(1, np.uint64)
 
 
@@ -72,17 +73,17 @@ class Team:
 
     def run(self, worker: Callable, most: int | None = None) -> None:
         """Let threads go over all rows, each with what `worker` returns: a kernel of (begin, end, budget)."""
-        waiting, lock, stop = list(self.ranges), threading.Lock(), threading.Event()
+        waiting, lock, team = list(self.ranges), threading.Lock(), Workers()
         behind = [0]
 
         def work(pulse):
             kernel = worker()
-            while not stop.is_set():
+            while not team.stopped:
                 with lock:
                     if not waiting:
                         return
                     begin, end = waiting.pop()
-                while begin < end and not stop.is_set():
+                while begin < end and not team.stopped:
                     begin = kernel(begin, end, BUDGET)
                     pulse(behind[0] / len(self.ranges))
                 behind[0] += 1
@@ -93,29 +94,14 @@ class Team:
         if count <= 1:
             work(self.pulse)
             return
-        errors: list[BaseException] = []
-
-        def guarded():
-            try:
-                work(lambda _: None)
-            except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
-                errors.append(error)
-                stop.set()
-
-        team = [threading.Thread(target=guarded, daemon=True, name="cusubmatch") for _ in range(count)]
         try:
-            for member in team:
-                member.start()
-            for member in team:
-                while member.is_alive():
-                    member.join(WAIT_SECONDS)
-                    self.pulse(behind[0] / len(self.ranges))
+            team.start(*[functools.partial(work, lambda _: None)] * count)
+            while not team.wait():
+                self.pulse(behind[0] / len(self.ranges))
         finally:
-            stop.set()
-            for member in team:
-                member.join()
-        if errors:
-            raise errors[0]
+            team.end()
+        if team.error is not None:
+            raise team.error
 
 
 def masked(values):
