@@ -63,9 +63,9 @@ class RowOrder:
     def __init__(self, graph: Graph, placed: Graph, pattern: Pattern, unique: bool):
         named = named_vertices(pattern)
         self.columns = sortable_columns(pattern) if unique else named
-        self._named = [self.columns.index(vertex) for vertex in named]
-        self._chain = _orbit_images(pattern, self.columns) if unique else []
         self._xp = placed.xp
+        self._named = self._xp.asarray([self.columns.index(vertex) for vertex in named], np.int64)
+        self._chain = _orbit_images(self._xp, pattern, self.columns) if unique else []
         self._ranks = graph.cache.get("id ranks", None, lambda: _id_ranks(graph), 1)
         self._place = placed.cache.get("id places", None, lambda: self._xp.asarray(self._ranks.place), 1)
 
@@ -123,7 +123,7 @@ def sortable_columns(pattern: Pattern) -> tuple[int, ...]:
     return tuple(vertex for vertex, orbit in enumerate(orbits) if orbit in wanted)
 
 
-def _orbit_images(pattern, columns):
+def _orbit_images(xp, pattern, columns):
     """Per base point its column, and for each column of its orbit how the columns are exchanged.
 
     Base points are the named vertices in order: rows are compared by their columns alone.
@@ -134,7 +134,7 @@ def _orbit_images(pattern, columns):
     for vertex in named_vertices(pattern):
         images = group.images(fixed, vertex)
         if len(images) > 1:
-            moves = {place[w]: [place[image[v]] for v in columns] for w, image in images.items()}
+            moves = {place[w]: xp.asarray([place[image[v]] for v in columns]) for w, image in images.items()}
             chain.append((place[vertex], moves))
         fixed.append(vertex)
     return chain
