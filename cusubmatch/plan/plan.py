@@ -18,6 +18,7 @@ from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.cores import Core, cores
 from cusubmatch.plan.estimate import Estimator, Shape
 from cusubmatch.plan.explain import describe
+from cusubmatch.plan.independent import IndependentPlan
 from cusubmatch.plan.order import Choice, best_orders
 from cusubmatch.plan.reuse import Rows, Step, candidate_sets
 from cusubmatch.plan.suffix import Suffix, suffix_of, with_sources
@@ -81,6 +82,8 @@ class Plan:
         The count by decomposition: what is done if it is expected to be cheaper, or if walking takes too long.
     supergraphs : SupergraphPlan or None
         The same for induced matches: their count from those of other patterns.
+    independent : IndependentPlan or None
+        The same again: their count by independent sets of leaves.
     """
 
     pattern: Pattern
@@ -101,14 +104,15 @@ class Plan:
     why: str = ""
     tables: TablePlan | None = None
     supergraphs: SupergraphPlan | None = None
+    independent: IndependentPlan | None = None
 
     def __str__(self) -> str:
         return describe(self)
 
     @property
-    def in_parts(self) -> TablePlan | SupergraphPlan | None:
+    def in_parts(self) -> TablePlan | SupergraphPlan | IndependentPlan | None:
         """What counts without walking the pattern itself, if anything does."""
-        return self.tables or self.supergraphs
+        return self.tables or self.independent or self.supergraphs
 
     @property
     def count_cost(self) -> float:
