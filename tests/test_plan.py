@@ -119,6 +119,4 @@ def test_sets_that_are_cut_by_their_own_members_are_not_taken_to_be_short():
     hubs = pd.DataFrame({"src": np.repeat([0, 1], n), "dst": np.tile(np.arange(2, n + 2), 2)})
     graph = Graph.from_edgelist(hubs)
     plan = csm.explain(graph, "(a)--(x)--(b)--(y)--(a)--(z)--(b)", engine="cpu")
-    assert (
-        n * n / 2 < plan.count_cost < 4 * n * n
-    )  # nanoseconds: at each of n vertices a set of n / 2 is made of two rows
+    assert n * n / 2 < plan.count_cost < 4 * n * n  # nanoseconds: at each of n vertices, a set of n / 2 is made
