@@ -26,6 +26,7 @@ class Folding(ABC):
     """
 
     skeleton: Skeleton
+    cells: int  # numbers of a dense matrix that its kernels like best
 
     @abstractmethod
     def rows(self, values: Any, weights: Any, prime: int) -> Any:
@@ -71,6 +72,13 @@ class Folding(ABC):
         """Over entries (x, y): sums over ordered pairs w, z that make a clique with x and y.
 
         The values are those of (x, w), (x, z), (w, z), (w, y) and (z, y).
+        """
+
+    @abstractmethod
+    def sparse_product(self, values: Any, columns: Any, prime: int) -> Any:
+        """The matrix whose entries the values are, times a dense matrix, uint64 (vertices, any number).
+
+        With a prime both must be residues, and so is the product.
         """
 
     @abstractmethod

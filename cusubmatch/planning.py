@@ -1,20 +1,30 @@
 """What is planned for a pattern in a graph, and kept with the graph for the next call.
 
 First how to walk: an engine prepares the candidates and chooses among plans. Then, for a count that is expected to take
-long, what may be done instead: tables over vertices and edges, or the counts of supergraphs for an induced one.
+long, what may be done instead: tables over vertices and edges, or the counts of supergraphs for an
+induced one, or independent sets of its leaves.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Hashable, Sequence
 from types import ModuleType
 from typing import Any
 
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan import Plan, TablePlan, constraints_of, make_plans, plan_supergraphs, plan_tables
+from cusubmatch.plan import (
+    Plan,
+    TablePlan,
+    constraints_of,
+    make_plans,
+    plan_independent,
+    plan_supergraphs,
+    plan_tables,
+)
 from cusubmatch.plan.expression import Walk
 from cusubmatch.table_sizes import table_sizes
 
@@ -43,12 +53,27 @@ def plan_of(
                 term = functools.partial(plan_of, graph, engine, semantics="monomorphism", unique=True)
                 found = plan_supergraphs(pattern, plan.cost, engine.RATES.worth, lambda pattern: term(pattern)[0])
                 plan = dataclasses.replace(plan, supergraphs=found)
+                if found is None or not found.first:
+                    plan = dataclasses.replace(plan, independent=_independent_of(graph, engine, plan, candidates))
             else:
                 plan = dataclasses.replace(plan, tables=tables_of(graph, engine, plan, candidates, plan.cost))
         return plan, candidates
 
     asked = pattern, semantics, unique, counting, suffix, by_trial
     return graph.cache.get("plans", asked, make, graph.keep(KEPT_PLANS))
+
+
+def _independent_of(graph, engine, plan, candidates):
+    """The induced count by independent sets of leaves, if that is worth while."""
+
+    def matches_of(core):
+        found, _ = plan_of(graph, engine, core, "induced", unique=False, counting=False)
+        fewer = [candidates.shape.sizes[v] / max(found.sizes[place], 1.0) for place, v in enumerate(core.names)]
+        return found.levels[-1].matches * found.factor * math.prod(fewer)
+
+    constraints = constraints_of(plan.pattern, graph, plan.semantics)
+    arguments = plan.pattern, constraints, candidates.shape, graph.statistics
+    return plan_independent(*arguments, plan.cost, matches_of)
 
 
 def tables_of(

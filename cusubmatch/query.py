@@ -23,6 +23,7 @@ from cusubmatch.errors import DeadlinePassed, TimeLimitExceeded
 from cusubmatch.frames import available_memory, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.images import turned
+from cusubmatch.independent import IndependentRun
 from cusubmatch.induced import InducedRun
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import SEMANTICS, Plan
@@ -74,9 +75,19 @@ class Query(NamedTuple):
         options = {"deadline": self.deadline, "progress": progress}
         if self.plan.tables is not None:
             run: Any = TableRun(self.placed, self.engine, self.plan, self.candidates, **options)
+        elif self.plan.independent is not None:
+            walk = functools.partial(self.run, progress=progress)
+            return IndependentRun(self.placed.host, self.plan, self._core_blocks, walk, **options)
         else:
             run = InducedRun(self.plan, self._term_run, **options)
         return run if self.plan.in_parts.first else HedgedRun(self._replace, run, progress)
+
+    def _core_blocks(self):
+        """Blocks of the induced embeddings of the core of a plan by independent sets, in host memory."""
+        core = self.plan.independent.core
+        plan, candidates = plan_of(self.placed, self.engine, core, "induced", unique=False, counting=False)
+        blocks = [candidates.of(0)[None]] if len(core) == 1 else None
+        return map(on_host, blocks or self._replace(plan=plan, candidates=candidates).blocks(None, None))
 
     def _term_run(self, pattern, progress):
         """A run that counts another pattern in the same graph."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from cusubmatch.apex_trees import apex_tree_sums
 from cusubmatch.plan.decompose import Decomposition
 from cusubmatch.plan.expression import (
+    ApexTree,
     Chain,
     Cliques,
     Indicator,
@@ -169,6 +171,8 @@ class Evaluation:
                 return self.kernels.chain(self._shared(links), self.decompositions[0].symmetric[node], self.prime)
             case Cliques(links):
                 return self.kernels.cliques(self._shared(links), self.prime)
+            case ApexTree(tree):
+                return apex_tree_sums(tree, self.skeleton, self.kernels, self._values, self._weights, self.prime)
 
     def _finish(self, expression):
         """Drop the tables that nothing needs any more."""

@@ -12,6 +12,7 @@ from cusubmatch.gpu import (
     filters,
     loops,
     pair_kernels,
+    products,
     triangle_tables,
     triangles,
     wedges,
@@ -66,7 +67,7 @@ def table_signatures():
     yield from pair_kernels.signatures(gpu(), shape.pairs.threads, shape.pairs.lanes)
     for module in (triangle_tables, bridges):
         yield from module.signatures(gpu(), shape.edges.threads, shape.edges.lanes)
-    for module in (clique_tables, entries):
+    for module in (clique_tables, entries, products):
         yield from module.signatures(gpu(), shape.edges.threads)
 
 

@@ -92,6 +92,21 @@ def test_kernels_agree_with_those_of_the_cpu_on_one_lane(how, prime, monkeypatch
     all_kernels(*both(skeleton(9), NATIVE, Shape(window=50)), how, prime)
 
 
+@pytest.mark.parametrize(("how", "prime"), WAYS)
+@pytest.mark.parametrize("name", ["lanes", "one lane"])
+def test_sparse_products_are_what_matrices_say(name, how, prime):
+    graph = skeleton(5, degree=4) if name == "lanes" else skeleton(6)
+    target, shape = (emulator(seed=1), SHAPES["no window"]) if name == "lanes" else (NATIVE, Shape())
+    cpu, gpu = both(graph, target, shape)
+    values = weights_of(graph, how, 1)[0]
+    columns = np.random.default_rng(3).integers(0, prime or 1 << 63, (graph.vertices, 7)).astype(np.uint64)
+    found = agree(cpu, gpu, "sparse_product", values, columns, prime)
+    matrix = np.zeros((graph.vertices, graph.vertices), object)
+    sources = np.repeat(np.arange(graph.vertices), np.diff(graph.offsets))
+    matrix[sources, graph.targets] = 1 if values is None else values.astype(object)
+    assert np.array_equal(found, (matrix @ columns.astype(object)) % (prime or 1 << 64))
+
+
 def between(skeleton, values):
     """What lies between all pairs, as a matrix of Python's integers: paths of two, or bridges."""
     n, sources = skeleton.vertices, np.repeat(np.arange(skeleton.vertices), np.diff(skeleton.offsets))

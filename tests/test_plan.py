@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import numpy as np
 import pandas as pd
 import pytest
 from naive import automorphisms
@@ -124,3 +125,11 @@ def test_filters_leave_a_plan_what_can_reach_the_rare_label():
     vertices = pd.DataFrame({"vertex": range(1000), "label": ["rare" if v == 500 else "common" for v in range(1000)]})
     graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
     assert csm.explain(graph, "(a:common)--(b:common)--(c:rare)").sizes == (2, 1, 1)
+
+
+def test_sets_that_are_cut_by_their_own_members_are_not_taken_to_be_short():
+    n = 20_000
+    hubs = pd.DataFrame({"src": np.repeat([0, 1], n), "dst": np.tile(np.arange(2, n + 2), 2)})
+    graph = Graph.from_edgelist(hubs)
+    plan = csm.explain(graph, "(a)--(x)--(b)--(y)--(a)--(z)--(b)", engine="cpu")
+    assert n * n / 2 < plan.count_cost < 4 * n * n  # nanoseconds: at each of n vertices, a set of n / 2 is made

@@ -13,7 +13,16 @@ import numpy as np
 
 from cusubmatch.cpu.compiled import jit
 
-__all__ = ["cliques", "mates", "paths_below", "row_sums", "triangles", "wedges_below", "weighted_triangles"]
+__all__ = [
+    "cliques",
+    "mates",
+    "paths_below",
+    "row_sums",
+    "sparse_product",
+    "triangles",
+    "wedges_below",
+    "weighted_triangles",
+]
 
 ONE = np.uint64(1)
 ZERO = np.uint64(0)
@@ -53,6 +62,35 @@ def row_sums(offsets, targets, values, mask, weights, weight_mask, begin, end, b
             total += times(values[e & mask], weights[targets[e] & weight_mask], prime)
         out[x] = total if prime == ZERO else total % prime
         steps += offsets[x + 1] - offsets[x] + 1
+        if steps > budget:
+            return x + 1
+    return end
+
+
+@jit
+def sparse_product(offsets, targets, values, mask, columns, begin, end, budget, prime, out):
+    """out[x, c] = sum over the entries of x of the entry's value times columns[target, c]."""
+    steps, width = 0, columns.shape[1]
+    top = np.uint64(1) << np.uint64(63)
+    fold = top - top % prime if prime != ZERO else ZERO  # the largest multiple of the prime that is not above 2^63
+    for x in range(begin, end):
+        for c in range(width):
+            out[x, c] = ZERO
+        for e in range(offsets[x], offsets[x + 1]):
+            y, value = targets[e], values[e & mask]
+            if value == ONE:
+                for c in range(width):
+                    out[x, c] += columns[y, c]
+            elif value != ZERO:
+                for c in range(width):
+                    out[x, c] += value * columns[y, c]
+            if prime != ZERO and value > ONE:
+                for c in range(width):
+                    out[x, c] = min(out[x, c], out[x, c] - fold)
+        if prime != ZERO:
+            for c in range(width):
+                out[x, c] %= prime
+        steps += (offsets[x + 1] - offsets[x] + 1) * width
         if steps > budget:
             return x + 1
     return end

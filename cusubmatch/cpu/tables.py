@@ -30,6 +30,8 @@ class Kernels(Folding):
         Called as pulse(share of the kernel that is done) now and then; what it raises ends the kernel.
     """
 
+    cells = 1 << 18  # a matrix fits the cache of a core
+
     def __init__(self, skeleton: Skeleton, pulse: Callable[[float], None]):
         self.skeleton, self.team = skeleton, Team(skeleton, pulse)
         self._rows = skeleton.offsets, skeleton.targets, skeleton.upper
@@ -93,6 +95,14 @@ class Kernels(Folding):
         if plain:
             out += out[mate]
         return out % np.uint64(prime) if prime else out
+
+    def sparse_product(self, values, columns: np.ndarray, prime: int):
+        """See `Folding`."""
+        offsets, targets, _ = self._rows
+        out = np.empty_like(columns)
+        fixed = (offsets, targets, *masked(values), columns)
+        self.team.run(lambda: lambda *rows: table_kernels.sparse_product(*fixed, *rows, np.uint64(prime), out))
+        return out
 
     def fours(self, prime: int) -> int:
         """See `Folding`."""

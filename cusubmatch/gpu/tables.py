@@ -15,6 +15,7 @@ from cusubmatch.gpu.loops import LONG, make_fives, make_loops
 from cusubmatch.gpu.machine import Machine, machine
 from cusubmatch.gpu.pairs import pair_sum
 from cusubmatch.gpu.pieces import evenly
+from cusubmatch.gpu.products import make_product
 from cusubmatch.gpu.team import ROWS_BYTES, Grid, Team
 from cusubmatch.gpu.tops import tops
 from cusubmatch.gpu.triangle_tables import (
@@ -33,7 +34,7 @@ U, L, S = np.uint32, np.uint64, np.int64
 
 MOST_PACKED = (1 << 15) - 1  # what a counter of half a word can count to
 # Low estimates: steps a second
-WEDGES, WEIGHTED_WEDGES, LOOPS, WEIGHTED_LOOPS = 2e10, 1e9, 2e9, 2e8
+WEDGES, WEIGHTED_WEDGES, LOOPS, WEIGHTED_LOOPS, PRODUCTS = 2e10, 1e9, 2e9, 2e8, 2e10
 EDGES, WEIGHTED_EDGES, CLIQUE_EDGES = 2e8, 5e7, 5e6
 
 
@@ -63,6 +64,8 @@ class Kernels(Folding):
         Where to run; default the current GPU.
     shape : Shape
     """
+
+    cells = 1 << 24  # 128 MB a matrix
 
     def __init__(
         self, skeleton: Skeleton, pulse: Callable[[float], None], gpu: Machine | None = None, shape: Shape | None = None
@@ -101,6 +104,23 @@ class Kernels(Folding):
         """See `Folding`."""
         out = self.xp.zeros(len(self.skeleton.targets), np.uint64)
         self._counted(make_wedges, (self.team.given(out),), counts=False)
+        return out
+
+    def sparse_product(self, values: Any, columns: Any, prime: int) -> Any:
+        """See `Folding`."""
+        skeleton, shape, out = self.skeleton, self.shape.edges, self.xp.empty_like(columns)
+        rows, width = columns.shape
+        launch = make_product(self.gpu.target, shape.threads)[
+            grid(self.gpu.target, shape.blocks * self.gpu.processors, shape.threads)
+        ]
+        given = (*self.team.graph[:2], *self.team.masked([values]), self.team.given(columns.reshape(-1)), S(width))
+        flat = self.team.given(out.reshape(-1))
+
+        def step(start, stop, _state):
+            launch(*given, S(start), S(stop), L(prime), flat)
+
+        total_s = len(skeleton.targets) * width / PRODUCTS
+        self.team.run(lambda most_s: evenly(rows, total_s, most_s, step), total_s, counts=False)
         return out
 
     def fours(self, prime: int) -> int:  # noqa: ARG002 - the count is exact

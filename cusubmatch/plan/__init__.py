@@ -2,6 +2,7 @@
 
 from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
 from cusubmatch.plan.estimate import Shape
+from cusubmatch.plan.independent import IndependentPlan, plan_independent
 from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
 from cusubmatch.plan.polynomial import instructions
 from cusubmatch.plan.reuse import Rows, Step
@@ -13,6 +14,7 @@ from cusubmatch.plan.table_plan import Rates, TablePlan, TableSizes, plan_tables
 __all__ = [
     "SEMANTICS",
     "Constraints",
+    "IndependentPlan",
     "Level",
     "Loss",
     "Plan",
@@ -30,6 +32,7 @@ __all__ = [
     "instructions",
     "make_plan",
     "make_plans",
+    "plan_independent",
     "plan_supergraphs",
     "plan_tables",
     "suffix_primes",

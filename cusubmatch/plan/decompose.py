@@ -2,7 +2,8 @@
 
 Vertices of the pattern are folded away one after another (variable elimination): one with a single neighbour becomes a
 table over the vertices there, one between two adjacent vertices a table over the edges there, and so does a path of two
-between adjacent vertices. Before that, the vertex is freed of having to differ from the rest, which counts too much by
+between adjacent vertices. A tree some of whose vertices are adjacent to one more vertex becomes a table over that one.
+Before that, the vertex is freed of having to differ from the rest, which counts too much by
 the quotients in which it is one with another vertex; these are smaller patterns, treated alike. What is left at the end
 is a single vertex, or a kernel that has no smaller part: a cycle of four or five, or two vertices with several ways
 between them, each over one vertex or over two adjacent ones. (Pinar, Seshadhri & Vishal, "ESCAPE", WWW 2017; DecoMine,
@@ -14,6 +15,7 @@ is known by name.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import combinations, pairwise
@@ -21,6 +23,8 @@ from typing import NamedTuple
 
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.expression import (
+    ApexTree,
+    Branch,
     Chain,
     Cliques,
     Expressions,
@@ -36,11 +40,12 @@ from cusubmatch.plan.expression import (
     Walk,
     reachable,
 )
-from cusubmatch.plan.quotient import Part, canonical, joined, merged, pair, weighted
+from cusubmatch.plan.quotient import Part, canonical, joined, merged, pair, trees_without, weighted
 
 __all__ = ["Decomposition", "decompose"]
 
 LOOPS = (4, 5)  # links of the cycles that there is a kernel for; the one for four takes no tables
+CHEAP_APEX_NS = 5e6  # a tree with an apex is the last resort where it costs more: it is the one cost that is quadratic
 KINDS = 2  # of paths that the kernel for pairs tells apart
 WORTH_WALKING = 1e8  # nanoseconds of pairs with bridges that make it worth to plan a walk instead
 
@@ -76,6 +81,7 @@ def decompose(
     cost: Callable[[Node | Term], float],
     roots: Iterable[int] = (-1,),
     most_parts: int = 1500,
+    most_cost: float = float("inf"),
 ) -> list[Decomposition] | None:
     """A decomposition for each root; None where there is none.
 
@@ -91,11 +97,13 @@ def decompose(
         Pattern vertices whose images the count is wanted by; -1: one count of all.
     most_parts : int
         How many distinct weighted patterns are looked at before the search is given up.
+    most_cost : float
+        Nanoseconds of a table from which it is of no use.
     """
     tables, size = Expressions(), len(constraints.labels)
     if size == 1:
         return None
-    search, found = _Search(tables, cost, most_parts), []
+    search, found = _Search(tables, cost, most_parts, most_cost), []
     try:
         for root in roots:
             whole = _whole(constraints, filters, tables, root)
@@ -149,8 +157,8 @@ class _Step(NamedTuple):
 
 
 class _Search:
-    def __init__(self, tables: Expressions, cost: Callable[[Node | Term], float], most_parts: int):
-        self.tables, self.cost, self.most_parts = tables, cost, most_parts
+    def __init__(self, tables: Expressions, cost: Callable[[Node | Term], float], most_parts: int, most_cost: float):
+        self.tables, self.cost, self.most_parts, self.most_cost = tables, cost, most_parts, most_cost
         self.known: dict[tuple, Counter | None] = {}
 
     def terms(self, part: Part) -> Counter | None:
@@ -235,6 +243,7 @@ class _Search:
                     yield self._clique(part, *sorted(ends), w, z)
         yield from self._loop(part, near)
         yield from self._pairs(part, near)
+        yield from self._apex_trees(part, near)
 
     def _link(self, part, p, q, weights=True):
         """The step from p to q, with the tables at q."""
@@ -242,7 +251,7 @@ class _Search:
 
     def _rank(self, node, removed, added):
         """Cheap steps first: few quotients, then few nanoseconds."""
-        known = isinstance(node, (Rows, Chain, Cliques)) and self.tables.find(node) is not None
+        known = isinstance(node, (Rows, Chain, Cliques, ApexTree)) and self.tables.find(node) is not None
         return len(removed) + len(added), 0.0 if known else self.cost(node), str(node)
 
     def _vertex(self, part, z, near):
@@ -286,6 +295,32 @@ class _Search:
             removed,
             [],
         )
+
+    def _apex_trees(self, part, near):
+        """Fold trees that are joined to the rest of the part in one vertex, the apex, by two edges or more."""
+        for x in range(part.size):
+            for inside in trees_without(x, part, near):
+                if part.root in inside:
+                    continue
+                node = self.tables.apex_tree(self._branch(part, near, x, inside, None, v) for v in sorted(inside))
+                cost = self.cost(node)
+                if cost > self.most_cost:
+                    continue
+                removed = sorted({pair(v, u) for v in inside for u in part.rivals(v)})
+                quotients, *rest = self._rank(node, removed, [])
+                yield _Step(
+                    (quotients if cost < CHEAP_APEX_NS else math.inf, *rest),
+                    lambda part, x=x, node=node, inside=inside: weighted(part, x, self.tables.rooted(node), inside),
+                    removed,
+                    [],
+                )
+
+    def _branch(self, part, near, apex, inside, parent, v):
+        """The subtree at v, as seen from its parent."""
+        link = Link((), part.weights[v]) if parent is None else self._link(part, parent, v)
+        chord = (part.factors(self.tables, apex, v),) if apex in near[v] else ()
+        below = (self._branch(part, near, apex, inside, v, w) for w in near[v] if w in inside and w != parent)
+        return Branch(link, chord, tuple(sorted(below)))
 
     def _loop(self, part, near):
         """Count a cycle as it is: all its vertices differ."""

@@ -113,13 +113,21 @@ class Estimator:
             return length
         return length * self.oriented if self.rising and self.alike else length / (len(bounds) + 1)
 
-    def intersection(self, order, vertex) -> float:
-        """Elements read to make the candidates of `vertex` out of its last anchor's row."""
+    def intersection(self, order, vertex, bounds) -> float:
+        """Elements read to make the candidates of `vertex` out of its last anchor's row, cut by its restrictions.
+
+        Where restrictions ask for a higher rank, rows are those of vertices of low rank, or cut by one of their own. A
+        row cut only by other vertices, such as its own members, loses no more than half of it to each.
+        """
         placed = [u for u in order if (u, vertex) in self.shape.pairs]
         if len(placed) < 2:
             return 0.0
         reach = min(self._reach(order, u, vertex, first=not self.alike) for u in placed)
-        return min(reach, self.shape.sizes[vertex]) * (self.oriented if self.rising else 1.0)
+        read = min(reach, self.shape.sizes[vertex])
+        if not self.rising:
+            return read
+        by_others = bounds and not any(order[bound] in placed for bound in bounds)
+        return read * max(self.oriented, 1 / (len(bounds) + 1) if by_others else 0.0)
 
     def common(self, order, block) -> float:
         """Elements read to intersect the rows that the candidates of all vertices of a block lie in."""

@@ -43,7 +43,7 @@ class _Text:
             f"engine: {plan.engine} ({plan.why})" if plan.engine else "",
         ]
         if in_parts:
-            parts = lines_of_tables(plan) if plan.tables is not None else lines_of_supergraphs(plan)
+            parts = lines_of_tables(plan) if plan.tables is not None else self._otherwise()
             return "\n".join([line for line in lines if line] + parts)
         lines += [self._method(), ""]
         for index, level in enumerate(plan.levels):
@@ -75,8 +75,25 @@ class _Text:
         unique = self.plan.unique and self.plan.semantics != "homomorphism"
         return "one match per subgraph" if unique else "every mapping"
 
+    def _otherwise(self):
+        """Lines about the counts that stand in for walking induced matches."""
+        found = self.plan.independent
+        if found is None:
+            return lines_of_supergraphs(self.plan)
+        core = ", ".join(self.names[v] for v in found.core.names)
+        leaves = ", ".join(self.names[v] for v in found.leaves)
+        return [
+            f"method: at each match of {core}, the independent sets of {len(found.leaves)} vertices are counted",
+            f"        among the common candidates of {leaves}, as products over the components of what these induce",
+            "",
+            f"estimated work: {found.cost / 1e9:,.3g} s on one core, against {found.walking / 1e9:,.3g} s by walking;",
+            "if too many of these candidates touch each other, the pattern is walked",
+        ]
+
     def _way(self):
         plan = self.plan
+        if plan.independent is not None:
+            return "count by independent sets"
         if plan.in_parts is not None and plan.in_parts.first:
             return "count by decomposition" if plan.tables is not None else "count from counts of supergraphs"
         if plan.suffix is None:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from cusubmatch.plan.expression import BRIDGE, Chain, Cliques, Indicator, Link, Loop, Pairs, Product, Rows, Walk
+from cusubmatch.plan.expression import (
+    BRIDGE,
+    ApexTree,
+    Chain,
+    Cliques,
+    Indicator,
+    Link,
+    Loop,
+    Pairs,
+    Product,
+    Rows,
+    Walk,
+)
 
 __all__ = ["lines_of_tables"]
 
@@ -64,12 +76,40 @@ class _Text:
                 return (
                     f"{name}(x, y) = sum over w, z that make a clique with x and y of {self._product(links, OVER_TWO)}"
                 )
+            case ApexTree(tree):
+                stops = self._stops(tree)
+                return f"{name}(x) = sum over {', '.join(stops.values())} of {self._tree(tree, stops)}"
             case Chain(links) if all(link.plain for link in links):
                 return f"{name}(x, y) = the {WAYS[len(links)]} with {self._path(len(links))}, all different"
             case Chain(links):
                 stops = ["x", *WAYS[len(links)].split(", "), "y"]
                 product = self._product(links, pairwise(stops)) or "1"
                 return f"{name}(x, y) = sum over {WAYS[len(links)]} with {self._path(len(links))} of {product}"
+
+    @staticmethod
+    def _stops(tree):
+        """The names of a tree's vertices, by their places in it."""
+        return {place: f"y{place + 1}" for place in range(len(tree.below()))}
+
+    def _tree(self, tree, stops):
+        """The edges of a tree and of its apex, and what is multiplied along them."""
+        ways, parts, place = [], [], -1
+
+        def visit(branch, parent):
+            nonlocal place
+            place += 1
+            here = stops[place]
+            if parent is not None:
+                ways.append(f"{parent}--{here}")
+            parts.append(self._link(branch.link, parent, here))
+            for chord in branch.chord:
+                ways.append(f"x--{here}")
+                parts.append(self._link(Link(chord), "x", here))
+            for child in branch.branches:
+                visit(child, here)
+
+        visit(tree, None)
+        return " ".join(filter(None, [f"[{', '.join(ways)}]", *parts]))
 
     @staticmethod
     def _path(steps):

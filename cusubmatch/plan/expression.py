@@ -9,10 +9,12 @@ is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 __all__ = [
+    "ApexTree",
+    "Branch",
     "Chain",
     "Cliques",
     "Expressions",
@@ -81,7 +83,48 @@ class Cliques(NamedTuple):
     links: tuple[Link, ...]
 
 
-Node = Indicator | Rows | Chain | Cliques
+class Branch(NamedTuple):
+    """A vertex v of a rooted tree, with the subtrees below it.
+
+    Attributes
+    ----------
+    link : Link
+        The step from the parent to v, with the tables at v. The root of the tree has no parent, and no factors here.
+    chord : tuple
+        Empty, or the factors of the edge from the apex to v as its only element.
+    branches : tuple of Branch
+        The children of v, sorted.
+    """
+
+    link: Link
+    chord: tuple[tuple[Factor, ...], ...] = ()
+    branches: tuple[Branch, ...] = ()
+
+    def below(self) -> list[Branch]:
+        """The vertex itself and all below it, a child after its parent."""
+        return [self, *(found for branch in self.branches for found in branch.below())]
+
+    @property
+    def rootless(self) -> Branch:
+        """The same subtree, whatever the step from the parent is."""
+        return self._replace(link=Link(weights=self.link.weights))
+
+
+class ApexTree(NamedTuple):
+    """Over vertices: at x, the sum over the homomorphisms of a tree some vertices of which are adjacent to x, the apex.
+
+    A cycle is a path whose ends are adjacent to the apex. Vertices of the tree may coincide, also with the apex.
+    """
+
+    tree: Branch
+
+    @property
+    def products(self) -> int:
+        """How many products of a sparse and a dense matrix it takes: equal subtrees are computed once."""
+        return len({(branch.link.factors, branch.rootless) for branch in self.tree.below()[1:]})
+
+
+Node = Indicator | Rows | Chain | Cliques | ApexTree
 
 
 class Product(NamedTuple):
@@ -180,6 +223,14 @@ class Expressions:
         """A link from its other end."""
         return Link(self.flipped(link.factors), weights)
 
+    def apex_tree(self, trees: Iterable[Branch]) -> ApexTree:
+        """One form for a tree that may be given with any of its vertices as the root: the one that is least work."""
+        return min(map(ApexTree, trees), key=lambda node: (node.products, node))
+
+    def rooted(self, node: ApexTree) -> int:
+        """The sums over a tree at each image of the apex."""
+        return self._add(node, False)
+
     def loop(self, links: tuple[Link, ...]) -> Loop:
         """A cycle of links, one form for all starts and both directions."""
         back = self._around(links)
@@ -232,6 +283,8 @@ def parts_of(expression: Node | Term) -> list[int]:
             links = (link,)
         case Chain(links) | Loop(links) | Cliques(links):
             pass
+        case ApexTree(tree):
+            links = tuple(Link((*one.link.factors, *sum(one.chord, ())), one.link.weights) for one in tree.below())
         case Pairs(ends, paths, _):
             links = tuple(link for path in paths for link in path)
         case _:

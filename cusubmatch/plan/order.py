@@ -164,7 +164,7 @@ class _Search:
             if self.warps:
                 more = cost + self._draws(order, matches, vertex, bounds[vertex])
             else:
-                more = cost + self._work(order, matches, vertex, expected, found)
+                more = cost + self._work(order, matches, vertex, bounds[vertex], expected, found)
             matched = sum(1 for u in self.neighbours[vertex] if u in order)
             children.append((more + found * (DRAW if self.warps else VISIT), -matched, vertex, more, expected, found))
         children.sort()
@@ -210,7 +210,7 @@ class _Search:
             return matches[complete] * (length * each if len(anchors) > 1 else DRAW)
         return matches[level - 1] * length * each
 
-    def _work(self, order, matches, vertex, expected, found):
+    def _work(self, order, matches, vertex, bounds, expected, found):
         """Cost of making this vertex's candidates and of visiting the level before it (the last is not visited)."""
         level, size = len(order), len(self.neighbours)
         if level == 0:
@@ -233,7 +233,7 @@ class _Search:
             else:
                 words = (reach / 64 + 1) * WORD
                 work += matches[level - 1] * (words + BITMAP_LEAF) if counted else matches[last] * (words + BITMAP_SET)
-        elif read := self.estimator.intersection(order, vertex):
+        elif read := self.estimator.intersection(order, vertex, bounds):
             work += matches[last] * (read * (MARKED if at_leaf else ELEMENT) + (COMMON if at_leaf else SET))
         elif at_leaf:
             visit = OPEN

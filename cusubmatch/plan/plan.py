@@ -19,6 +19,7 @@ from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.cores import Core, cores
 from cusubmatch.plan.estimate import Estimator, Shape
 from cusubmatch.plan.explain import describe, summarize
+from cusubmatch.plan.independent import IndependentPlan
 from cusubmatch.plan.order import Choice, best_orders
 from cusubmatch.plan.reuse import Rows, Step, candidate_sets
 from cusubmatch.plan.suffix import Suffix, suffix_of, with_sources
@@ -84,6 +85,8 @@ class Plan:
         The same for induced matches: their count from those of other patterns.
     columns : tuple of int
         The pattern vertices whose images make a row, in this order: the named ones, unless rows are to be sorted.
+    independent : IndependentPlan or None
+        The same again: their count by independent sets of leaves.
     """
 
     pattern: Pattern
@@ -105,6 +108,7 @@ class Plan:
     tables: TablePlan | None = None
     supergraphs: SupergraphPlan | None = None
     columns: tuple[int, ...] = ()
+    independent: IndependentPlan | None = None
 
     def __str__(self) -> str:
         return describe(self)
@@ -123,9 +127,9 @@ class Plan:
         return notebook.preformatted(str(self))
 
     @property
-    def in_parts(self) -> TablePlan | SupergraphPlan | None:
+    def in_parts(self) -> TablePlan | SupergraphPlan | IndependentPlan | None:
         """What counts without walking the pattern itself, if anything does."""
-        return self.tables or self.supergraphs
+        return self.tables or self.independent or self.supergraphs
 
     @property
     def count_cost(self) -> float:

@@ -9,11 +9,12 @@ adjacent vertices, or of labels that exclude each other, is zero.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from cusubmatch.plan.expression import Expressions, Factor
 
-__all__ = ["Part", "canonical", "joined", "merged", "pair", "weighted"]
+__all__ = ["Part", "canonical", "joined", "merged", "pair", "trees_without", "weighted"]
 
 
 class Part(NamedTuple):
@@ -113,6 +114,23 @@ def _without(part, dropped):
         frozenset((place[a], place[b]) for a, b in part.apart if a in place and b in place),
         tuple(part.members[v] for v in left),
     )
+
+
+def trees_without(x: int, part: Part, near: list[list[int]]) -> Iterator[set[int]]:
+    """The components of a part without x that are trees, of two vertices or more and adjacent to x in two or more."""
+    left = set(range(part.size)) - {x}
+    while left:
+        open_vertices = [left.pop()]
+        inside = set(open_vertices)
+        while open_vertices:
+            reached = [w for w in near[open_vertices.pop()] if w in left]
+            left.difference_update(reached)
+            inside.update(reached)
+            open_vertices += reached
+        arcs = sum(w in inside for v in inside for w in near[v])
+        chords = sum(v in inside for v in near[x])
+        if chords > 1 and arcs == 2 * (len(inside) - 1):
+            yield inside
 
 
 def canonical(part: Part, tables: Expressions) -> tuple[tuple, Part]:

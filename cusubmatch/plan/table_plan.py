@@ -14,6 +14,7 @@ from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.decompose import Decomposition, decompose
 from cusubmatch.plan.estimate import Shape
 from cusubmatch.plan.expression import (
+    ApexTree,
     Chain,
     Cliques,
     Indicator,
@@ -32,6 +33,7 @@ __all__ = ["Rates", "TablePlan", "TableSizes", "plan_tables"]
 
 PART = 4e5  # of walking make it worth to look at one more part of the pattern,
 LEAST_PARTS, MOST_PARTS = 40, 1500  # within these bounds
+BLOCK_COLUMNS = 64  # of dense matrices, about
 DENSER = 1.5  # paths of two shrink with this power of the share of the entries
 
 
@@ -54,6 +56,8 @@ class Rates(NamedTuple):
         To look for a triangle; for each of the two ways over a wedge below its top; for one way, where cycles of four
         are counted; a step of the paths of two below a top, or along an edge between their ends; to look for a clique
         of four; a path of two.
+    product, cell : float
+        To add a multiple of a number to another one in the product of a sparse and a dense matrix; to multiply two.
     listed, bridge : float
         A step of listing the common neighbours of all edges; a pair of common neighbours of an edge.
     weighted_triangle, weighted_wedge, weighted_loop, weighted_clique, weighted_bridge : float
@@ -78,6 +82,8 @@ class Rates(NamedTuple):
     clique: float
     weighted_clique: float
     pair: float
+    product: float
+    cell: float
     listed: float
     bridge: float
     weighted_bridge: float
@@ -167,9 +173,9 @@ def plan_tables(
     if cost.preparing > walking:
         return None
     most = int(max(LEAST_PARTS, min(walking / PART, MOST_PARTS)))
-    found = decompose(constraints, filters, cost, roots, most)
+    found = decompose(constraints, filters, cost, roots, most, walking)
     if found is None and any(tested is not None for tested in filters):  # quotients are walked without these filters
-        found = decompose(constraints, (None,) * len(filters), cost, roots, most)
+        found = decompose(constraints, (None,) * len(filters), cost, roots, most, walking)
     if found is None:
         return None
     terms = list(dict.fromkeys(term for one in found for term in one.terms))
@@ -212,6 +218,12 @@ class _Costs:
                 plain = all(link.plain for link in links)
                 work = self.cliques * (rates.clique if plain else rates.weighted_clique)
                 return rates.call + work + self.triangles * rates.triangle + self._links(links)
+            case ApexTree(tree):
+                calls = 1 + self.vertices // BLOCK_COLUMNS
+                cells = rates.cell * self.vertices * (2 * expression.products + 1)
+                work = self.vertices * (rates.product * expression.products * self.entries + cells)
+                steps = {Link(branch.link.factors) for branch in tree.below()}
+                return rates.call * calls * (1 + expression.products) + work + self._links(steps)
             case Product(weights):
                 return rates.call / 2 + rates.vertex * self.vertices * max(len(weights), 1)
             case Loop((_, _, _, _)):
