@@ -15,6 +15,7 @@ from types import ModuleType
 
 import numpy as np
 
+from cusubmatch.compile_cache import check_threads
 from cusubmatch.errors import EngineUnavailable
 
 __all__ = ["ENGINES", "check_engine", "choose_engine"]
@@ -46,6 +47,7 @@ def choose_engine(engine: str, graph) -> tuple[str, ModuleType, str]:
         name, why = "gpu", "the graph is large enough to be worth copying to the GPU"
     else:
         name, why = "cpu", "the graph is too small to be worth copying to the GPU"
+    check_threads()
     return name, importlib.import_module(f"cusubmatch.{name}"), why
 
 

@@ -87,6 +87,7 @@ def test_a_call_whose_plan_another_thread_makes_keeps_its_time_limit(skewed, mon
 
     graph = skewed._copy(skewed.xp, lambda array: array)
     monkeypatch.setattr("cusubmatch.planning._walking", slow)
+    monkeypatch.setattr("cusubmatch.query.TRIAL_SECONDS", 0.1)  # below, a call makes a plan of its own
     with ThreadPoolExecutor(1) as other:
         count = other.submit(csm.count_matches, graph, "(a)--(b)--(c)", engine="cpu")
         begun.wait()
