@@ -10,6 +10,7 @@ cuDF.
 from __future__ import annotations
 
 import functools
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,21 @@ from cusubmatch.statistics import Statistics, measure
 __all__ = ["Adjacency", "Graph", "Relation"]
 
 MAX_VERTICES = 2**31 - 1
+PUBLIC = [
+    "directed",
+    "dropped_repeats",
+    "dropped_self_loops",
+    "from_cugraph",
+    "from_edgelist",
+    "from_networkx",
+    "n_edges",
+    "n_vertices",
+    "number_of_edges",
+    "number_of_vertices",
+]
+SCALARS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_repeats", "id_bytes")
+ARRAYS = ("offsets", "targets", "_edge_labels", "vertex_labels")
+STATE = (*SCALARS, *ARRAYS, "edge_label_values", "vertex_label_values", "_ids")  # all that is not made of the rest
 KEPT_ROWS = 4  # sets of relations, at least
 KEPT_VERTICES = 1 << 26  # of the arrays, an element a vertex, that are kept beyond that
 
@@ -46,6 +62,9 @@ class Adjacency(NamedTuple):
 class Graph:
     """A simple graph to look for patterns in; make one with `from_edgelist`, `from_cugraph` or `from_networkx`.
 
+    It can be copied and pickled: arrays and ids go along, what was prepared for patterns does not. A graph on a GPU
+    arrives on a GPU.
+
     Attributes
     ----------
     n_vertices, n_edges : int
@@ -57,8 +76,12 @@ class Graph:
 
     directed: bool
     n_vertices: int
+    n_edges: int
     dropped_self_loops: int
     dropped_repeats: int
+
+    def __init__(self, *_arguments, **_options):
+        raise TypeError("Graph: make one with Graph.from_edgelist, from_cugraph or from_networkx")
 
     @classmethod
     def from_edgelist(
@@ -124,9 +147,7 @@ class Graph:
         except (TypeError, ValueError, NotImplementedError) as error:
             raise GraphError(f"source, destination: these ids cannot be numbered together: {error}") from None
         del columns
-        graph = cls()
-        graph._build(family, codes, ids, directed, edge_labels, vertex_labels)
-        return graph
+        return cls._built(family, codes, ids, directed, edge_labels, vertex_labels)
 
     @classmethod
     def from_cugraph(cls, graph) -> Graph:
@@ -168,9 +189,13 @@ class Graph:
             edge_labels = _codes_of("edge_label", edge_label, [data for _, _, data in graph.edges(data=True)])
         if vertex_label is not None:
             vertex_labels = _codes_of("vertex_label", vertex_label, [graph.nodes[node] for node in nodes])
-        built = cls()
-        built._build(family, codes, family.objects(nodes), graph.is_directed(), edge_labels, vertex_labels)
-        return built
+        return cls._built(family, codes, family.objects(nodes), graph.is_directed(), edge_labels, vertex_labels)
+
+    @classmethod
+    def _built(cls, *parts):
+        self = cls.__new__(cls)
+        self._build(*parts)
+        return self
 
     def _build(self, family: Family, codes, ids, directed, edge_labels, vertex_labels):
         xp = family.xp()
@@ -213,6 +238,26 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         return f"Graph({self.n_vertices:,} vertices, {self.n_edges:,} {kind} edges)"
 
+    def __dir__(self):
+        return PUBLIC
+
+    def __getstate__(self):
+        state = {name: getattr(self, name) for name in STATE}
+        return state | {"family": self.family.name, "xp": self.xp.__name__}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.family, self.xp = family_named(state["family"]), import_module(state["xp"])
+        self.cache = Cache(self.xp)
+
+    def number_of_vertices(self) -> int:
+        """Return the number of vertices, `n_vertices`."""
+        return self.n_vertices
+
+    def number_of_edges(self) -> int:
+        """Return the number of distinct edges, `n_edges`."""
+        return self.n_edges
+
     def keep(self, least: int) -> int:
         """How many values may be kept that are about as large as the graph: more of a small one."""
         return max(least, min(1024, KEPT_VERTICES // max(self.n_vertices, len(self.targets), 1)))
@@ -242,10 +287,10 @@ class Graph:
 
     def _copy(self, xp, moved):
         """A twin whose arrays lie elsewhere; ids stay with the caller's family."""
-        twin = Graph()
+        twin = Graph.__new__(Graph)
         shared = {name: value for name, value in self.__dict__.items() if name not in ("host", "device")}
         twin.__dict__.update(shared)
-        for name in ("offsets", "targets", "_edge_labels", "vertex_labels"):
+        for name in ARRAYS:
             array = getattr(self, name)
             setattr(twin, name, None if array is None else moved(array))
         twin.xp, twin.cache = xp, Cache(xp)
