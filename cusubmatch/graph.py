@@ -32,10 +32,12 @@ PUBLIC = [
     "from_cugraph",
     "from_edgelist",
     "from_networkx",
+    "load",
     "n_edges",
     "n_vertices",
     "number_of_edges",
     "number_of_vertices",
+    "save",
 ]
 SCALARS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_repeats", "id_bytes")
 ARRAYS = ("offsets", "targets", "_edge_labels", "vertex_labels")
@@ -60,7 +62,7 @@ class Adjacency(NamedTuple):
 
 
 class Graph:
-    """A simple graph to look for patterns in; make one with `from_edgelist`, `from_cugraph` or `from_networkx`.
+    """A simple graph to look for patterns in; make one with `from_edgelist`, `from_cugraph`, `from_networkx` or `load`.
 
     It can be copied and pickled: arrays and ids go along, what was prepared for patterns does not. A graph on a GPU
     arrives on a GPU.
@@ -81,7 +83,7 @@ class Graph:
     dropped_repeats: int
 
     def __init__(self, *_arguments, **_options):
-        raise TypeError("Graph: make one with Graph.from_edgelist, from_cugraph or from_networkx")
+        raise TypeError("Graph: make one with Graph.from_edgelist, from_cugraph, from_networkx or load")
 
     @classmethod
     def from_edgelist(
@@ -190,6 +192,70 @@ class Graph:
         if vertex_label is not None:
             vertex_labels = _codes_of("vertex_label", vertex_label, [graph.nodes[node] for node in nodes])
         return cls._built(family, codes, family.objects(nodes), graph.is_directed(), edge_labels, vertex_labels)
+
+    def save(self, folder) -> None:
+        """Save the graph in a folder, from which `load` opens it without building it again.
+
+        The folder appears under its name when it is complete. It holds ``graph.json`` and an Arrow file a table.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+            Must not exist yet or be empty; the folder around it must exist.
+
+        Raises
+        ------
+        GraphError
+            If ids or labels are objects that Arrow has no type for, such as tuples.
+        ValueError
+            If there is something at `folder`, or it cannot be written.
+        OSError
+            If the disk is full (``errno.ENOSPC``) or fails otherwise; nothing is kept.
+        """
+        from cusubmatch.stored import save_state
+
+        save_state(self.__getstate__(), folder)
+
+    @classmethod
+    def load(cls, folder, *, family: str | None = None) -> Graph:
+        """Open a graph that `save` wrote.
+
+        Its files are mapped into memory and read when they are needed: leave them as they are while the graph is used.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+        family : {"pandas", "polars", "arrow", "cudf"}, optional
+            The library of the results. Default: the one that the graph was built with; where that is not installed,
+            pandas for cuDF and Arrow for Polars. A graph of cuDF's is loaded onto the GPU.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such folder.
+        GraphError
+            If the folder is not one that `save` wrote, was written by a newer version, or a file is missing or damaged.
+        ValueError
+            If `family` is unknown or not installed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import pandas as pd
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Graph.from_edgelist(pd.DataFrame({"src": [1, 2], "dst": [2, 3]})).save(f"{folder}/graph")
+        ...     Graph.load(f"{folder}/graph")
+        Graph(3 vertices, 2 undirected edges)
+        """
+        from cusubmatch.stored import load_state
+
+        graph = cls.__new__(cls)
+        graph.__setstate__(load_state(folder, family))
+        return graph
 
     @classmethod
     def _built(cls, *parts):
