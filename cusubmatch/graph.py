@@ -10,6 +10,7 @@ cuDF.
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -17,9 +18,10 @@ import numpy as np
 
 from cusubmatch.cache import Cache
 from cusubmatch.csr import distinct, edge_keys, low_words, offsets_of, row_lengths, running_sums, sorted_keys
-from cusubmatch.edgelist import check_ids, checked_name, edge_columns, label_codes
+from cusubmatch.edgelist import check_ids, checked_name, edge_columns, label_codes, matrix_size
 from cusubmatch.errors import GraphError
-from cusubmatch.frames import Family, family_named, family_of
+from cusubmatch.frames import Family, as_frame, family_named, family_of
+from cusubmatch.labels import codes_of_labels, labels_by_code
 from cusubmatch.statistics import Statistics, measure
 
 __all__ = ["Adjacency", "Graph", "Relation"]
@@ -101,15 +103,19 @@ class Graph:
 
         Parameters
         ----------
-        edges : DataFrame (cudf, pandas, polars) or pyarrow.Table, pair of arrays, or array of shape (m, 2)
+        edges : DataFrame, Arrow table or stream, array or pair of arrays, or sparse matrix
             One row an edge. Ids are of any hashable kind but floats, without nulls. Repeated rows and self loops are
-            dropped.
+            dropped. As tables count dataframes of cudf, pandas and polars (a LazyFrame is collected), `pyarrow.Table`
+            and all that has Arrow's C stream interface, such as a `RecordBatchReader` (which can be read once) or a
+            DuckDB relation; as arrays those of NumPy and CuPy and what they take, such as PyTorch tensors, of shape
+            (m, 2), or (2, m) as PyG's ``edge_index`` is; one of shape (2, 2) has an edge a row. The vertices of a
+            sparse matrix (scipy, cupyx) are 0 to n - 1, and its edges the entries that are not zero.
         source, destination : column names, optional
             Default: ``source, destination`` or ``src, dst``.
         directed : bool, default False
         edge_label : column name, optional
             Column with the label of each edge; null for none.
-        vertices : DataFrame of the same family, optional
+        vertices : DataFrame or Arrow table or stream of the same family, optional
             One row a vertex; a vertex that is named only here exists too.
         vertex, vertex_label : column names
             Columns of `vertices`: the id, and the label (null for none).
@@ -126,9 +132,11 @@ class Graph:
         """
         if not isinstance(directed, (bool, np.bool_)):
             raise TypeError(f"directed: expected a bool, got {directed!r}")
+        size = matrix_size(edges)
         family, edges, source, destination = edge_columns(edges, source, destination)
         columns = {"source": family.column(edges, source), "destination": family.column(edges, destination)}
         if vertices is not None:
+            vertices = as_frame(vertices)
             if family_of(vertices) is not family:
                 raise TypeError(
                     f"vertices: expected a {family.name} dataframe as for edges, got {type(vertices).__name__}"
@@ -136,6 +144,8 @@ class Graph:
             columns["vertex"] = family.column(vertices, checked_name(family, vertices, vertex, "vertex"))
         elif vertex_label is not None:
             raise GraphError(f"vertex_label: {vertex_label!r} was given without vertices, the dataframe that holds it")
+        if size is not None:
+            columns["rows of the matrix"] = family.values(family.xp().arange(size))
         check_ids(family, columns)
         edge_labels = vertex_labels = None
         if edge_label is not None:
@@ -362,13 +372,23 @@ class Graph:
         twin.xp, twin.cache = xp, Cache(xp)
         return twin
 
+    @functools.cached_property
+    def edge_codes(self) -> dict[Hashable, int]:
+        """The codes of the edge labels, by value and by text."""
+        return labels_by_code(self.edge_label_values or ())
+
+    @functools.cached_property
+    def vertex_codes(self) -> dict[Hashable, int]:
+        """The codes of the vertex labels, by value and by text."""
+        return labels_by_code(self.vertex_label_values or ())
+
     def edge_label_codes(self, labels) -> frozenset[int]:
         """Codes of edge labels; a label that occurs nowhere has none."""
-        return _codes(self.edge_label_values, labels)
+        return codes_of_labels(self.edge_codes, labels)
 
     def vertex_label_codes(self, labels) -> frozenset[int]:
         """Codes of vertex labels; a label that occurs nowhere has none."""
-        return _codes(self.vertex_label_values, labels)
+        return codes_of_labels(self.vertex_codes, labels)
 
     def adjacency(self, relations: tuple[Relation, ...]) -> Adjacency:
         """The rows of each relation, in the order given; kept for the last few sets of relations."""
@@ -439,12 +459,6 @@ def _codes_of(argument, attribute, holders):
         except TypeError:
             raise GraphError(f"{argument}: attribute {attribute!r} holds {label!r}, which cannot be a label") from None
     return np.array(codes, np.int32), list(values)
-
-
-def _codes(values, labels):
-    """Codes of labels by value; a label written as text also means the value that prints so."""
-    known = {str(value): code for code, value in enumerate(values)} | {value: code for code, value in enumerate(values)}
-    return frozenset(known[label] for label in labels if label in known)
 
 
 def _vertex_labels(xp, ranks, codes, n):

@@ -96,7 +96,7 @@ def write_matches(
     target = check_target(path, rows_per_file)
     check_rows("batch_rows", batch_rows)
     options = {"limit": limit, "progress": progress, "nothing": lambda _graph, _pattern: 0}
-    query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
+    query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, warn=False, **options)
     schema, to_arrow = _schema(query, target), query.graph.family.to_arrow
     matches: Any = iter_matches(
         query.graph,

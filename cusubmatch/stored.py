@@ -78,7 +78,9 @@ def load_state(folder: str | os.PathLike, family: str | None) -> dict[str, Any]:
         array = tables[table].array(column, dtype)
         state[name] = array if array is None or library.xp() is np else library.xp().asarray(array)
     offsets, targets = state["offsets"], state["targets"]
-    if len(offsets) != state["n_vertices"] + 1 or offsets[0] != 0 or offsets[-1] != len(targets):
+    if targets is None or about["tables"]["vertices"] != state["n_vertices"]:
+        raise _foreign(path, "its tables do not belong together")
+    if offsets is None or len(offsets) != state["n_vertices"] + 1 or offsets[0] != 0 or offsets[-1] != len(targets):
         raise _damaged(path, "offsets")
     for name, table in LABELS.items():
         state[name] = tables[table].column("value").to_pylist() if table in tables else None

@@ -10,6 +10,7 @@ import contextlib
 import re
 import sys
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -35,14 +36,15 @@ WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output"}
 
 @contextlib.contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn the errors that a user can cause into one line on stderr and an exit code.
+    """Turn the errors and warnings that a user can cause into one line on stderr each, and errors into an exit code.
 
     The code is 2 for bad input and 1 for work that could not be finished.
     """
     from cusubmatch import EngineUnavailable, ResultTooLarge, TimeLimitExceeded
 
     try:
-        yield
+        with _one_line_warnings():
+            yield
     except BrokenPipeError:
         raise
     except TimeLimitExceeded as error:
@@ -55,6 +57,27 @@ def one_line_errors() -> Iterator[None]:
         _exit(re.sub(r"^\[Errno \d+\] ", "", str(error)) or type(error).__name__, 1)
     except (ValueError, TypeError) as error:
         _exit(str(error) or type(error).__name__, 2)
+
+
+@contextlib.contextmanager
+def _one_line_warnings():
+    """Print a warning of labels once, wherever it comes from."""
+    from cusubmatch import AbsentLabelWarning
+
+    said = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", AbsentLabelWarning)
+        others = warnings.showwarning
+
+        def show(message, category, *where, **more):
+            if category is not AbsentLabelWarning:
+                others(message, category, *where, **more)
+            elif str(message) not in said:
+                said.add(str(message))
+                typer.echo(f"cusubmatch: {one_line(str(message))}", err=True)
+
+        warnings.showwarning = show
+        yield
 
 
 def _exit(message, code):

@@ -5,7 +5,7 @@ A `Family` is one library behind the few operations that a graph needs; `family_
 
 from cusubmatch.frames.family import Family
 from cusubmatch.frames.memory import available_memory
-from cusubmatch.frames.recognise import family_named, family_of
+from cusubmatch.frames.recognise import as_frame, family_named, family_of
 from cusubmatch.frames.tables import read_table, write_table
 
-__all__ = ["Family", "available_memory", "family_named", "family_of", "read_table", "write_table"]
+__all__ = ["Family", "as_frame", "available_memory", "family_named", "family_of", "read_table", "write_table"]
