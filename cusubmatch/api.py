@@ -10,6 +10,7 @@ import numpy as np
 
 from cusubmatch.compile_thread import until
 from cusubmatch.errors import DeadlinePassed, TimeLimitExceeded
+from cusubmatch.labels import absent_in, warn_absent
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.query import as_graph, as_pattern, check_options, make_query, shown, time_limit_exceeded
@@ -31,7 +32,7 @@ def count_matches(
 
     Parameters
     ----------
-    G : Graph, DataFrame with columns source, destination or src, dst, cugraph.Graph or networkx graph
+    G : Graph, cugraph.Graph, networkx graph, or edges: DataFrame, arrays or what else `Graph.from_edgelist` takes
     P : Pattern or str
     semantics : {"monomorphism", "induced", "homomorphism"}
         Injective with further edges free; injective with no further edges; or any mapping that keeps edges.
@@ -56,6 +57,11 @@ def count_matches(
         With the count so far as ``.partial``; None where matches are counted in parts, by decomposition.
     PatternError, GraphError, EngineUnavailable, ValueError
 
+    Warns
+    -----
+    AbsentLabelWarning
+        If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
+
     Examples
     --------
     >>> import pandas as pd
@@ -63,7 +69,11 @@ def count_matches(
     >>> count_matches(edges, "(a)--(b)--(c)--(a)")
     1
     """
-    options = {"progress": progress, "nothing": lambda _graph, _pattern: 0}
+    return _count(G, P, semantics, unique, engine, time_limit, progress)
+
+
+def _count(G, P, semantics, unique, engine, time_limit, progress=None, warn=True):
+    options = {"progress": progress, "warn": warn, "nothing": lambda _graph, _pattern: 0}
     query = make_query(G, P, semantics, unique, engine, time_limit, counting=True, **options)
     run: Any = None
     try:
@@ -139,19 +149,14 @@ def count_many(
     check_options(semantics, unique, engine, time_limit)
     parsed = {name: _outcome(as_pattern, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
     graph = as_graph(G, any(read.value.directed for read in parsed.values() if read.status == "done"))
+    warn_absent(
+        {f"patterns[{name!r}]": absent_in(graph, read.value) for name, read in parsed.items() if read.status == "done"}
+    )
     counted, seconds = [], []
     for read in parsed.values():
         begin, outcome = time.perf_counter(), read
         if read.status == "done":
-            outcome = _outcome(
-                count_matches,
-                graph,
-                read.value,
-                semantics=semantics,
-                unique=unique,
-                engine=engine,
-                time_limit=time_limit,
-            )
+            outcome = _outcome(_count, graph, read.value, semantics, unique, engine, time_limit, warn=False)
         counted.append(outcome)
         seconds.append(time.perf_counter() - begin)
     columns = {

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cusubmatch.edgelist import check_ids, checked_name, edge_columns
+from cusubmatch.edgelist import check_ids, checked_name, edge_columns, label_codes
 from cusubmatch.errors import GraphError
-from cusubmatch.frames import family_of
+from cusubmatch.frames import as_frame, family_of
+from cusubmatch.labels import absent, codes_of_labels, labels_by_code, warn_absent
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.query import as_pattern
 
@@ -54,6 +55,7 @@ def attach_edges(
     family = family_of(matches)
     if family is None:
         raise TypeError(f"matches: expected a dataframe, got {type(matches).__name__}")
+    edges = as_frame(edges)
     if family_of(edges) is not family:
         raise TypeError(f"edges: expected a {family.name} dataframe as matches is, got {type(edges).__name__}")
     family, edges, source, destination = edge_columns(edges, source, destination)
@@ -73,7 +75,8 @@ def attach_edges(
         checked_name(family, matches, name, "matches")
     used = dict.fromkeys([source, destination, *([] if edge_label is None else [edge_label]), *wanted])
     edges = family.select(edges, {name: name for name in used})
-    result = matches
+    result, known = matches, None
+    values: list = []
     for edge in pattern.edges:
         ends = pattern.names[edge.source], pattern.names[edge.target]
         if None in ends:
@@ -87,7 +90,13 @@ def attach_edges(
         if edge.labels is not None:
             if edge_label is None:
                 raise GraphError("edge_label: the pattern has edge labels; name the column of edges that holds them")
-            table = family.filter_equal(edges, edge_label, edge.labels)
+            if known is None:
+                values = label_codes(family, edges, edge_label, "edge_label")[1]
+                known = labels_by_code(values)
+                lacking = absent("edge", (some.labels for some in pattern.edges), known, values)
+                warn_absent({"pattern": f"the column {edge_label!r} has {', '.join(lacking)}" if lacking else None})
+            wanted_labels = [values[code] for code in codes_of_labels(known, edge.labels)]
+            table = family.filter_equal(edges, edge_label, wanted_labels)
         titles = {f"{edge.name or f'{ends[0]}_{ends[1]}'}_{name}": name for name in wanted}
         if clash := [title for title in titles if title in family.column_names(result)]:
             raise PatternError(f"pattern: two columns would be named {clash[0]!r}; name the edges, as in -[e1]->")

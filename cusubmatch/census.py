@@ -71,7 +71,7 @@ def motif_census(
 
     Parameters
     ----------
-    G : Graph, DataFrame with columns source, destination or src, dst, cugraph.Graph or networkx graph
+    G : Graph, cugraph.Graph, networkx graph, or edges: DataFrame, arrays or what else `Graph.from_edgelist` takes
         Directions and labels are not looked at.
     size : {3, 4, 5}
         Vertices of a pattern.

@@ -7,15 +7,20 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.errors import GraphError
-from cusubmatch.frames import Family, family_named, family_of
+from cusubmatch.frames import Family, as_frame, family_named, family_of
 
-__all__ = ["check_ids", "checked_name", "edge_columns", "label_codes"]
+__all__ = ["EDGE_TABLES", "check_ids", "checked_name", "edge_columns", "is_arrays", "label_codes", "matrix_size"]
 
+EDGE_TABLES = (
+    "a pandas, polars or cudf DataFrame, a polars LazyFrame, an Arrow table, reader or stream, an array of shape "
+    "(m, 2) or (2, m), a pair of arrays, a scipy sparse matrix"
+)
 DEFAULT_COLUMNS = (("source", "destination"), ("src", "dst"))
 
 
 def edge_columns(edges, source, destination) -> tuple[Family, Any, Any, Any]:
     """The edges as a dataframe, its family, and the names of its two columns."""
+    edges = as_frame(edges)
     family = family_of(edges)
     if family is None:
         arrays = _array_pair(edges)
@@ -45,18 +50,49 @@ def edge_columns(edges, source, destination) -> tuple[Family, Any, Any, Any]:
     )
 
 
+def is_arrays(edges) -> bool:
+    """Whether these are edges in arrays: of shape (m, 2) or (2, m), a pair of them, or a sparse matrix."""
+    if isinstance(edges, (tuple, list)):
+        return len(edges) == 2 and all(getattr(array, "ndim", None) == 1 for array in edges)
+    if isinstance(edges, type):
+        return False
+    return hasattr(edges, "tocoo") or (getattr(edges, "ndim", None) == 2 and 2 in edges.shape)
+
+
+def matrix_size(edges) -> int | None:
+    """The number of vertices of a sparse adjacency matrix; None for what is no matrix."""
+    if isinstance(edges, type) or not hasattr(edges, "tocoo"):
+        return None
+    if len(edges.shape) != 2 or edges.shape[0] != edges.shape[1]:
+        raise GraphError(f"edges: an adjacency matrix is square, got a matrix of shape {tuple(edges.shape)}")
+    return int(edges.shape[0])
+
+
 def _array_pair(edges):
-    if getattr(edges, "ndim", None) == 2 and edges.shape[1] == 2:
-        return edges[:, 0], edges[:, 1]
-    if isinstance(edges, (tuple, list)) and len(edges) == 2 and all(getattr(a, "ndim", None) == 1 for a in edges):
+    """The sources and the destinations, of arrays or of the entries of a matrix that are not zero."""
+    if not is_arrays(edges):
+        shape = getattr(edges, "shape", None)
+        of_shape = f" of shape {tuple(shape)}" if isinstance(shape, tuple) else ""
+        raise TypeError(f"edges: expected {EDGE_TABLES}; got {type(edges).__name__}{of_shape}")
+    if matrix_size(edges) is not None:
+        entries = edges.tocoo()
+        kept = entries.data != 0
+        return entries.row[kept], entries.col[kept]
+    if isinstance(edges, (tuple, list)):
         if len(edges[0]) != len(edges[1]):
             raise GraphError(f"edges: the two arrays differ in length, {len(edges[0])} and {len(edges[1])}")
-        return edges
-    shape = f" of shape {tuple(edges.shape)}" if hasattr(edges, "shape") else ""
-    raise TypeError(
-        "edges: expected a cudf, pandas or polars DataFrame, a pyarrow Table, a pair of arrays or an (m, 2) array, "
-        f"got {type(edges).__name__}{shape}"
-    )
+        return tuple(map(_array, edges))
+    array = _array(edges)
+    return (array[:, 0], array[:, 1]) if array.shape[1] == 2 else (array[0], array[1])
+
+
+def _array(values):
+    """The NumPy or CuPy array of an array or a tensor; a pandas Series as it is, since it knows more types."""
+    if hasattr(values, "__cuda_array_interface__"):  # before __array__, which a tensor of a GPU refuses
+        import cupy
+
+        return cupy.asarray(values)
+    return values if type(values).__module__.partition(".")[0] in ("numpy", "pandas") else np.asarray(values)
 
 
 def checked_name(family, frame, name, argument):

@@ -1,10 +1,10 @@
-"""What can go wrong, beside wrong patterns (`PatternError`)."""
+"""What can go wrong, beside wrong patterns (`PatternError`), and what is worth a warning."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["EngineUnavailable", "GraphError", "ResultTooLarge", "TimeLimitExceeded"]
+__all__ = ["AbsentLabelWarning", "EngineUnavailable", "GraphError", "ResultTooLarge", "TimeLimitExceeded"]
 
 
 class DeadlinePassed(Exception):
@@ -21,6 +21,10 @@ class EngineUnavailable(RuntimeError):
 
 class GraphError(ValueError):
     """A data graph that cannot be built from what was given."""
+
+
+class AbsentLabelWarning(UserWarning):
+    """A pattern asks for a label that nothing in the graph has; the message names the nearest that there are."""
 
 
 class ResultTooLarge(MemoryError):

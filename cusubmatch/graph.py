@@ -10,6 +10,8 @@ cuDF.
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,14 +19,32 @@ import numpy as np
 from cusubmatch import notebook
 from cusubmatch.cache import Cache
 from cusubmatch.csr import distinct, edge_keys, low_words, offsets_of, row_lengths, running_sums, sorted_keys
-from cusubmatch.edgelist import check_ids, checked_name, edge_columns, label_codes
+from cusubmatch.edgelist import check_ids, checked_name, edge_columns, label_codes, matrix_size
 from cusubmatch.errors import GraphError
-from cusubmatch.frames import Family, family_named, family_of
+from cusubmatch.frames import Family, as_frame, family_named, family_of
+from cusubmatch.labels import codes_of_labels, labels_by_code
 from cusubmatch.statistics import Statistics, measure
 
 __all__ = ["Adjacency", "Graph", "Relation"]
 
 MAX_VERTICES = 2**31 - 1
+PUBLIC = [
+    "directed",
+    "dropped_repeats",
+    "dropped_self_loops",
+    "from_cugraph",
+    "from_edgelist",
+    "from_networkx",
+    "load",
+    "n_edges",
+    "n_vertices",
+    "number_of_edges",
+    "number_of_vertices",
+    "save",
+]
+SCALARS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_repeats", "id_bytes")
+ARRAYS = ("offsets", "targets", "_edge_labels", "vertex_labels")
+STATE = (*SCALARS, *ARRAYS, "edge_label_values", "vertex_label_values", "_ids")  # all that is not made of the rest
 KEPT_ROWS = 4  # sets of relations, at least
 SHOWN_LABELS = 10  # in a notebook
 KEPT_VERTICES = 1 << 26  # of the arrays, an element a vertex, that are kept beyond that
@@ -46,7 +66,10 @@ class Adjacency(NamedTuple):
 
 
 class Graph:
-    """A simple graph to look for patterns in; make one with `from_edgelist`, `from_cugraph` or `from_networkx`.
+    """A simple graph to look for patterns in; make one with `from_edgelist`, `from_cugraph`, `from_networkx` or `load`.
+
+    It can be copied and pickled: arrays and ids go along, what was prepared for patterns does not. A graph on a GPU
+    arrives on a GPU.
 
     Attributes
     ----------
@@ -59,8 +82,12 @@ class Graph:
 
     directed: bool
     n_vertices: int
+    n_edges: int
     dropped_self_loops: int
     dropped_repeats: int
+
+    def __init__(self, *_arguments, **_options):
+        raise TypeError("Graph: make one with Graph.from_edgelist, from_cugraph, from_networkx or load")
 
     @classmethod
     def from_edgelist(
@@ -78,15 +105,19 @@ class Graph:
 
         Parameters
         ----------
-        edges : DataFrame (cudf, pandas, polars) or pyarrow.Table, pair of arrays, or array of shape (m, 2)
+        edges : DataFrame, Arrow table or stream, array or pair of arrays, or sparse matrix
             One row an edge. Ids are of any hashable kind but floats, without nulls. Repeated rows and self loops are
-            dropped.
+            dropped. As tables count dataframes of cudf, pandas and polars (a LazyFrame is collected), `pyarrow.Table`
+            and all that has Arrow's C stream interface, such as a `RecordBatchReader` (which can be read once) or a
+            DuckDB relation; as arrays those of NumPy and CuPy and what they take, such as PyTorch tensors, of shape
+            (m, 2), or (2, m) as PyG's ``edge_index`` is; one of shape (2, 2) has an edge a row. The vertices of a
+            sparse matrix (scipy, cupyx) are 0 to n - 1, and its edges the entries that are not zero.
         source, destination : column names, optional
             Default: ``source, destination`` or ``src, dst``.
         directed : bool, default False
         edge_label : column name, optional
             Column with the label of each edge; null for none.
-        vertices : DataFrame of the same family, optional
+        vertices : DataFrame or Arrow table or stream of the same family, optional
             One row a vertex; a vertex that is named only here exists too.
         vertex, vertex_label : column names
             Columns of `vertices`: the id, and the label (null for none).
@@ -103,9 +134,11 @@ class Graph:
         """
         if not isinstance(directed, (bool, np.bool_)):
             raise TypeError(f"directed: expected a bool, got {directed!r}")
+        size = matrix_size(edges)
         family, edges, source, destination = edge_columns(edges, source, destination)
         columns = {"source": family.column(edges, source), "destination": family.column(edges, destination)}
         if vertices is not None:
+            vertices = as_frame(vertices)
             if family_of(vertices) is not family:
                 raise TypeError(
                     f"vertices: expected a {family.name} dataframe as for edges, got {type(vertices).__name__}"
@@ -113,6 +146,8 @@ class Graph:
             columns["vertex"] = family.column(vertices, checked_name(family, vertices, vertex, "vertex"))
         elif vertex_label is not None:
             raise GraphError(f"vertex_label: {vertex_label!r} was given without vertices, the dataframe that holds it")
+        if size is not None:
+            columns["rows of the matrix"] = family.values(family.xp().arange(size))
         check_ids(family, columns)
         edge_labels = vertex_labels = None
         if edge_label is not None:
@@ -126,9 +161,7 @@ class Graph:
         except (TypeError, ValueError, NotImplementedError) as error:
             raise GraphError(f"source, destination: these ids cannot be numbered together: {error}") from None
         del columns
-        graph = cls()
-        graph._build(family, codes, ids, directed, edge_labels, vertex_labels)
-        return graph
+        return cls._built(family, codes, ids, directed, edge_labels, vertex_labels)
 
     @classmethod
     def from_cugraph(cls, graph) -> Graph:
@@ -170,9 +203,77 @@ class Graph:
             edge_labels = _codes_of("edge_label", edge_label, [data for _, _, data in graph.edges(data=True)])
         if vertex_label is not None:
             vertex_labels = _codes_of("vertex_label", vertex_label, [graph.nodes[node] for node in nodes])
-        built = cls()
-        built._build(family, codes, family.objects(nodes), graph.is_directed(), edge_labels, vertex_labels)
-        return built
+        return cls._built(family, codes, family.objects(nodes), graph.is_directed(), edge_labels, vertex_labels)
+
+    def save(self, folder) -> None:
+        """Save the graph in a folder, from which `load` opens it without building it again.
+
+        The folder appears under its name when it is complete. It holds ``graph.json`` and an Arrow file a table.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+            Must not exist yet or be empty; the folder around it must exist.
+
+        Raises
+        ------
+        GraphError
+            If ids or labels are objects that Arrow has no type for, such as tuples.
+        ValueError
+            If there is something at `folder`, or it cannot be written.
+        OSError
+            If the disk is full (``errno.ENOSPC``) or fails otherwise; nothing is kept.
+        """
+        from cusubmatch.stored import save_state
+
+        save_state(self.__getstate__(), folder)
+
+    @classmethod
+    def load(cls, folder, *, family: str | None = None) -> Graph:
+        """Open a graph that `save` wrote.
+
+        Its files are mapped into memory and read when they are needed: leave them as they are while the graph is used.
+
+        Parameters
+        ----------
+        folder : str or os.PathLike
+        family : {"pandas", "polars", "arrow", "cudf"}, optional
+            The library of the results. Default: the one that the graph was built with; where that is not installed,
+            pandas for cuDF and Arrow for Polars. A graph of cuDF's is loaded onto the GPU.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such folder.
+        GraphError
+            If the folder is not one that `save` wrote, was written by a newer version, or a file is missing or damaged.
+        ValueError
+            If `family` is unknown or not installed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import pandas as pd
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Graph.from_edgelist(pd.DataFrame({"src": [1, 2], "dst": [2, 3]})).save(f"{folder}/graph")
+        ...     Graph.load(f"{folder}/graph")
+        Graph(3 vertices, 2 undirected edges)
+        """
+        from cusubmatch.stored import load_state
+
+        graph = cls.__new__(cls)
+        graph.__setstate__(load_state(folder, family))
+        return graph
+
+    @classmethod
+    def _built(cls, *parts):
+        self = cls.__new__(cls)
+        self._build(*parts)
+        return self
 
     def _build(self, family: Family, codes, ids, directed, edge_labels, vertex_labels):
         xp = family.xp()
@@ -227,6 +328,26 @@ class Graph:
         facts.append(("dropped repeats", f"{self.dropped_repeats:,}"))
         return notebook.table("Graph", facts)
 
+    def __dir__(self):
+        return PUBLIC
+
+    def __getstate__(self):
+        state = {name: getattr(self, name) for name in STATE}
+        return state | {"family": self.family.name, "xp": self.xp.__name__}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self.family, self.xp = family_named(state["family"]), import_module(state["xp"])
+        self.cache = Cache(self.xp)
+
+    def number_of_vertices(self) -> int:
+        """Return the number of vertices, `n_vertices`."""
+        return self.n_vertices
+
+    def number_of_edges(self) -> int:
+        """Return the number of distinct edges, `n_edges`."""
+        return self.n_edges
+
     def keep(self, least: int) -> int:
         """How many values may be kept that are about as large as the graph: more of a small one."""
         return max(least, min(1024, KEPT_VERTICES // max(self.n_vertices, len(self.targets), 1)))
@@ -256,22 +377,32 @@ class Graph:
 
     def _copy(self, xp, moved):
         """A twin whose arrays lie elsewhere; ids stay with the caller's family."""
-        twin = Graph()
+        twin = Graph.__new__(Graph)
         shared = {name: value for name, value in self.__dict__.items() if name not in ("host", "device")}
         twin.__dict__.update(shared)
-        for name in ("offsets", "targets", "_edge_labels", "vertex_labels"):
+        for name in ARRAYS:
             array = getattr(self, name)
             setattr(twin, name, None if array is None else moved(array))
         twin.xp, twin.cache = xp, Cache(xp)
         return twin
 
+    @functools.cached_property
+    def edge_codes(self) -> dict[Hashable, int]:
+        """The codes of the edge labels, by value and by text."""
+        return labels_by_code(self.edge_label_values or ())
+
+    @functools.cached_property
+    def vertex_codes(self) -> dict[Hashable, int]:
+        """The codes of the vertex labels, by value and by text."""
+        return labels_by_code(self.vertex_label_values or ())
+
     def edge_label_codes(self, labels) -> frozenset[int]:
         """Codes of edge labels; a label that occurs nowhere has none."""
-        return _codes(self.edge_label_values, labels)
+        return codes_of_labels(self.edge_codes, labels)
 
     def vertex_label_codes(self, labels) -> frozenset[int]:
         """Codes of vertex labels; a label that occurs nowhere has none."""
-        return _codes(self.vertex_label_values, labels)
+        return codes_of_labels(self.vertex_codes, labels)
 
     def adjacency(self, relations: tuple[Relation, ...]) -> Adjacency:
         """The rows of each relation, in the order given; kept for the last few sets of relations."""
@@ -342,12 +473,6 @@ def _codes_of(argument, attribute, holders):
         except TypeError:
             raise GraphError(f"{argument}: attribute {attribute!r} holds {label!r}, which cannot be a label") from None
     return np.array(codes, np.int32), list(values)
-
-
-def _codes(values, labels):
-    """Codes of labels by value; a label written as text also means the value that prints so."""
-    known = {str(value): code for code, value in enumerate(values)} | {value: code for code, value in enumerate(values)}
-    return frozenset(known[label] for label in labels if label in known)
 
 
 def _vertex_labels(xp, ranks, codes, n):

@@ -6,8 +6,8 @@ a string, in sorted order. Besides cuGraph's graphs it takes networkx graphs, da
 
 from __future__ import annotations
 
-from cusubmatch.edgelist import check_ids, edge_columns
-from cusubmatch.frames import family_of
+from cusubmatch.edgelist import EDGE_TABLES, check_ids, edge_columns, is_arrays
+from cusubmatch.frames import as_frame, family_of
 from cusubmatch.pattern import MAX_VERTICES, Pattern
 from cusubmatch.query import as_graph
 from cusubmatch.rows import subgraph_match
@@ -20,7 +20,7 @@ def subgraph_monomorphism(G, pattern_G, motifs=None):
 
     Parameters
     ----------
-    G : cugraph.Graph, networkx.Graph, Graph or DataFrame with columns source, destination or src, dst
+    G : cugraph.Graph, networkx.Graph, Graph or edges, as `Graph.from_edgelist` takes them
         Undirected; self loops are ignored.
     pattern_G : the same kinds, or Pattern
         Undirected, connected, without self loops, no larger than G.
@@ -93,9 +93,9 @@ def _pattern_parts(graph):
         return graph.nodes().to_pandas().tolist(), list(zip(first, second, strict=True))
     if hasattr(graph, "edges") and hasattr(graph, "nodes"):
         return list(graph.nodes), [(a, b) for a, b, *_ in graph.edges]
-    family = family_of(graph)
-    if family is None:
-        raise TypeError(f"pattern_G: expected a graph, a Pattern or a dataframe, got {type(graph).__name__}")
+    graph = as_frame(graph)
+    if family_of(graph) is None and not is_arrays(graph):
+        raise TypeError(f"pattern_G: expected a graph, a Pattern or {EDGE_TABLES}; got {type(graph).__name__}")
     try:
         family, table, source, destination = edge_columns(graph, None, None)
         check_ids(family, {name: family.column(table, name) for name in (source, destination)})

@@ -19,7 +19,7 @@ from cusubmatch.publish import FOLDER, Output, Target, plain_schema, table_write
 if TYPE_CHECKING:
     from cusubmatch.pattern import Pattern
 
-__all__ = ["check_target", "write_matches"]
+__all__ = ["check_folder", "check_target", "write_matches"]
 
 ROWS_PER_FILE = 1 << 26
 
@@ -94,7 +94,7 @@ def write_matches(
     target = check_target(path, rows_per_file)
     check_rows("batch_rows", batch_rows)
     options = {"limit": limit, "progress": progress, "sort": sort, "nothing": lambda _graph, _pattern: 0}
-    query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, **options)
+    query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, warn=False, **options)
     schema, to_arrow = _schema(query, target), query.graph.family.to_arrow
     matches: Any = iter_matches(
         query.graph,
@@ -124,11 +124,7 @@ def write_matches(
 
 def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> Target:
     """The place to write to; ValueError, before any work, if matches cannot be written there."""
-    name = os.fspath(path) if isinstance(path, os.PathLike) else path
-    if not isinstance(name, str):
-        raise TypeError(f"path: expected a str or a path, got {type(path).__name__}")
-    if not name or "\0" in name:
-        raise ValueError(f"path: expected the name of a file or a folder, got {name!r}")
+    name = _name_of("path", path)
     suffix, target = suffix_of(os.path.abspath(name)), Path(os.path.realpath(name))  # noqa: PTH100 - "a/.."
     if suffix not in (*FILE_SUFFIXES, FOLDER):
         expected = ", ".join(FILE_SUFFIXES)
@@ -139,17 +135,39 @@ def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> T
         check_rows("rows_per_file", rows_per_file)
         if suffix != FOLDER:
             raise ValueError(f"rows_per_file: {name!r} is one file; leave its suffix out for a folder of parts")
-    if target.is_mount():
-        raise ValueError(f"path: {name!r} is where a disk begins and cannot be replaced; name something in it")
-    if suffix == FOLDER and target.is_dir():
-        if any(target.iterdir()):
-            raise ValueError(f"path: the folder {name!r} is not empty; name a new one, or a .parquet or .csv file")
-    elif target.exists() and (suffix == FOLDER or not target.is_file()):
-        kind = "folder" if suffix == FOLDER else "file"
-        raise ValueError(f"path: {name!r} is there and is no {kind}; name another")
-    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK | os.X_OK):
-        raise ValueError(f"path: cannot write {name!r}; name a file or a folder in an existing, writable folder")
+    _check_place("path", name, target, suffix == FOLDER, ", or a .parquet or .csv file")
     return Target(name, target, suffix)
+
+
+def check_folder(folder: str | os.PathLike) -> Target:
+    """A folder to write files to, which must not exist yet or be empty; ValueError if it cannot be written."""
+    name = _name_of("folder", folder)
+    target = Path(os.path.realpath(name))
+    _check_place("folder", name, target, True, "")
+    return Target(name, target, FOLDER)
+
+
+def _name_of(argument, path):
+    name = os.fspath(path) if isinstance(path, os.PathLike) else path
+    if not isinstance(name, str):
+        raise TypeError(f"{argument}: expected a str or a path, got {type(path).__name__}")
+    if not name or "\0" in name:
+        raise ValueError(f"{argument}: expected the name of a file or a folder, got {name!r}")
+    return name
+
+
+def _check_place(argument, name, target, is_folder, others):
+    """Refuse a place where no file, or no folder, can be written; `others` would do instead."""
+    if target.is_mount():
+        raise ValueError(f"{argument}: {name!r} is where a disk begins and cannot be replaced; name something in it")
+    if is_folder and target.is_dir():
+        if any(target.iterdir()):
+            raise ValueError(f"{argument}: the folder {name!r} is not empty; name a new one{others}")
+    elif target.exists() and (is_folder or not target.is_file()):
+        kind = "folder" if is_folder else "file"
+        raise ValueError(f"{argument}: {name!r} is there and is no {kind}; name another")
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK | os.X_OK):
+        raise ValueError(f"{argument}: cannot write {name!r}; name a file or a folder in an existing, writable folder")
 
 
 def _schema(query, target):

@@ -15,6 +15,7 @@ import itertools
 import os
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ try:
 except ImportError:  # no POSIX: what others left behind is not told from what they are writing, and stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FOLDER", "Output", "Target", "plain_schema", "table_writer"]
+__all__ = ["FOLDER", "Output", "Target", "plain_schema", "table_writer", "whole_folder"]
 
 FOLDER = ""  # the suffix of a folder of parts
 CSV_ROWS = 1 << 16  # made into text at once: a fifth faster than Arrow's 1024
@@ -77,7 +78,7 @@ class Output:
     def __enter__(self):
         path = self._target.path
         _remove_leftovers(path)
-        self._hidden = path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}.partial")
+        self._hidden = _sibling(path)
         try:
             with self._disk():
                 if self._is_folder:
@@ -135,19 +136,44 @@ class Output:
         os.fsync(self._file.fileno())
         self._file.close()
 
-    @contextlib.contextmanager
     def _disk(self):
-        """Errors of the disk, with what they mean for the result."""
-        try:
-            yield
-        except OSError as error:
-            code = error.errno or (errno.ENOSPC if "No space left" in str(error) else None)
-            reason = os.strerror(code) if code else str(error)
-            message = (
-                f"path: {self._target.name!r} could not be written: {reason}; nothing was kept; {self.rows:,} rows had "
-                "been written"
-            )
-            raise (OSError(code, message) if code else OSError(message)) from error
+        return disk_errors("path", self._target.name, lambda: f"; {self.rows:,} rows had been written")
+
+
+@contextlib.contextmanager
+def whole_folder(target: Target, argument: str) -> Iterator[Path]:
+    """A hidden sibling folder to write files to, which gets the target's name when the block ends without an error."""
+    _remove_leftovers(target.path)
+    hidden, lock = _sibling(target.path), None
+    try:
+        with disk_errors(argument, target.name):
+            hidden.mkdir()
+            lock = _locked(hidden)
+            yield hidden
+            _flush_folder(hidden)
+            hidden.replace(target.path)
+        _flush_folder(target.path.parent)
+    finally:
+        if lock is not None:
+            os.close(lock)
+        _remove(hidden)
+
+
+@contextlib.contextmanager
+def disk_errors(argument: str, name: str, so_far: Callable[[], str] = str) -> Iterator[None]:
+    """Errors of the disk, with what they mean for the result."""
+    try:
+        yield
+    except OSError as error:
+        code = error.errno or (errno.ENOSPC if "No space left" in str(error) else None)
+        reason = os.strerror(code) if code else str(error)
+        message = f"{argument}: {name!r} could not be written: {reason}; nothing was kept{so_far()}"
+        raise (OSError(code, message) if code else OSError(message)) from error
+
+
+def _sibling(path):
+    """A name beside `path` that nobody else writes to."""
+    return path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}.partial")
 
 
 def _remove_leftovers(path):

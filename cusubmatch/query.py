@@ -18,13 +18,15 @@ import numpy as np
 
 from cusubmatch.compile_thread import each_until, until
 from cusubmatch.counting import HedgedRun, TableRun
+from cusubmatch.edgelist import EDGE_TABLES, is_arrays
 from cusubmatch.engines import check_engine, choose_engine
 from cusubmatch.errors import DeadlinePassed, TimeLimitExceeded
-from cusubmatch.frames import available_memory, family_of
+from cusubmatch.frames import as_frame, available_memory, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.images import turned
 from cusubmatch.independent import IndependentRun
 from cusubmatch.induced import InducedRun
+from cusubmatch.labels import absent_in, warn_absent
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import SEMANTICS, Plan
 from cusubmatch.planning import plan_of, tables_of
@@ -242,10 +244,12 @@ def make_query(
     suffix=None,
     by_trial=True,
     sort=False,
+    warn=True,
     nothing=lambda _graph, _pattern: None,
 ):
     """Check a call and plan it; without `by_trial` the same plan at each call, by estimates alone.
 
+    `warn`: of labels that the graph has nowhere.
     `nothing(graph, pattern)` is what has been found when the time limit passes meanwhile.
     """
     pattern = as_pattern(P, "pattern")
@@ -263,6 +267,8 @@ def make_query(
     deadline = None if time_limit is None else time.monotonic() + float(time_limit)
     unique = semantics != "homomorphism" if unique is None else bool(unique)
     graph = as_graph(G, pattern.directed)
+    if warn:
+        warn_absent({"pattern": absent_in(graph, pattern)})
     name, engine_of, why = choose_engine(engine, graph)
     placed = engine_of.place(graph)
     asked = pattern, semantics, unique, counting, suffix
@@ -313,12 +319,13 @@ def as_pattern(P, argument):
 
 
 def as_graph(G, directed):
-    """The Graph that G is or describes; a bare dataframe is directed if the pattern is."""
+    """The Graph that G is or describes; a bare table of edges is directed if the pattern is."""
     if isinstance(G, Graph):
         return G
     if isinstance(G, type):
         raise TypeError(f"G: expected a graph or a dataframe, got the class {G.__name__}")
-    if family_of(G) is not None:
+    G = as_frame(G)
+    if family_of(G) is not None or is_arrays(G):
         return Graph.from_edgelist(G, directed=directed)
     package = type(G).__module__.partition(".")[0]
     if package == "cugraph":
@@ -326,8 +333,8 @@ def as_graph(G, directed):
     if package == "networkx" or hasattr(G, "adj"):
         return Graph.from_networkx(G)
     raise TypeError(
-        "G: expected a cusubmatch.Graph, a dataframe with columns source, destination or src, dst, "
-        f"a cugraph.Graph or a networkx graph, got {type(G).__name__}"
+        "G: expected a cusubmatch.Graph, a cugraph.Graph, a networkx graph, or edges (columns source, destination or "
+        f"src, dst): {EDGE_TABLES}; got {type(G).__name__}"
     )
 
 

@@ -45,7 +45,7 @@ def sample_matches(
 
     Parameters
     ----------
-    G : Graph, DataFrame with columns source, destination or src, dst, cugraph.Graph or networkx graph
+    G : Graph, cugraph.Graph, networkx graph, or edges: DataFrame, arrays or what else `Graph.from_edgelist` takes
     P : Pattern or str
     n : int
         Matches to draw, 0 or more; all of them, in random order, where there are not more.

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -30,7 +31,7 @@ WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output"}
 
 @contextlib.contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Turn the errors that a user can cause into one line on stderr and an exit code.
+    """Turn the errors and warnings that a user can cause into one line on stderr each, and errors into an exit code.
 
     The code is 2 for bad input and 1 for work that could not be finished. Where nobody reads stdout any longer, as
     after ``| head -1``, the work ends without a word, with the code of a broken pipe.
@@ -38,8 +39,9 @@ def one_line_errors() -> Iterator[None]:
     from cusubmatch import EngineUnavailable, ResultTooLarge, TimeLimitExceeded
 
     try:
-        yield
-        sys.stdout.flush()
+        with _one_line_warnings():
+            yield
+            sys.stdout.flush()
     except BrokenPipeError:
         _drop_what_cannot_be_written()
         raise typer.Exit(CLOSED_PIPE) from None
@@ -63,6 +65,27 @@ def _drop_what_cannot_be_written():
     except OSError:
         with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device
             os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def _one_line_warnings():
+    """Print a warning of labels once, wherever it comes from."""
+    from cusubmatch import AbsentLabelWarning
+
+    said = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", AbsentLabelWarning)
+        others = warnings.showwarning
+
+        def show(message, category, *where, **more):
+            if category is not AbsentLabelWarning:
+                others(message, category, *where, **more)
+            elif str(message) not in said:
+                said.add(str(message))
+                typer.echo(f"cusubmatch: {one_line(str(message))}", err=True)
+
+        warnings.showwarning = show
+        yield
 
 
 def _exit(message, code):

@@ -52,7 +52,7 @@ def still_works(graph):
 # Arguments of the public functions, for all that take them.
 FUNCTIONS = [csm.count_matches, csm.subgraph_match, csm.iter_matches, csm.has_match, csm.count_many, csm.explain]
 ARGUMENTS = {
-    "G": [(value, TypeError, "G") for value in (None, 5, "edges.csv", [], np.eye(2), pd.Series([1]), nx.Graph, Graph)],
+    "G": [(value, TypeError, "G") for value in (None, 5, "edges.csv", [], np.eye(3), pd.Series([1]), nx.Graph, Graph)],
     "P": [(value, TypeError, "pattern") for value in (None, 5, b"(a)", ["(a)"], EDGES, nx.path_graph(2))],
     "semantics": [(value, ValueError, "semantics induced") for value in ("iso", "Induced", None, 5, [])],
     "unique": [(value, TypeError, "unique True") for value in (1, 0, "yes")],

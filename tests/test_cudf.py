@@ -75,6 +75,7 @@ def test_a_cudf_frame_gives_the_matches_of_the_pandas_frame_in_its_own_dtype(pay
     assert csm.count_matches(device, RING) == len(found)
 
 
+@pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")  # of "nobody"
 def test_labels_of_vertices_and_edges_come_from_cudf_columns(payments):
     import cudf
     import pandas
@@ -126,6 +127,20 @@ def test_pairs_of_cupy_arrays_are_a_graph():
     graph = csm.Graph.from_edgelist((source, destination))
     assert csm.count_matches(graph, csm.Pattern.clique(3)) == 1
     assert isinstance(csm.subgraph_match(graph, csm.Pattern.clique(3)), cudf.DataFrame)
+
+
+def test_arrays_of_two_rows_and_sparse_matrices_on_the_gpu_are_graphs_there():
+    import cudf
+    import cupy
+    from cupyx.scipy import sparse
+
+    source, destination = cupy.array([0, 1, 2]), cupy.array([1, 2, 0])
+    matrix = sparse.coo_matrix((cupy.ones(3), (source, destination)), shape=(5, 5))
+    for edges in (cupy.stack([source, destination]), matrix, matrix.tocsr()):
+        graph = csm.Graph.from_edgelist(edges)
+        assert csm.count_matches(edges, csm.Pattern.clique(3)) == 1
+        assert isinstance(csm.subgraph_match(graph, csm.Pattern.clique(3)), cudf.DataFrame)
+        assert graph.n_vertices == (5 if hasattr(edges, "tocoo") else 3)
 
 
 @pytest.mark.parametrize("renumber", [True, False])

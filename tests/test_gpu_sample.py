@@ -35,6 +35,9 @@ from cusubmatch.gpu.machine import Machine
 from cusubmatch.gpu.sample import Sampler
 from cusubmatch.sample import sample_matches
 
+# Random patterns ask for labels that random graphs lack.
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
 TASKS = {"many tasks": (1 << 20, 1 << 22), "few tasks": (8, 64), "two tasks": (1, 2)}
 
 

@@ -26,6 +26,9 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.gpu import program, walk
 from cusubmatch.gpu.leaf import SUFFIX
 
+# Random patterns ask for labels that random graphs lack.
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
 PENDANTS = "(a)--(b)--(c)--(a), (a)--(x), (a)--(y), (b)--(z), (c)--(u)"
 ALONE = Settings(grid=(1, 1))
 

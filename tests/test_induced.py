@@ -21,6 +21,9 @@ from cusubmatch.induced import InducedRun
 from cusubmatch.plan import plan_supergraphs, supergraphs
 from cusubmatch.query import make_query
 
+# Random patterns ask for labels that random graphs lack.
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
 SHAPES = {
     "3-path": "(a)--(b)--(c)",
     "4-path": "(a)--(b)--(c)--(d)",

@@ -21,6 +21,9 @@ from strategies import examples
 
 from cusubmatch import Graph, Pattern, count_matches, subgraph_match
 
+# Random patterns ask for labels that random graphs lack.
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
 UNDIRECTED = [
     "(a)--(b)",
     "(a)--(b)--(c)",

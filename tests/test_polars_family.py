@@ -7,7 +7,7 @@ import decimal
 import pytest
 from frame_cases import DAYS, SMALL, WIDE, WORDS, check_ids, check_no_ids, plain
 
-from cusubmatch.frames import family_named, family_of
+from cusubmatch.frames import as_frame, family_named, family_of
 
 pl = pytest.importorskip("polars", reason="Polars is not installed")
 FAMILY = family_named("polars")
@@ -83,6 +83,7 @@ def test_wide_integers_as_ids_are_an_error_that_says_what_to_do():
         FAMILY.factorize([pl.Series([1], dtype=pl.Int128)])
 
 
-def test_a_lazy_frame_is_an_error_that_says_to_collect_it():
-    with pytest.raises(TypeError, match=r"LazyFrame; call its collect\(\)"):
-        family_of(pl.LazyFrame({"a": [1]}))
+def test_a_lazy_frame_is_a_dataframe_when_it_is_collected():
+    lazy = pl.LazyFrame({"a": [1]})
+    assert family_of(lazy) is None
+    assert as_frame(lazy).equals(lazy.collect())

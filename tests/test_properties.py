@@ -22,6 +22,9 @@ from strategies import VERTEX_LABELS, cases, examples, skewed_rows
 
 from cusubmatch import Graph, Pattern, count_matches, subgraph_match
 
+# Random patterns ask for labels that random graphs lack.
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
 INJECTIVE = ("monomorphism", "induced")
 ALL = (*INJECTIVE, "homomorphism")
 UNDIRECTED_TEXTS = {

@@ -34,6 +34,9 @@ from cusubmatch.cpu import Sampler, neighbourhood
 from cusubmatch.cpu import sample as engine
 from cusubmatch.sample import sample_matches
 
+# Random patterns ask for labels that random graphs lack.
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
 HOUSE = "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)"
 TRIANGLE = "(a)--(b)--(c)--(a)"
 LEAST_PIECES = {  # every level is cut to single vertices, and every walk is stopped often

@@ -29,6 +29,9 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.polynomial import distinct_choices, instructions
 from cusubmatch.residues import is_prime
 
+# Random patterns ask for labels that random graphs lack.
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
 WAYS = [("monomorphism", True), ("monomorphism", False), ("homomorphism", False)]
 
 

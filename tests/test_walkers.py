@@ -32,6 +32,9 @@ from cusubmatch.cache import Cache
 from cusubmatch.cpu import Run, engine, leaf, neighbourhood, program, view
 from cusubmatch.images import turned
 
+# Random patterns ask for labels that random graphs lack.
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
 
 

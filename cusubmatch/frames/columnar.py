@@ -79,6 +79,9 @@ class ArrowFamily(Family):
     def to_arrow(self, frame):
         return frame
 
+    def from_arrow(self, table):
+        return table
+
     def _integers_of(self, column):
         if self.kind(column) != "integer":
             return None
@@ -180,6 +183,11 @@ class PolarsFamily(Family):
 
     def to_arrow(self, frame):
         return frame.to_arrow()
+
+    def from_arrow(self, table):
+        import polars
+
+        return polars.from_arrow(table)
 
     def _integers_of(self, column):
         if not column.dtype.is_integer():

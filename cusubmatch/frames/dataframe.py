@@ -126,6 +126,12 @@ class PandasFamily(Family):
 
         return pyarrow.Table.from_pandas(frame, preserve_index=False)
 
+    def from_arrow(self, table):
+        frame = table.to_pandas()
+        columns = (table.schema.pandas_metadata or {}).get("columns", [])
+        objects = [some["name"] for some in columns if some["numpy_type"] == "object" and some["name"] in frame]
+        return frame.astype(dict.fromkeys(objects, object))
+
     def _integers_of(self, column):
         return [np.asarray(column)] if column.dtype.kind in "iu" else None
 
@@ -225,6 +231,9 @@ class CudfFamily(PandasFamily):
 
     def to_arrow(self, frame):
         return unproxied(frame).to_arrow(preserve_index=False)
+
+    def from_arrow(self, table):
+        return self._library().DataFrame.from_arrow(table)
 
     def _integers_of(self, column):
         return [column.values] if column.dtype.kind in "iu" else None

@@ -97,6 +97,10 @@ class Family(ABC):
     def to_arrow(self, frame: Any) -> Any:
         """The dataframe as a pyarrow Table."""
 
+    @abstractmethod
+    def from_arrow(self, table: Any) -> Any:
+        """A pyarrow Table as a dataframe; the dtypes are those of the dataframe that `to_arrow` made it of."""
+
     def order(self, column: Any) -> np.ndarray:
         """The positions, in host memory, that put distinct values in order; ValueError if they have none."""
         import pyarrow as pa

@@ -8,7 +8,7 @@ from cusubmatch.frames.columnar import ArrowFamily, PolarsFamily
 from cusubmatch.frames.dataframe import CudfFamily, PandasFamily, unproxied
 from cusubmatch.frames.family import Family
 
-__all__ = ["family_named", "family_of"]
+__all__ = ["as_frame", "family_named", "family_of"]
 
 FAMILIES = {family.name: family for family in (PandasFamily(), PolarsFamily(), ArrowFamily(), CudfFamily())}
 FRAME_TYPES = {
@@ -17,20 +17,39 @@ FRAME_TYPES = {
     ("pyarrow", "Table"): "arrow",
     ("cudf", "DataFrame"): "cudf",
 }
+LAZY = ("polars", "LazyFrame")
 
 
 def family_of(frame: Any) -> Family | None:
     """The family of a dataframe; None for what is no dataframe.
 
-    A dataframe of `cudf.pandas` is of cuDF's family. A Polars LazyFrame is a TypeError that says to collect it.
+    A dataframe of `cudf.pandas` is of cuDF's family.
     """
     for cls in type(unproxied(frame)).__mro__:  # subclasses, such as GeoDataFrame, count as what they extend
         kind = cls.__module__.partition(".")[0], cls.__qualname__
         if kind in FRAME_TYPES:
             return FAMILIES[FRAME_TYPES[kind]]
-        if kind == ("polars", "LazyFrame"):
-            raise TypeError("expected a dataframe, got a Polars LazyFrame; call its collect() first")
     return None
+
+
+def as_frame(table: Any) -> Any:
+    """The dataframe that a table is or can be read as; what is no table as it is.
+
+    A Polars LazyFrame is collected. Of anything that has Arrow's C stream interface (Arrow's readers and record
+    batches, DuckDB's relations, Ibis' tables) an Arrow table is made; a reader can be read once.
+    """
+    if isinstance(table, type) or family_of(table) is not None:
+        return table
+    if any((cls.__module__.partition(".")[0], cls.__qualname__) == LAZY for cls in type(table).__mro__):
+        return table.collect()
+    if hasattr(table, "__arrow_c_stream__"):
+        import pyarrow
+
+        try:
+            return pyarrow.table(table)
+        except pyarrow.ArrowInvalid:  # a column rather than a table
+            return table
+    return table
 
 
 def family_named(name: str) -> Family:
