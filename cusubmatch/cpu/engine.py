@@ -45,6 +45,7 @@ BLOCK_ROWS = 1 << 16
 CHUNKS = 64  # first tasks
 ALONE_SECONDS = 0.005  # after which the other threads are started
 REPORT_SECONDS = 0.1  # between two reports of progress
+FULL_SECONDS = 0.001  # between two looks whether the caller has taken a block
 WAIT_SECONDS = 0.05  # after which a thread that waits sees that it need not
 
 
@@ -325,16 +326,13 @@ class Run:
     def _in_threads(self, begun, work):
         """The blocks of several threads, the first of which goes on with `begun`."""
         self._threads = self._most_threads
-        blocks, room = queue.SimpleQueue(), queue.SimpleQueue()
-        for _ in range(max(2 * self._threads, self.ahead_blocks)):
-            room.put(None)
+        blocks: queue.SimpleQueue = queue.SimpleQueue()
+        most = max(2 * self._threads, self.ahead_blocks)
 
         def offer(block):
-            while not workers.stopped:
-                with contextlib.suppress(queue.Empty):
-                    room.get(timeout=WAIT_SECONDS)
-                    blocks.put(block)
-                    return
+            while blocks.qsize() >= most and not workers.stopped:
+                time.sleep(FULL_SECONDS)
+            blocks.put(block)
 
         def run(own):
             try:
@@ -360,7 +358,6 @@ class Run:
                 if item is FINISHED:
                     running -= 1
                 elif item is not None:
-                    room.put(None)
                     yield item
         finally:
             workers.stopped = self._stop = True  # before a step in which an interrupt may arrive
