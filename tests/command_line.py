@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 from typer.testing import CliRunner
 
-from cusubmatch.cli import app
+from cusubmatch.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
 TRIANGLE = "(a)--(b)--(c)--(a)"

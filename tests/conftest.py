@@ -23,7 +23,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     if config.getoption("--engine") == "gpu":
-        from cusubmatch import engines
+        from cusubmatch.engines import registry as engines
 
         engines.check_engine("gpu")
         engines.WORTH_COPYING = 0

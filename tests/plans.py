@@ -1,6 +1,6 @@
 """Plans as an engine's tests want them: made for a graph, with options that a user never sees."""
 
-from cusubmatch.cpu import prepare
+from cusubmatch.engines.cpu import prepare
 from cusubmatch.plan import constraints_of, make_plan
 
 

@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from simt import DYNAMIC, FULL, WARP, Machine
 
-from cusubmatch.gpu.cuda import Target
+from cusubmatch.engines.gpu.runtime.cuda import Target
 
 
 def plain(function):

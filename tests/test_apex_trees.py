@@ -12,9 +12,9 @@ from test_decomposition import table_run, walked
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
-from cusubmatch.cpu import Kernels
+from cusubmatch.engines.cpu import Kernels
 from cusubmatch.generators import rmat
-from cusubmatch.plan.expression import ApexTree
+from cusubmatch.plan.decomposition.expression import ApexTree
 
 SECONDS = 3.0  # many times what a count takes
 
@@ -106,7 +106,9 @@ def test_blocks_of_images_and_primes_change_nothing(monkeypatch):
     expected = table_run(graph, pattern, "homomorphism").count()
     monkeypatch.setattr(Kernels, "cells", 1)
     assert table_run(graph, pattern, "homomorphism").count() == expected
-    monkeypatch.setattr("cusubmatch.counting.moduli", lambda bound: [2147483647, 2147483629, 2147483587])
+    monkeypatch.setattr(
+        "cusubmatch.execution.strategies.decomposition.moduli", lambda bound: [2147483647, 2147483629, 2147483587]
+    )
     assert table_run(graph, pattern, "homomorphism").count() == expected
 
 

@@ -18,8 +18,10 @@ from frame_cases import HOST_NAMES, frame
 from refusal import each, refuses
 
 import cusubmatch as csm
-from cusubmatch import EngineUnavailable, Graph, GraphError, Pattern, PatternError, ResultTooLarge, engines
-from cusubmatch.engines import check_engine
+from cusubmatch import EngineUnavailable, Graph, GraphError, Pattern, PatternError, ResultTooLarge
+from cusubmatch.engines import registry
+from cusubmatch.engines.registry import check_engine
+from cusubmatch.system import gpu_presence
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 LOOP = "(a)-->(b)-->(c)-->(a)"
@@ -119,9 +121,9 @@ def test_missing_packages_of_a_gpu_are_named_with_the_extra_for_its_drivers_cuda
             number._obj.value = version
             return 0
 
-    monkeypatch.setattr(engines.ctypes, "CDLL", lambda name: Driver())
-    monkeypatch.setattr(engines, "PACKAGES", ("no_such_package",))
-    monkeypatch.setattr(engines, "_missing", engines._missing.__wrapped__)
+    monkeypatch.setattr(gpu_presence.ctypes, "CDLL", lambda name: Driver())
+    monkeypatch.setattr(gpu_presence, "PACKAGES", ("no_such_package",))
+    monkeypatch.setattr(registry, "missing_for_gpu", gpu_presence.missing_for_gpu.__wrapped__)
     with refuses(EngineUnavailable, f"engine gpu no_such_package pip install cusubmatch[{extra}]"):
         check_engine("gpu")
 
@@ -168,7 +170,7 @@ def test_an_error_of_the_progress_function_ends_the_work_and_reaches_the_caller(
 
 @pytest.mark.parametrize("name", HOST_NAMES)
 def test_a_result_of_more_rows_than_memory_says_how_many_and_what_would_do(name, monkeypatch):
-    monkeypatch.setattr("cusubmatch.query.free_bytes", lambda xp: 100)
+    monkeypatch.setattr("cusubmatch.execution.query.free_bytes", lambda xp: 100)
     edges = Graph.from_edgelist(frame(name, src=EDGES["src"].to_numpy(), dst=EDGES["dst"].to_numpy()))
     for pattern, rows in [("(a)--(b)", 6), ("(a)--(b)--(c)", 10)]:
         with refuses(ResultTooLarge, f"{rows} rows iter_matches limit= count_matches"):
@@ -180,8 +182,8 @@ def test_a_result_of_more_rows_than_memory_says_how_many_and_what_would_do(name,
 
 
 def test_a_result_that_takes_long_to_count_says_a_lower_bound(monkeypatch):
-    monkeypatch.setattr("cusubmatch.query.available_memory", lambda: 100)
-    monkeypatch.setattr("cusubmatch.rows.COUNTING_ON_SECONDS", 0.1)
+    monkeypatch.setattr("cusubmatch.execution.query.available_memory", lambda: 100)
+    monkeypatch.setattr("cusubmatch.api.subgraph_match.COUNTING_ON_SECONDS", 0.1)
     edges = csm.Graph.from_edgelist(csm.generators.rmat(10, 16))
     with refuses(ResultTooLarge, "more than iter_matches"):
         csm.subgraph_match(edges, Pattern.cycle(6))

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 import cusubmatch as csm
-from cusubmatch import planning
-from cusubmatch.cache import Cache
-from cusubmatch.compile_thread import until
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution import planning
+from cusubmatch.graph.cache import Cache
+from cusubmatch.system.deadlines import until
 
 
 def test_the_value_that_was_asked_for_longest_ago_goes_first():
@@ -86,8 +86,8 @@ def test_a_call_whose_plan_another_thread_makes_keeps_its_time_limit(skewed, mon
         return walking(*given)
 
     graph = skewed._copy(skewed.xp, lambda array: array)
-    monkeypatch.setattr("cusubmatch.planning._walking", slow)
-    monkeypatch.setattr("cusubmatch.query.TRIAL_SECONDS", 0.1)  # below, a call makes a plan of its own
+    monkeypatch.setattr("cusubmatch.execution.planning._walking", slow)
+    monkeypatch.setattr("cusubmatch.execution.query.TRIAL_SECONDS", 0.1)  # below, a call makes a plan of its own
     with ThreadPoolExecutor(1) as other:
         count = other.submit(csm.count_matches, graph, "(a)--(b)--(c)", engine="cpu")
         begun.wait()

@@ -10,7 +10,7 @@ from refusal import refuses
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
-from cusubmatch.census import motifs
+from cusubmatch.api.motif_census import motifs
 from cusubmatch.generators import rmat
 
 

@@ -233,7 +233,7 @@ def test_help_is_immediate():
 
 def test_help_imports_nothing_heavy():
     heavy = ["numba", "numpy", "pandas", "pyarrow", "rich.progress"]
-    check = f"import sys, cusubmatch.cli; sys.exit(str([m for m in {heavy} if m in sys.modules]))"
+    check = f"import sys, cusubmatch.cli.app; sys.exit(str([m for m in {heavy} if m in sys.modules]))"
     done = subprocess.run([sys.executable, "-c", check], env=environment(), capture_output=True, text=True, check=False)
     assert done.stderr.strip() == "[]"
 

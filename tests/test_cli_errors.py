@@ -12,7 +12,7 @@ import pytest
 from command_line import LOOP, TRIANGLE, assert_one_line, command, environment, run, write_graph_files
 
 import cusubmatch as csm
-from cusubmatch.terminal import one_line
+from cusubmatch.cli.terminal import one_line
 
 
 @pytest.fixture
@@ -159,7 +159,7 @@ def test_a_failure_midway_leaves_no_file_and_keeps_the_old_one(files, monkeypatc
 
     Path(output).write_text("old")
     before = sorted(files.rglob("*"))
-    monkeypatch.setattr("cusubmatch.rows.iter_matches", one_batch)
+    monkeypatch.setattr("cusubmatch.api.subgraph_match.iter_matches", one_batch)
     done = run("match", "edges.csv", TRIANGLE, "-o", output, "--time-limit", "5")
     assert_one_line(done, *words, code=1)
     assert sorted(files.rglob("*")) == before

@@ -14,7 +14,7 @@ import pytest
 from command_line import TRIANGLE, assert_one_line, run, write_graph_files
 from pyarrow import csv
 
-from cusubmatch.files import GraphFiles, read_graph
+from cusubmatch.cli.inputs import GraphFiles, read_graph
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ import pytest
 from command_line import LOOP, TRIANGLE, assert_one_line, environment, messages, run, write_graph_files
 
 import cusubmatch as csm
-from cusubmatch.cli import app
-from cusubmatch.results import write_rows
+from cusubmatch.cli.app import app
+from cusubmatch.cli.results import write_rows
 
 PAIRS = "(a)--(b)"
 
@@ -246,8 +246,8 @@ def test_sigterm_leaves_no_file_and_ends_with_code_143(files):
 # A command that gets SIGTERM when it is about to write rows, while a thread of its own is busy.
 KILLED = """
 import os, pathlib, signal, sys, threading, time
-import cusubmatch.rows
-from cusubmatch.cli import main
+import cusubmatch.api.subgraph_match
+from cusubmatch.cli.app import main
 
 def endless(*arguments, **options):
     threading.Thread(target=time.sleep, args=[100]).start()
@@ -256,7 +256,7 @@ def endless(*arguments, **options):
     time.sleep(100)
     yield
 
-cusubmatch.rows.iter_matches = endless
+cusubmatch.api.subgraph_match.iter_matches = endless
 main()
 """
 

@@ -13,10 +13,11 @@ import pytest
 from conftest import TESTS
 from targets import emulator, one_lane
 
-from cusubmatch.gpu import edge_split, oriented
-from cusubmatch.gpu.cliques import Cliques, Limits, usual_limits
-from cusubmatch.gpu.oriented import orient
-from cusubmatch.gpu.triangles import Triangles
+from cusubmatch.engines.gpu.cliques import edge_split
+from cusubmatch.engines.gpu.cliques import orientation as oriented
+from cusubmatch.engines.gpu.cliques.cliques import Cliques, Limits, usual_limits
+from cusubmatch.engines.gpu.cliques.orientation import orient
+from cusubmatch.engines.gpu.cliques.triangles import Triangles
 
 NATIVE = one_lane()
 TINY = {"processors": 1, "threads": 64}
@@ -162,7 +163,7 @@ def test_neighbourhoods_that_span_more_or_fewer_ranks_than_the_window(window):
     graph, expected = layered(tops=1, groups=8, size=6)
     spans = [row.max() - row.min() for row in np.split(graph.targets, graph.offsets[1:-1].astype(int)) if len(row) > 3]
     assert (window == 32) == (max(spans) >= window)
-    with patch("cusubmatch.gpu.cliques.WINDOW", window):
+    with patch("cusubmatch.engines.gpu.cliques.cliques.WINDOW", window):
         for k in (4, 5):
             cliques = Cliques(emulator(window), np, graph, k, **TINY, limits=Limits(word=3, warp=3))
             assert cliques.count() == expected[k]

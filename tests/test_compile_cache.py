@@ -18,7 +18,7 @@ ROOT = Path(cusubmatch.__file__).parents[1]
 KERNEL = """
 import os, sys, threading, time
 from pathlib import Path
-from cusubmatch.cpu.compiled import jit
+from cusubmatch.engines.cpu.primitives.jit import jit
 
 @jit
 def inner(x):
@@ -62,12 +62,12 @@ def test_of_two_processes_that_start_together_one_compiles_and_the_other_loads(t
 
 
 def test_who_waits_for_a_compiler_of_another_process_goes_on_when_that_is_killed(tmp_path):
-    from cusubmatch.compile_cache import _is_locked_elsewhere, _locked
+    from cusubmatch.engines.compile.code_cache import _is_locked_elsewhere, _locked
 
     holds = """
         import sys, time
         from pathlib import Path
-        from cusubmatch.compile_cache import _locked
+        from cusubmatch.engines.compile.code_cache import _locked
         with _locked(Path(sys.argv[1])):
             print("held", flush=True)
             time.sleep(60)
@@ -85,14 +85,14 @@ def test_who_waits_for_a_compiler_of_another_process_goes_on_when_that_is_killed
 
 
 def test_where_no_file_can_be_locked_a_process_compiles_for_itself(tmp_path):
-    from cusubmatch.compile_cache import _locked
+    from cusubmatch.engines.compile.code_cache import _locked
 
     with _locked(tmp_path / "no folder" / "kernel.lock"):
         assert list(tmp_path.iterdir()) == []
 
 
 def test_a_cache_that_cannot_be_written_is_said_once_with_what_would_do(tmp_path, monkeypatch, capsys):
-    from cusubmatch.compile_cache import _say_once, cache_folder
+    from cusubmatch.engines.compile.code_cache import _say_once, cache_folder
 
     _say_once.cache_clear()
     (tmp_path / "file").touch()
@@ -106,7 +106,7 @@ def test_a_cache_that_cannot_be_written_is_said_once_with_what_would_do(tmp_path
 
 
 def test_a_user_without_a_home_is_told_so(monkeypatch, capsys):
-    from cusubmatch.compile_cache import _say_once, cache_folder
+    from cusubmatch.engines.compile.code_cache import _say_once, cache_folder
 
     def home():
         raise RuntimeError("could not determine home directory")
@@ -122,7 +122,7 @@ def test_a_user_without_a_home_is_told_so(monkeypatch, capsys):
 
 @pytest.mark.parametrize("given", ["0", "-1", "abc", "", "1.5"])
 def test_a_number_of_threads_that_is_none_is_refused_by_the_name_of_its_variable(given, monkeypatch):
-    from cusubmatch.compile_cache import check_threads
+    from cusubmatch.engines.compile.code_cache import check_threads
 
     monkeypatch.setenv("NUMBA_NUM_THREADS", given)
     expected = f"NUMBA_NUM_THREADS: expected a number of threads, 1 or more, got {given!r}; without it all cores"
@@ -132,7 +132,7 @@ def test_a_number_of_threads_that_is_none_is_refused_by_the_name_of_its_variable
 
 @pytest.mark.parametrize("given", ["1", " 8 "])
 def test_a_number_of_threads_is_taken(given, monkeypatch):
-    from cusubmatch.compile_cache import check_threads
+    from cusubmatch.engines.compile.code_cache import check_threads
 
     monkeypatch.setenv("NUMBA_NUM_THREADS", given)
     check_threads()

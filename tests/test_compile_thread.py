@@ -18,11 +18,13 @@ from targets import plain
 
 import cusubmatch as csm
 from cusubmatch import Pattern, TimeLimitExceeded
-from cusubmatch.compile_thread import STEP_S, compiles_in_thread, each_until, look, until
-from cusubmatch.cpu.compiled import jit
+from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
+from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.gpu.runtime import cuda
+from cusubmatch.engines.gpu.search import autotune as trial
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.generators import rmat
-from cusubmatch.gpu import cuda, trial
+from cusubmatch.system.deadlines import STEP_S, check_deadline, each_until, until
 
 pytestmark = pytest.mark.timed
 
@@ -30,7 +32,7 @@ TAILED, SQUARE = "(a)--(b)--(c)--(a)--(d)", "(a)--(b)--(c)--(d)--(a)"  # candida
 COLD = f"""
 import json, os, signal, threading, time
 import cusubmatch as csm
-import cusubmatch.cpu
+import cusubmatch.engines.cpu
 from cusubmatch.generators import rmat
 
 graph = csm.Graph.from_edgelist(rmat(8, 6, seed=3))
@@ -176,14 +178,14 @@ def test_a_function_that_another_one_calls_is_compiled_in_the_same_thread():
 def test_between_two_items_a_thread_waits_for_compilers_as_before():
     def items():
         yield 1
-        look()
+        check_deadline()
 
     late = each_until(0.0, items())
     assert next(late) == 1
-    look()
+    check_deadline()
     with pytest.raises(DeadlinePassed):
         next(late)
-    look()
+    check_deadline()
 
 
 def test_a_trial_is_over_when_the_deadline_of_the_call_has_passed():
@@ -203,7 +205,7 @@ def test_threads_of_a_run_leave_a_compiler_when_the_run_ends(monkeypatch):
         if threading.current_thread().name == "cusubmatch":
             while True:
                 time.sleep(STEP_S)
-                look()
+                check_deadline()
         compile_(run, *given)
 
     monkeypatch.setattr(csm.cpu.Run, "_compile", never_ready)

@@ -18,16 +18,18 @@ from naive import matches as naive_matches
 from strategies import cases, examples
 
 import cusubmatch as csm
-from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting, tables
-from cusubmatch.cpu import Kernels, mates
+from cusubmatch import Graph, Pattern, TimeLimitExceeded
+from cusubmatch.engines.cpu import Kernels, mates
+from cusubmatch.execution.planning import walk_plan
+from cusubmatch.execution.query import make_query
+from cusubmatch.execution.strategies import decomposition as counting
+from cusubmatch.execution.strategies import table_evaluation as tables
+from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.generators import kronecker, rmat
+from cusubmatch.graph.support_graph import skeleton_of
 from cusubmatch.plan import constraints_of, plan_tables
-from cusubmatch.plan.decompose import Decomposition
-from cusubmatch.plan.expression import Link, Product, Rows
-from cusubmatch.planning import walk_plan
-from cusubmatch.query import make_query
-from cusubmatch.skeleton import skeleton_of
-from cusubmatch.table_sizes import table_sizes
+from cusubmatch.plan.decomposition.decompose import Decomposition
+from cusubmatch.plan.decomposition.expression import Link, Product, Rows
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -189,8 +191,8 @@ def test_threads_share_the_rows(monkeypatch):
     graph = Graph.from_edgelist(rmat(13, 12, seed=2))
     patterns = [SHAPES[name] for name in ("4-cycle", "5-cycle", "house", "K2,3", "gem", "4-wheel less a spoke")]
     expected = [table_run(graph, pattern).count() for pattern in patterns]
-    monkeypatch.setattr("cusubmatch.cpu.team.threads", lambda: 3)
-    monkeypatch.setattr("cusubmatch.cpu.team.ALONE", 0)
+    monkeypatch.setattr("cusubmatch.engines.cpu.tables.schedule.threads", lambda: 3)
+    monkeypatch.setattr("cusubmatch.engines.cpu.tables.schedule.ALONE", 0)
     assert [table_run(graph, pattern).count() for pattern in patterns] == expected
     assert threading.active_count() == 1
 
@@ -281,7 +283,7 @@ def test_rows_that_several_terms_ask_for_are_computed_once_and_let_go(skewed, pr
 def test_what_a_labelled_pattern_is_counted_on_is_kept_with_a_small_graph_alone(labelled, monkeypatch):
     pattern, counts = "(a:A)-->(b:B)-->(c)-->(d:A)-->(a)", []
     for kept in (1 << 26, 0):
-        monkeypatch.setattr("cusubmatch.graph.KEPT_VERTICES", kept)
+        monkeypatch.setattr("cusubmatch.graph.graph.KEPT_VERTICES", kept)
         labelled.cache.forget("prepared")
         counts += [table_run(labelled, pattern, engine="cpu").count() for _ in range(2)]
         assert len(labelled.cache.values("prepared")) == (kept > 0)

@@ -4,26 +4,21 @@ import pytest
 from budget import ARCHITECTURES, budget_of, lower
 from numba import types, void
 
-from cusubmatch.gpu import (
-    bridges,
-    clique_tables,
-    cliques,
-    entries,
-    filters,
-    loops,
-    pair_kernels,
-    products,
-    triangle_tables,
-    triangles,
-    wedges,
-)
-from cusubmatch.gpu.cuda import gpu
-from cusubmatch.gpu.deepen import deepen_signature, make_deepen
-from cusubmatch.gpu.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
-from cusubmatch.gpu.machine import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
-from cusubmatch.gpu.rows import make_first, make_mark
-from cusubmatch.gpu.tables import Shape
-from cusubmatch.gpu.walk import make_walk
+from cusubmatch.engines.gpu.cliques import cliques, triangles
+from cusubmatch.engines.gpu.runtime.cuda import gpu
+from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
+from cusubmatch.engines.gpu.search import filters
+from cusubmatch.engines.gpu.search.extend_frontier import deepen_signature, make_deepen
+from cusubmatch.engines.gpu.search.graph_view import make_first, make_mark
+from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
+from cusubmatch.engines.gpu.search.warp_walker import make_walk
+from cusubmatch.engines.gpu.tables import clique_tables, pair_kernels, triangle_tables
+from cusubmatch.engines.gpu.tables import five_cycles as loops
+from cusubmatch.engines.gpu.tables import four_cycles as wedges
+from cusubmatch.engines.gpu.tables import reverse_arcs as entries
+from cusubmatch.engines.gpu.tables import sparse_product as products
+from cusubmatch.engines.gpu.tables import triangle_lists as bridges
+from cusubmatch.engines.gpu.tables.table_kernels import Shape
 
 # Registers of a thread: with 64 a multiprocessor holds 32 warps, with 48 it holds 40.
 MOST = {

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import cusubmatch
-from cusubmatch.compile_cache import cache_folder
+from cusubmatch.engines.compile.code_cache import cache_folder
 
 ENGINES = Path(cusubmatch.__file__).parent
 KEYS = """
 import hashlib
 from numba.cuda.core.caching import dumps
-from cusubmatch.gpu import cliques, filters, leaf, rows, triangles, walk
-from cusubmatch.gpu.cuda import gpu
+from cusubmatch.engines.gpu import cliques, filters, leaf, rows, triangles, walk
+from cusubmatch.engines.gpu.runtime.cuda import gpu
 
 kernels = [walk.make_walk(gpu(), 32, False, mode).py_func for mode in (leaf.COUNT, leaf.PAIRS, leaf.WEIGHTS, leaf.ROWS)]
 kernels += [make(gpu(), False).py_func for make in (rows.make_first, rows.make_mark)]
@@ -58,7 +58,7 @@ def test_an_edit_of_any_source_of_an_engine_leads_to_another_folder(engine, tmp_
 
 
 def test_the_target_mends_what_numpy_no_longer_has(monkeypatch):
-    from cusubmatch.gpu.cuda import gpu
+    from cusubmatch.engines.gpu.runtime.cuda import gpu
 
     monkeypatch.delattr(np, "row_stack", raising=False)
     gpu.__wrapped__()
@@ -66,7 +66,7 @@ def test_the_target_mends_what_numpy_no_longer_has(monkeypatch):
 
 
 def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
-    from cusubmatch.gpu import cuda
+    from cusubmatch.engines.gpu.runtime import cuda
 
     launched, streams = [], iter(["first stream", "second stream"])
 
@@ -87,7 +87,7 @@ def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
 def test_arrays_are_given_to_kernels_as_input(monkeypatch):
     from numba import cuda as numba_cuda
 
-    from cusubmatch.gpu import cuda
+    from cusubmatch.engines.gpu.runtime import cuda
 
     class Array:
         __module__ = "cupy"
@@ -133,7 +133,7 @@ class Stream:
 
 @pytest.fixture
 def streams(monkeypatch):
-    from cusubmatch.gpu import cuda
+    from cusubmatch.engines.gpu.runtime import cuda
 
     made = [Stream() for _ in range(3)]
     monkeypatch.setattr(cuda, "_recording_streams", lambda _device, number: made[:number])
@@ -143,7 +143,7 @@ def streams(monkeypatch):
 
 
 def test_what_is_recorded_is_done_again_as_one_launch(streams):
-    from cusubmatch.gpu import cuda
+    from cusubmatch.engines.gpu.runtime import cuda
 
     done, used = [], []
 
@@ -165,7 +165,7 @@ def test_what_is_recorded_is_done_again_as_one_launch(streams):
 
 @pytest.mark.parametrize("where", ["first", "other", "end"])
 def test_what_cannot_be_recorded_is_left_to_single_launches(where, streams, monkeypatch):
-    from cusubmatch.gpu import cuda
+    from cusubmatch.engines.gpu.runtime import cuda
 
     def fails():
         raise RuntimeError(where)

@@ -11,14 +11,16 @@ from targets import emulator
 from test_decomposition import table_run, walked
 from test_gpu_tables import NATIVE, PRIME, all_kernels, nothing, on_gpu, pairs_by_matrices, skeleton
 
-from cusubmatch import Graph, counting
-from cusubmatch.cpu.tables import Kernels as OnCpu
-from cusubmatch.cpu.tables import mates as mates_on_cpu
-from cusubmatch.gpu import tables, team
-from cusubmatch.gpu.machine import Machine
-from cusubmatch.gpu.tables import Kernels, Shape, mates_on
-from cusubmatch.gpu.team import Grid
-from cusubmatch.skeleton import skeleton_of
+from cusubmatch import Graph
+from cusubmatch.engines.cpu.tables.table_kernels import Kernels as OnCpu
+from cusubmatch.engines.cpu.tables.table_kernels import mates as mates_on_cpu
+from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.tables import schedule as team
+from cusubmatch.engines.gpu.tables import table_kernels as tables
+from cusubmatch.engines.gpu.tables.schedule import Grid
+from cusubmatch.engines.gpu.tables.table_kernels import Kernels, Shape, mates_on
+from cusubmatch.execution.strategies import decomposition as counting
+from cusubmatch.graph.support_graph import skeleton_of
 
 BLOCKS = Shape(Grid(64, 8, 2), Grid(64, 8, 3), Grid(32, 8, 2), long=3)
 

@@ -44,9 +44,9 @@ def test_forced_settings_change_no_count(name, forced):
     expected = csm.count_matches(graph, TEXTS[name], engine="cpu", time_limit=60)
     (place, value), *_ = FORCED[forced].items()
     slices = {"slice_s": value} if place == "run.SLICE_S" else {}
-    with patch(f"cusubmatch.gpu.{place}", value):
+    with patch(f"cusubmatch.engines.gpu.{place}", value):
         if slices:
-            from cusubmatch.query import make_query
+            from cusubmatch.execution.query import make_query
 
             query = make_query(graph, TEXTS[name], "monomorphism", None, "gpu", None, counting=True)
             assert query.run(**slices).count() == expected
@@ -180,7 +180,7 @@ def test_rows_that_the_device_has_no_room_for_wait_in_host_memory():
     expected = csm.subgraph_match(edges, ring, engine="cpu", sort=True)
     for share in (0.0, 1e-6, 0.5):
         for sort in (True, False):
-            with patch("cusubmatch.held.DEVICE_SHARE", share):
+            with patch("cusubmatch.execution.row_buffer.DEVICE_SHARE", share):
                 found = csm.subgraph_match(graph, ring, engine="gpu", sort=sort)
             assert len(found) == len(expected)
             if sort:

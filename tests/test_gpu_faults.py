@@ -19,9 +19,9 @@ import pandas as pd
 import pytest
 
 import cusubmatch as csm
+from cusubmatch.api.sample_matches import sample_matches
+from cusubmatch.execution.query import make_query
 from cusubmatch.generators import rmat
-from cusubmatch.query import make_query
-from cusubmatch.sample import sample_matches
 
 pytestmark = pytest.mark.gpu
 
@@ -178,7 +178,7 @@ def test_memory_that_runs_out_while_a_graph_is_prepared_leaves_nothing(edges, gr
 
 
 def test_pinned_memory_that_is_not_to_be_had_costs_time_alone(graphs, table):
-    from cusubmatch.gpu import bus
+    from cusubmatch.engines.gpu.runtime import transfer as bus
 
     expected, refused = CALLS["subgraph_match"](graphs["pandas"]), []
 
@@ -188,7 +188,7 @@ def test_pinned_memory_that_is_not_to_be_had_costs_time_alone(graphs, table):
 
     pinned = bus.device().pinned
     pinned.clear()
-    with patch.object(pinned, "_allocate", refuse), patch("cusubmatch.unload.SMALL_BYTES", 0):
+    with patch.object(pinned, "_allocate", refuse), patch("cusubmatch.execution.device_to_host.SMALL_BYTES", 0):
         assert CALLS["subgraph_match"](graphs["pandas"]) == CALLS["iter_matches"](graphs["pandas"]) == expected
     assert refused
     table("subgraph_match, iter_matches: no pinned memory", len(refused))
@@ -223,7 +223,7 @@ def test_a_consumer_that_raises_or_stops_leaves_nothing(graphs, table, family):
     for small in (0, 1 << 18):
         for batch_rows in (1, 100, 3000):
             for stop in range(3):
-                with patch("cusubmatch.unload.SMALL_BYTES", small):
+                with patch("cusubmatch.execution.device_to_host.SMALL_BYTES", small):
                     found = csm.iter_matches(graph, SQUARE, engine="gpu", unique=False, batch_rows=batch_rows)
                     for _, _batch in zip(range(stop), found, strict=False):
                         pass
@@ -250,8 +250,8 @@ def test_an_output_of_a_few_rows_parks_and_resumes_until_all_are_there(table, bl
         assert rows.shape[1] == len(np.unique(rows, axis=1).T) == len(expected)
         table(f"an output of {block_rows} rows, slices of {slice_s} s: parks and resumes", len(blocks))
     with (
-        patch("cusubmatch.unload.BLOCK_BYTES", 16 * block_rows),
-        patch("cusubmatch.unload.SMALL_BYTES", 0),
+        patch("cusubmatch.execution.device_to_host.BLOCK_BYTES", 16 * block_rows),
+        patch("cusubmatch.execution.device_to_host.SMALL_BYTES", 0),
     ):
         found = csm.subgraph_match(graph, SQUARE, engine="gpu")
         streamed = pd.concat(csm.iter_matches(graph, SQUARE, engine="gpu", batch_rows=10))

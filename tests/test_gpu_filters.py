@@ -19,8 +19,8 @@ from test_lsqb import QUERIES
 from test_yeast import pattern_of
 
 from cusubmatch import Graph, Pattern
-from cusubmatch.cpu import filters as on_cpu
-from cusubmatch.gpu import filters as on_gpu
+from cusubmatch.engines.cpu.search import filters as on_cpu
+from cusubmatch.engines.gpu.search import filters as on_gpu
 from cusubmatch.plan import constraints_of
 from cusubmatch.plan.candidates import ROUNDS, demands_of
 

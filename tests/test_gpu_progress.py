@@ -9,7 +9,8 @@ from test_gpu_walk import SHAPES, Settings, run_of
 
 import cusubmatch as csm
 from cusubmatch import Pattern
-from cusubmatch.gpu import prepared, walk
+from cusubmatch.engines.gpu.search import device_plan as prepared
+from cusubmatch.engines.gpu.search import warp_walker as walk
 
 
 def reports_of(text, graph, slice_ticks=60, grid=(1, 2)):
@@ -18,8 +19,8 @@ def reports_of(text, graph, slice_ticks=60, grid=(1, 2)):
         patch.multiple(walk, STEPS=1, LONG=0),
         patch.object(walk, "WINDOWS", 1),
         patch.object(prepared, "RING", 64),
-        patch("cusubmatch.gpu.progress.REPORT_S", 0),
-        patch("cusubmatch.gpu.run.closed_counter", lambda *_: None),
+        patch("cusubmatch.engines.gpu.search.run_progress.REPORT_S", 0),
+        patch("cusubmatch.engines.gpu.search.run.closed_counter", lambda *_: None),
     ):
         run = run_of(graph, Pattern.parse(text), Settings(slice_ticks=slice_ticks, grid=grid))
         seen = []
@@ -52,7 +53,10 @@ def test_what_a_warp_holds_of_a_hub_is_not_done():
 
 def test_nothing_is_estimated_where_nobody_asks():
     graph = csm.Graph.from_edgelist(csm.generators.rmat(5, 3, seed=3))
-    with patch("cusubmatch.gpu.run.Progress", side_effect=AssertionError), patch.object(walk, "STEPS", 1):
+    with (
+        patch("cusubmatch.engines.gpu.search.run.Progress", side_effect=AssertionError),
+        patch.object(walk, "STEPS", 1),
+    ):
         run = run_of(graph, Pattern.parse(SHAPES["square"]), Settings(slice_ticks=30))
         assert run.count() == csm.count_matches(graph, SHAPES["square"], engine="cpu")
 

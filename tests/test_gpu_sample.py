@@ -27,13 +27,15 @@ from test_walkers import Settings as Rows
 
 import cusubmatch as csm
 from cusubmatch import Pattern, count_matches, cpu
-from cusubmatch.cache import Cache
-from cusubmatch.gpu import frontier, prepared, walk
-from cusubmatch.gpu import sample as engine
-from cusubmatch.gpu.frontier import Sums
-from cusubmatch.gpu.machine import Machine
-from cusubmatch.gpu.sample import Sampler
-from cusubmatch.sample import sample_matches
+from cusubmatch.api.sample_matches import sample_matches
+from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.search import device_plan as prepared
+from cusubmatch.engines.gpu.search import frontier
+from cusubmatch.engines.gpu.search import sampler as engine
+from cusubmatch.engines.gpu.search import warp_walker as walk
+from cusubmatch.engines.gpu.search.frontier import Sums
+from cusubmatch.engines.gpu.search.sampler import Sampler
+from cusubmatch.graph.cache import Cache
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -112,7 +114,7 @@ def test_ranks_in_sets_that_are_counted_by_words(lane, name):
     adjacent = np.triu(chance.random((90, 90)) < 0.5, 1)
     graph = csm.Graph.from_edgelist(np.nonzero(adjacent))
     settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), grid=(1, 1))
-    with patch("cusubmatch.gpu.rows.LEAST_HUB_DEGREE", 1):
+    with patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1):
         plan, sampler = sampler_of(graph, pattern, lane, settings)
         [count] = sampler.counts()
         assert count * plan.factor == count_matches(graph, pattern, engine="cpu")
@@ -192,7 +194,7 @@ def sampled_by(gpu, grid=(1, 1)):
         METHODS=("warps",),
         Sampler=functools.partial(Sampler, gpu=gpu, grid=grid),
     )
-    with patch("cusubmatch.query.choose_engine", lambda *_: ("gpu", methods, "for a test")):
+    with patch("cusubmatch.execution.query.choose_engine", lambda *_: ("gpu", methods, "for a test")):
         yield
 
 

@@ -22,9 +22,10 @@ from test_suffix import WAYS
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
+from cusubmatch.engines.gpu.search import program
+from cusubmatch.engines.gpu.search import warp_walker as walk
+from cusubmatch.engines.gpu.search.leaf import SUFFIX
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.gpu import program, walk
-from cusubmatch.gpu.leaf import SUFFIX
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -87,7 +88,7 @@ def test_values_past_64_bits_are_summed_by_residues(lane):
     graph, pattern = csm.generators.rmat(6, 6, seed=1), Pattern.parse(PENDANTS)
     graph = Graph.from_edgelist(graph)
     truth = csm.count_matches(graph, pattern, engine="cpu")
-    with patch("cusubmatch.gpu.run.SURE_BITS", 4):
+    with patch("cusubmatch.engines.gpu.search.run.SURE_BITS", 4):
         assert set(suffix_counts(graph, pattern, ALONE, target=lane, least=3)) == {truth}
         reported: list[float] = []
         run = run_of(graph, pattern, replace(ALONE, suffix=3, slice_ticks=1), target=lane)

@@ -7,14 +7,15 @@ import pytest
 from targets import emulator, one_lane
 
 from cusubmatch import Graph
-from cusubmatch.cpu.tables import Kernels as OnCpu
-from cusubmatch.cpu.tables import mates as mates_on_cpu
+from cusubmatch.engines.cpu.tables.table_kernels import Kernels as OnCpu
+from cusubmatch.engines.cpu.tables.table_kernels import mates as mates_on_cpu
+from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.tables import pair_sums as pairs
+from cusubmatch.engines.gpu.tables import table_kernels as tables
+from cusubmatch.engines.gpu.tables.schedule import Grid
+from cusubmatch.engines.gpu.tables.table_kernels import Kernels, Shape, mates_on
 from cusubmatch.generators import rmat
-from cusubmatch.gpu import pairs, tables
-from cusubmatch.gpu.machine import Machine
-from cusubmatch.gpu.tables import Kernels, Shape, mates_on
-from cusubmatch.gpu.team import Grid
-from cusubmatch.skeleton import skeleton_of
+from cusubmatch.graph.support_graph import skeleton_of
 
 NATIVE = one_lane()
 PRIME = 2_147_483_629

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cusubmatch.gpu import trial
+from cusubmatch.engines.gpu.search import autotune as trial
 
 NEVER = float("inf")
 

@@ -22,11 +22,13 @@ from targets import emulator, one_lane
 
 import cusubmatch as csm
 from cusubmatch import Pattern
-from cusubmatch.cache import Cache
-from cusubmatch.gpu import prepared, program, walk
-from cusubmatch.gpu.machine import Machine
-from cusubmatch.gpu.run import Run
-from cusubmatch.images import turned
+from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.search import device_plan as prepared
+from cusubmatch.engines.gpu.search import program
+from cusubmatch.engines.gpu.search import warp_walker as walk
+from cusubmatch.engines.gpu.search.run import Run
+from cusubmatch.execution.expand_orbits import turned
+from cusubmatch.graph.cache import Cache
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -102,7 +104,7 @@ def result_of(graph, pattern, settings, *ways, counting, target=None):
         patch.object(walk, "WINDOWS", settings.windows),
         patch.object(prepared, "RING", settings.ring),
         patch.object(prepared, "CHUNK", settings.chunk),
-        patch("cusubmatch.gpu.run.closed_counter", lambda *_: None),
+        patch("cusubmatch.engines.gpu.search.run.closed_counter", lambda *_: None),
     ):
         run = run_of(graph, pattern, settings, *ways, counting=counting, target=target)
         if counting:
@@ -241,7 +243,7 @@ def test_the_first_rows_end_a_launch():
 @pytest.mark.parametrize("slots", [32, 8, 1])
 def test_fewer_slots_than_lanes_count_the_same(slots):
     graph, pattern = skewed(), Pattern.parse(SHAPES["house"])
-    with patch("cusubmatch.gpu.program._shape", lambda *_: (slots, 2)):
+    with patch("cusubmatch.engines.gpu.search.program._shape", lambda *_: (slots, 2)):
         count, _ = result_of(graph, pattern, Settings(chunk=1, steps=2, long=0, grid=(1, 2)), counting=True)
     assert count == csm.count_matches(graph, pattern, engine="cpu")
 
@@ -268,7 +270,10 @@ def test_of_a_sample_are_found_the_matches_of_evenly_spaced_first_candidates(eve
 @pytest.mark.parametrize("hubs", [0, 6, 2048])
 def test_bitmaps_of_hubs_change_no_count(hubs):
     graph, pattern = csm.Graph.from_edgelist(skewed_edges()), Pattern.parse(SHAPES["diamond"])
-    with patch("cusubmatch.gpu.rows.MOST_HUBS", hubs), patch("cusubmatch.gpu.rows.LEAST_HUB_DEGREE", 1):
+    with (
+        patch("cusubmatch.engines.gpu.search.graph_view.MOST_HUBS", hubs),
+        patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1),
+    ):
         for semantics in ("monomorphism", "induced"):
             count, _ = result_of(graph, pattern, Settings(), semantics, counting=True)
             assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
@@ -295,7 +300,7 @@ def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, rising):
     a, b = np.nonzero(np.triu(np.random.default_rng(4).random((90, 90)) < 0.5, 1))
     graph = csm.Graph.from_edgelist((a, b))
     settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), rising=rising, grid=(1, 1))
-    with patch("cusubmatch.gpu.rows.LEAST_HUB_DEGREE", 1):
+    with patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1):
         count, run = result_of(graph, pattern, settings, semantics, counting=True, target=lane)
     words = run.prepared.layout.words
     record = words[program.WEIGHED if run.prepared.layout.weighed else program.LAST]
@@ -305,7 +310,7 @@ def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, rising):
 
 def test_first_candidates_in_two_rows_of_a_hub_are_counted_one_by_one(lane):
     graph = csm.Graph.from_edgelist(np.nonzero(np.random.default_rng(1).random((200, 200)) < 0.5), directed=True)
-    with patch("cusubmatch.gpu.rows.LEAST_HUB_DEGREE", 1):
+    with patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1):
         for text in ("(a)-->(b)-->(a)", "(a)--(b)-->(a)"):
             count, _ = result_of(graph, Pattern.parse(text), Settings(grid=(1, 1)), counting=True, target=lane)
             assert count == csm.count_matches(graph, text, engine="cpu")

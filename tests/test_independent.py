@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 
 import cusubmatch as csm
-from cusubmatch import Graph, Pattern, TimeLimitExceeded, independent
+from cusubmatch import Graph, Pattern, TimeLimitExceeded
+from cusubmatch.execution.query import make_query
+from cusubmatch.execution.strategies import independent_count as independent
+from cusubmatch.execution.strategies.independence_polynomials import independent_sets
 from cusubmatch.generators import rmat
 from cusubmatch.plan import constraints_of, plan_independent
-from cusubmatch.polynomials import independent_sets
-from cusubmatch.query import make_query
 
 SECONDS = 5.0  # many times what a count takes
 

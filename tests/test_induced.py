@@ -15,11 +15,12 @@ from naive import matches as naive_matches
 from strategies import cases, examples
 
 import cusubmatch as csm
-from cusubmatch import Graph, Pattern, TimeLimitExceeded, counting
+from cusubmatch import Graph, Pattern, TimeLimitExceeded
+from cusubmatch.execution.query import make_query
+from cusubmatch.execution.strategies import decomposition as counting
+from cusubmatch.execution.strategies.supergraph_sum import InducedRun
 from cusubmatch.generators import rmat
-from cusubmatch.induced import InducedRun
 from cusubmatch.plan import plan_supergraphs, supergraphs
-from cusubmatch.query import make_query
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")

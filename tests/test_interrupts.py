@@ -11,7 +11,7 @@ import pytest
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.generators import rmat
-from cusubmatch.workers import Workers
+from cusubmatch.system.workers import Workers
 
 pytestmark = pytest.mark.timed
 
@@ -28,8 +28,8 @@ def large():
 @pytest.fixture(autouse=True)
 def four_threads_that_start_at_once(monkeypatch):
     for module in ("engine", "sample", "team"):
-        monkeypatch.setattr(f"cusubmatch.cpu.{module}.threads", lambda: 4)
-    monkeypatch.setattr("cusubmatch.cpu.engine.ALONE_SECONDS", 0.002)
+        monkeypatch.setattr(f"cusubmatch.engines.cpu.{module}.threads", lambda: 4)
+    monkeypatch.setattr("cusubmatch.engines.cpu.search.run.ALONE_SECONDS", 0.002)
 
 
 def ours():
@@ -137,7 +137,9 @@ def test_an_error_among_rows_leaves_no_thread_while_it_is_kept(sort, large, monk
     def fails(*_arguments):
         raise Enough
 
-    monkeypatch.setattr("cusubmatch.sort._least" if sort else "cusubmatch.query.Query.frame", fails)
+    monkeypatch.setattr(
+        "cusubmatch.execution.row_order._least" if sort else "cusubmatch.execution.query.Query.frame", fails
+    )
     with pytest.raises(Enough) as raised:
         streamed(large, LONG, engine="cpu", sort=sort)
     assert ours() == []

@@ -12,7 +12,7 @@ import pytest
 from notebook_kernel import ROOT, execute, outputs_of
 
 import cusubmatch as csm
-from cusubmatch import notebook
+from cusubmatch.display import notebook
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FIGURES = {"first_steps": 0, "payments": 3}

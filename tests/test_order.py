@@ -16,7 +16,8 @@ from naive import NaiveGraph, sorted_rows
 from strategies import cases, examples
 
 import cusubmatch as csm
-from cusubmatch import Pattern, sort
+from cusubmatch import Pattern
+from cusubmatch.execution import row_order as sort
 
 PARTLY_NAMED = [
     "(x)--()",

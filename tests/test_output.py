@@ -26,7 +26,7 @@ from refusal import each, refuses
 
 import cusubmatch as csm
 from cusubmatch import Graph, GraphError, Pattern, PatternError, TimeLimitExceeded
-from cusubmatch.publish import table_writer
+from cusubmatch.io.publish import table_writer
 
 CHAIN = "(a)--(b)--(c)"
 TARGETS = ("out.parquet", "out.csv", "out")  # a file of each kind, and a folder
@@ -74,7 +74,7 @@ def ending(monkeypatch):
             yield frame[100:200]
             raise error
 
-        monkeypatch.setattr("cusubmatch.rows.iter_matches", iter_matches)
+        monkeypatch.setattr("cusubmatch.api.subgraph_match.iter_matches", iter_matches)
 
     return install
 
@@ -221,7 +221,7 @@ def test_more_rows_than_32_bits_number_come_out(tmp_path, monkeypatch):
         yield from itertools.repeat(batch, rows >> 24)
         yield batch[: rows % (1 << 24)]
 
-    monkeypatch.setattr("cusubmatch.rows.iter_matches", iter_matches)
+    monkeypatch.setattr("cusubmatch.api.subgraph_match.iter_matches", iter_matches)
     edges = frame("arrow", src=[0, 1], dst=[1, 2])
     assert write(tmp_path / "out.parquet", edges, "(a)--(b)") == rows
     assert parquet.read_metadata(tmp_path / "out.parquet").num_rows == rows
@@ -335,7 +335,7 @@ def test_a_full_disk_is_one_clear_error_and_keeps_nothing(small_disk, name):
 )
 @pytest.mark.parametrize("name", TARGETS)
 def test_an_error_of_the_disk_tells_the_rows_until_then(tmp_path, monkeypatch, name, error, code, words):
-    monkeypatch.setattr("cusubmatch.publish.table_writer", failing_writer(error, after=2))
+    monkeypatch.setattr("cusubmatch.io.publish.table_writer", failing_writer(error, after=2))
     with pytest.raises(OSError, match="nothing was kept; 200 rows had been written") as caught:
         write(tmp_path / name, batch_rows=100)
     assert caught.value.errno == code
@@ -372,7 +372,7 @@ def failing_writer(error, after):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace", "cusubmatch.publish._locked"])
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace", "cusubmatch.io.publish._locked"])
 def test_a_step_that_fails_leaves_all_as_it_was(tmp_path, monkeypatch, name, step):
     def fail(*arguments):
         raise OSError(errno.EIO, "Input/output error")

@@ -13,14 +13,17 @@ from naive import matches as naive_matches
 from strategies import EDGE_LABELS, VERTEX_LABELS, examples, raw_graphs
 from test_decomposition import SHAPES, table_run, walked
 
-from cusubmatch import Graph, Pattern, counting, cpu
-from cusubmatch import table_sizes as sizes
-from cusubmatch.cpu import loop_kernels, mates, pairs
+from cusubmatch import Graph, Pattern, cpu
+from cusubmatch.engines.cpu import mates
+from cusubmatch.engines.cpu.tables import cycle_tables as loop_kernels
+from cusubmatch.engines.cpu.tables import pair_sums as pairs
+from cusubmatch.execution import table_sizes as sizes
+from cusubmatch.execution.strategies import decomposition as counting
+from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.generators import rmat
-from cusubmatch.plan.explain_tables import lines_of_tables
-from cusubmatch.plan.expression import Loop, Pairs, Walk
-from cusubmatch.skeleton import skeleton_of
-from cusubmatch.table_sizes import table_sizes
+from cusubmatch.graph.support_graph import skeleton_of
+from cusubmatch.plan.decomposition.expression import Loop, Pairs, Walk
+from cusubmatch.plan.explain.describe_tables import lines_of_tables
 
 BRIDGED = "4-wheel less a spoke"
 PRIMES = [2**31 - 1, 2**31 - 19, 2**31 - 61]

@@ -65,7 +65,7 @@ def test_a_time_limit_that_passes_while_it_is_planned_leaves_zeros(monkeypatch, 
         raise DeadlinePassed
 
     zeros = csm.vertex_counts(graph, TEXTS[-1]).assign(**{"a|b": 0, "c|d": 0, "e": 0})
-    monkeypatch.setattr("cusubmatch.query.plan_of", late)
+    monkeypatch.setattr("cusubmatch.execution.query.plan_of", late)
     with pytest.raises(TimeLimitExceeded) as raised:
         csm.vertex_counts(graph, TEXTS[-1], time_limit=1)
     assert raised.value.partial.equals(zeros)
@@ -73,7 +73,7 @@ def test_a_time_limit_that_passes_while_it_is_planned_leaves_zeros(monkeypatch, 
 
 def test_many_rows_are_counted_in_parts(monkeypatch, graph):
     whole = csm.vertex_counts(graph, TEXTS[-1])
-    monkeypatch.setattr("cusubmatch.participation.LEAST_ROWS", 1)
+    monkeypatch.setattr("cusubmatch.api.vertex_counts.LEAST_ROWS", 1)
     assert csm.vertex_counts(graph, TEXTS[-1]).equals(whole)
 
 

@@ -12,7 +12,7 @@ from plans import plan_for
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, generators
-from cusubmatch.cpu import Run
+from cusubmatch.engines.cpu import Run
 from cusubmatch.plan.symmetry import restrictions
 
 SHAPES = {

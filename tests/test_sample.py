@@ -28,11 +28,12 @@ from strategies import cases, examples, skewed_rows
 from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, WAYS, Settings, labelled_graph, plan_of, rows_with
 
 from cusubmatch import Graph, Pattern, PatternError, ResultTooLarge, TimeLimitExceeded, count_matches
-from cusubmatch import sample as sampling
-from cusubmatch.automorphism import AutomorphismGroup
-from cusubmatch.cpu import Sampler, neighbourhood
-from cusubmatch.cpu import sample as engine
-from cusubmatch.sample import sample_matches
+from cusubmatch.api import sample_matches as sampling
+from cusubmatch.api.sample_matches import sample_matches
+from cusubmatch.engines.cpu import Sampler
+from cusubmatch.engines.cpu.search import neighbourhood_bitmaps as neighbourhood
+from cusubmatch.engines.cpu.search import sampler as engine
+from cusubmatch.pattern.automorphisms import AutomorphismGroup
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -408,7 +409,7 @@ def test_numbers_of_numpy_are_numbers():
 
 
 def test_a_sample_of_more_rows_than_memory_says_what_would_do(monkeypatch):
-    monkeypatch.setattr("cusubmatch.sample.available_memory", lambda: 1000)
+    monkeypatch.setattr("cusubmatch.api.sample_matches.available_memory", lambda: 1000)
     with refuses(ResultTooLarge, "n rows iter_matches"):
         sample_matches(SMALL, TRIANGLE, 10**6)
     assert len(sample_matches(SMALL, TRIANGLE, 1)[0]) == 1

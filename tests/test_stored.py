@@ -86,7 +86,7 @@ def test_the_library_of_the_results_can_be_chosen(tmp_path, saved, wanted):
 
 @pytest.mark.parametrize(("name", "instead"), [("cudf", "pandas"), ("polars", "arrow")])
 def test_a_library_that_is_not_here_is_replaced_unless_it_was_asked_for(folder, monkeypatch, name, instead):
-    monkeypatch.setattr("cusubmatch.stored.is_usable", lambda family: family != name)
+    monkeypatch.setattr("cusubmatch.graph.stored_graph.is_usable", lambda family: family != name)
     facts = json.loads((folder / "graph.json").read_text())
     (folder / "graph.json").write_text(json.dumps(facts | {"family": name}))
     assert Graph.load(folder).family.name == instead

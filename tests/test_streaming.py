@@ -16,8 +16,8 @@ from naive import automorphisms, canonical
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, ResultTooLarge, TimeLimitExceeded
+from cusubmatch.execution.query import make_query
 from cusubmatch.generators import rmat
-from cusubmatch.query import make_query
 
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("homomorphism", False)]
 SQUARE = "(a)--(b)--(c)--(d)--(a)"
@@ -102,7 +102,7 @@ def test_rows_are_found_ahead_while_the_caller_works(large):
     query = make_query(large, SQUARE, "monomorphism", True, "cpu", None, counting=False)
     run = query.run(ahead_rows=1 << 20)
     blocks = run.blocks()
-    with patch("cusubmatch.cpu.engine.ALONE_SECONDS", 0.0):
+    with patch("cusubmatch.engines.cpu.search.run.ALONE_SECONDS", 0.0):
         next(blocks)
         next(blocks)
     before = run.matches
@@ -242,7 +242,7 @@ def test_progress_rises_to_one_and_is_honest_about_the_time(large):
         seen.append((done, time.perf_counter()))
 
     begin = time.perf_counter()
-    with patch("cusubmatch.cpu.progress.MOST_SHARE", 1e9):  # as for a run that takes long
+    with patch("cusubmatch.engines.cpu.search.run_progress.MOST_SHARE", 1e9):  # as for a run that takes long
         csm.count_matches(large, SQUARE, engine="cpu", progress=report)
     done, when = np.array(seen).T
     assert (np.diff(done) >= -1e-9).all()
@@ -309,7 +309,9 @@ def test_two_threads_match_on_one_graph_at_once(skewed):
 # Faults --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", ["cusubmatch.cpu.engine.np.empty", "cusubmatch.query.np.concatenate"])
+@pytest.mark.parametrize(
+    "place", ["cusubmatch.engines.cpu.search.run.np.empty", "cusubmatch.execution.query.np.concatenate"]
+)
 def test_an_allocation_that_fails_is_a_clear_error_and_the_next_call_works(skewed, place):
     rows = len(csm.subgraph_match(skewed, SQUARE, engine="cpu"))
     original, failed = (np.empty if place.endswith("empty") else np.concatenate), 0

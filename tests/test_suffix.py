@@ -24,10 +24,11 @@ from test_walkers import Settings
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, count_matches, explain, generators
-from cusubmatch.cpu import Run, suffix_program
+from cusubmatch.engines.cpu import Run
+from cusubmatch.engines.cpu.search import suffix_program
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.plan.polynomial import distinct_choices, instructions
-from cusubmatch.residues import is_prime
+from cusubmatch.plan.crt import is_prime
+from cusubmatch.plan.suffix.polynomial import distinct_choices, instructions
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")

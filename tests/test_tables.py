@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from cusubmatch.formats import suffix_of
-from cusubmatch.frames import available_memory, format_in, memory, read_table
+from cusubmatch.io.formats import suffix_of
+from cusubmatch.io.table_files import format_in, read_table
+from cusubmatch.system import host_memory as memory
+from cusubmatch.system.host_memory import available_memory
 
 ROWS = [{"a": 3, "b": "x"}, {"a": 1, "b": "ü"}, {"a": None, "b": ""}]
 

@@ -21,14 +21,15 @@ from plans import plan_for
 from targets import one_lane
 
 import cusubmatch as csm
-from cusubmatch import Pattern, unload
+from cusubmatch import Pattern
+from cusubmatch.engines.gpu.runtime import transfer as bus
+from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.transfer import Bus, Device, Pinned
+from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.gpu import bus
-from cusubmatch.gpu.bus import Bus, Device, Pinned
-from cusubmatch.gpu.machine import Machine
-from cusubmatch.gpu.run import Run
-from cusubmatch.query import Query
-from cusubmatch.unload import Unloading
+from cusubmatch.execution import device_to_host as unload
+from cusubmatch.execution.device_to_host import Unloading
+from cusubmatch.execution.query import Query
 
 SQUARE = "(a)--(b)--(c)--(d)--(a)"
 TARGET = one_lane()

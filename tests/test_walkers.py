@@ -28,9 +28,13 @@ from plans import plan_for
 from strategies import RawGraph, cases, connected_order, examples, skewed_rows
 
 from cusubmatch import Graph, Pattern, count_matches, generators
-from cusubmatch.cache import Cache
-from cusubmatch.cpu import Run, engine, leaf, neighbourhood, program, view
-from cusubmatch.images import turned
+from cusubmatch.engines.cpu import Run
+from cusubmatch.engines.cpu.search import graph_view as view
+from cusubmatch.engines.cpu.search import leaf, program
+from cusubmatch.engines.cpu.search import neighbourhood_bitmaps as neighbourhood
+from cusubmatch.engines.cpu.search import run as engine
+from cusubmatch.execution.expand_orbits import turned
+from cusubmatch.graph.cache import Cache
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")

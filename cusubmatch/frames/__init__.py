@@ -4,18 +4,13 @@ A `Family` is one library behind the few operations that a graph needs; `family_
 """
 
 from cusubmatch.frames.family import Family
-from cusubmatch.frames.memory import available_memory
 from cusubmatch.frames.recognise import as_frame, family_named, family_of
-from cusubmatch.frames.tables import format_in, read_table
 from cusubmatch.frames.text_ids import settle_ids
 
 __all__ = [
     "Family",
     "as_frame",
-    "available_memory",
     "family_named",
     "family_of",
-    "format_in",
-    "read_table",
     "settle_ids",
 ]

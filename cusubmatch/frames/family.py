@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.frames.order import order_of_column, order_of_objects
+from cusubmatch.frames.value_order import order_of_column, order_of_objects
 
 __all__ = ["MAX_DISTINCT", "Family", "split_codes"]
 

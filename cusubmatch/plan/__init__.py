@@ -1,15 +1,15 @@
 """How a pattern will be matched: pure Python, from the pattern and the graph's statistics to a `Plan`."""
 
 from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
+from cusubmatch.plan.decomposition.table_plan import Rates, TablePlan, TableSizes, plan_tables
 from cusubmatch.plan.estimate import Shape
-from cusubmatch.plan.independent import IndependentPlan, plan_independent
+from cusubmatch.plan.independent_leaves import IndependentPlan, plan_independent
 from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
-from cusubmatch.plan.polynomial import instructions
 from cusubmatch.plan.reuse import Rows, Step
-from cusubmatch.plan.suffix import Loss, Suffix, Variable, suffix_primes, tests_of
+from cusubmatch.plan.suffix.polynomial import instructions
+from cusubmatch.plan.suffix.suffix_plan import Loss, Suffix, Variable, suffix_primes, tests_of
 from cusubmatch.plan.supergraphs import SupergraphPlan, plan_supergraphs, supergraphs
 from cusubmatch.plan.symmetry import implied_bounds
-from cusubmatch.plan.table_plan import Rates, TablePlan, TableSizes, plan_tables
 
 __all__ = [
     "SEMANTICS",

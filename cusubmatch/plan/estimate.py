@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cusubmatch.statistics import Statistics
+from cusubmatch.graph.statistics import Statistics
 
 __all__ = ["Estimator", "Shape"]
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cusubmatch.automorphism import AutomorphismGroup
-from cusubmatch.plan.cores import Core
+from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.plan.estimate import (
     BITMAP_LEAF,
     BITMAP_ROW,
@@ -35,6 +34,7 @@ from cusubmatch.plan.estimate import (
     WORD,
     Estimator,
 )
+from cusubmatch.plan.suffix.cores import Core
 
 __all__ = ["Choice", "best_orders"]
 

@@ -12,22 +12,22 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cusubmatch import notebook
+from cusubmatch.display import notebook
 from cusubmatch.graph import Relation
+from cusubmatch.graph.statistics import Statistics
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan.constraints import Constraints
-from cusubmatch.plan.cores import Core, cores
+from cusubmatch.plan.decomposition.table_plan import TablePlan
+from cusubmatch.plan.equivalent_vertices import interchangeable, same_set
 from cusubmatch.plan.estimate import Estimator, Shape
-from cusubmatch.plan.explain import describe, summarize
-from cusubmatch.plan.independent import IndependentPlan
+from cusubmatch.plan.explain.describe import describe, summarize
+from cusubmatch.plan.independent_leaves import IndependentPlan
 from cusubmatch.plan.order import Choice, best_orders
 from cusubmatch.plan.reuse import Rows, Step, candidate_sets
-from cusubmatch.plan.suffix import Suffix, suffix_of, with_sources
+from cusubmatch.plan.suffix.cores import Core, cores
+from cusubmatch.plan.suffix.suffix_plan import Suffix, suffix_of, with_sources
 from cusubmatch.plan.supergraphs import SupergraphPlan
 from cusubmatch.plan.symmetry import implied_bounds, restrictions
-from cusubmatch.plan.table_plan import TablePlan
-from cusubmatch.plan.twins import interchangeable, same_set
-from cusubmatch.statistics import Statistics
 
 __all__ = ["Level", "Plan", "make_plan", "make_plans"]
 

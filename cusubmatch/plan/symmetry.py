@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cusubmatch.automorphism import AutomorphismGroup
+from cusubmatch.pattern.automorphisms import AutomorphismGroup
 
 __all__ = ["implied_bounds", "restrictions"]
 

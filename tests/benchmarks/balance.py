@@ -32,8 +32,13 @@ from gpu import KernelClock, graph_of, pattern_of
 from notes import SHIFT, SLOTS, busy_at_the_end, busy_until_they_left
 
 import cusubmatch as csm
-from cusubmatch.gpu import cliques, machine, oriented, pieces, ring, workspace
-from cusubmatch.query import make_query
+from cusubmatch.engines.gpu.cliques import cliques
+from cusubmatch.engines.gpu.cliques import orientation as oriented
+from cusubmatch.engines.gpu.runtime import device as machine
+from cusubmatch.engines.gpu.runtime import launch_batches as pieces
+from cusubmatch.engines.gpu.search import task_ring as ring
+from cusubmatch.engines.gpu.search import workspace
+from cusubmatch.execution.query import make_query
 
 TAIL = 0.1  # of the run
 LONGEST_S = 60.0  # of a launch

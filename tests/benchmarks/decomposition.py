@@ -33,8 +33,8 @@ from conftest import load_graph
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.query import make_query
 from cusubmatch.generators import kronecker, rmat
-from cusubmatch.query import make_query
 
 PATTERNS = {
     "4-cycle": "(a)--(b)--(c)--(d)--(a)",

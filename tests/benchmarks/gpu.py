@@ -23,8 +23,9 @@ import typer
 from cases import data_folder
 
 import cusubmatch as csm
-from cusubmatch.gpu import cuda, pieces
-from cusubmatch.query import make_query
+from cusubmatch.engines.gpu.runtime import cuda
+from cusubmatch.engines.gpu.runtime import launch_batches as pieces
+from cusubmatch.execution.query import make_query
 
 PEERS = Path(__file__).parents[1] / "truth" / "gpu_peers.tsv"
 REPEATS = 3

@@ -16,7 +16,7 @@ import typer
 from cases import data_folder
 
 import cusubmatch as csm
-from cusubmatch.sample import sample_matches
+from cusubmatch.api.sample_matches import sample_matches
 
 HOUSE = "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)"
 ROWS = 1000

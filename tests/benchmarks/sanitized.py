@@ -11,9 +11,9 @@ import typer
 
 import cusubmatch as csm
 from cusubmatch import cpu, gpu
+from cusubmatch.execution.query import make_query
 from cusubmatch.generators import rmat
-from cusubmatch.query import make_query
-from cusubmatch.skeleton import skeleton_of
+from cusubmatch.graph.support_graph import skeleton_of
 
 PATTERNS = [
     *(csm.Pattern.clique(k) for k in (2, 3, 4, 5, 6)),

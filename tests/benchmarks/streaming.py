@@ -25,7 +25,7 @@ import typer
 from cases import data_folder
 
 import cusubmatch as csm
-from cusubmatch.query import make_query
+from cusubmatch.execution.query import make_query
 
 CYCLE = csm.Pattern.cycle(4)
 STREAM_BYTES, WHOLE_BYTES = 2 << 30, 100 << 30  # memory limits: of batches, and of one frame
@@ -127,7 +127,7 @@ def counted(graph):
     """Counting by a walk over the same plan: the last level's candidates are counted, not written."""
     query = make_query(graph, CYCLE, "monomorphism", True, "gpu", None, counting=False)
     query = query._replace(plan=dataclasses.replace(query.plan, finish="size"))
-    with patch("cusubmatch.gpu.run.closed_counter", lambda *_: None):
+    with patch("cusubmatch.engines.gpu.search.run.closed_counter", lambda *_: None):
         return query.run().count()
 
 

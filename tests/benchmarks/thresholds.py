@@ -19,10 +19,12 @@ from gpu import BOUND, graph_of, kernel_ms, pattern_of
 from scale import rmat
 
 import cusubmatch as csm
-from cusubmatch.gpu import machine, oriented, rows
-from cusubmatch.gpu.clique_rows import WORD
-from cusubmatch.gpu.cliques import Cliques, Limits
-from cusubmatch.gpu.triangles import LONG, Triangles
+from cusubmatch.engines.gpu.cliques import orientation as oriented
+from cusubmatch.engines.gpu.cliques.cliques import Cliques, Limits
+from cusubmatch.engines.gpu.cliques.shared_bitmaps import WORD
+from cusubmatch.engines.gpu.cliques.triangles import LONG, Triangles
+from cusubmatch.engines.gpu.runtime import device as machine
+from cusubmatch.engines.gpu.search import graph_view as rows
 
 GRAPHS = ("soc-Epinions1", "ego-Twitter", "dblp-2010", "ca-AstroPh", "rmat20", "rmat22")
 WALKED = {"diamond": "0-1,0-2,0-3,1-2,2-3", "4-cycle": "0-1,1-2,2-3,0-3"}

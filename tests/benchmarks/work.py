@@ -30,11 +30,11 @@ from plans import plan_for
 from targets import one_lane
 
 import cusubmatch as csm
-from cusubmatch.gpu.cliques import Cliques
-from cusubmatch.gpu.machine import Machine
-from cusubmatch.gpu.oriented import orient
-from cusubmatch.gpu.run import Run
-from cusubmatch.gpu.triangles import Triangles
+from cusubmatch.engines.gpu.cliques.cliques import Cliques
+from cusubmatch.engines.gpu.cliques.orientation import orient
+from cusubmatch.engines.gpu.cliques.triangles import Triangles
+from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.search.run import Run
 
 SEARCHES, BITS = 20e9, 143e9  # a second, in lists of 256 in L2, and single gathers from there
 SHARED = 232_448  # bytes of a multiprocessor, as on an H200

@@ -1,0 +1,299 @@
+"""The command line: `cusubmatch count|match|explain|info`, files in, a number, a table or a file out.
+
+It says what the Python functions say, in the same words. Results go to stdout, messages to stderr; bad input ends with
+one line and exit code 2, work that could not be finished (time limit, memory, full disk, missing engine) with one line
+and exit code 1. An output appears under its name only when it is complete; SIGTERM, as Ctrl-C, leaves nothing of it
+behind. Heavy modules are imported inside the commands, so that `--help` is immediate.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Annotated
+
+import typer
+import typer.core
+
+from cusubmatch.cli.inputs import GraphFiles, read_graph, read_pattern
+from cusubmatch.cli.options import (
+    Destination,
+    Directed,
+    Distinct,
+    EdgeLabel,
+    Edges,
+    Engine,
+    HowToMatch,
+    InputFormat,
+    Limit,
+    Output,
+    PatternText,
+    PrintAs,
+    Printed,
+    PrintedPlan,
+    PrintRowsAs,
+    RowsPerFile,
+    Semantics,
+    ShowProgress,
+    Sort,
+    Source,
+    TimeLimit,
+    Unique,
+    Version,
+    Vertex,
+    VertexLabel,
+    Vertices,
+    WhichEngine,
+    WhichIds,
+)
+from cusubmatch.cli.results import print_count, print_facts, print_matches, print_plan, write_rows
+from cusubmatch.cli.signals import ended_by_signals
+from cusubmatch.cli.terminal import one_line, one_line_errors
+from cusubmatch.display.progress import Progress
+from cusubmatch.io.formats import format_of
+from cusubmatch.io.targets import check_target
+
+__all__ = ["app", "main"]
+
+STDOUT = "-"
+FIRST_ROWS = 20  # of the matches, where no output is named
+ROWS_AT_ONCE = 1 << 16  # that are printed
+
+# "No such option", "missing argument", "invalid value"; not click's name, for newer Typers carry a click of their own.
+UsageError = typer.BadParameter.__base__
+
+EPILOG = """\b
+Examples:
+  cusubmatch count friends.parquet clique:4
+  cusubmatch match payments.csv "(a)-->(b)-->(c)-->(a)" --source payer --destination payee -o rings.parquet
+  cusubmatch explain payments.csv cycle:5:directed
+  cusubmatch info payments.csv --directed --format json
+  zcat payments.csv.gz | cusubmatch match - cycle:4 -o - | head
+\b
+PATTERN is text such as "(a:Account)-[:PAYS]->(b), (b)--(c)" or a generator: clique:4, cycle:5, path:3, star:6;
+cycle, path and star take :directed. `cusubmatch COMMAND --help` lists the options.
+"""
+
+
+class _OneLineErrors(typer.core.TyperGroup):
+    """The group of commands, with usage errors on one line instead of a usage screen."""
+
+    def main(self, args=None, prog_name=None, standalone_mode=True, **extra):
+        try:
+            code = super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
+        except UsageError as error:
+            typer.echo(f"cusubmatch: {one_line(error.format_message())}", err=True)
+            code = 2
+        except typer.Abort:
+            code = 130
+        if standalone_mode:
+            sys.exit(code if isinstance(code, int) else 0)
+        return code
+
+
+app = typer.Typer(
+    cls=_OneLineErrors,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _start(context: typer.Context, _version: Version = False) -> None:
+    """Find every copy of a small pattern in a large graph, given as a table of edges."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command(
+    epilog='\b\nExample:\n  cusubmatch count payments.csv "(a)-->(b)-->(c)-->(a)" --source payer --destination payee'
+)
+def count(
+    edges: Edges,
+    pattern: PatternText,
+    source: Source = None,
+    destination: Destination = None,
+    directed: Directed = None,
+    edge_label: EdgeLabel = None,
+    vertices: Vertices = None,
+    vertex: Vertex = "vertex",
+    vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
+    semantics: HowToMatch = Semantics.MONOMORPHISM,
+    unique: Unique = None,
+    distinct: Distinct = None,
+    engine: WhichEngine = Engine.AUTO,
+    time_limit: TimeLimit = None,
+    form: PrintAs = Printed.TABLE,
+    progress: ShowProgress = None,
+) -> None:
+    """Print how many matches there are, as one integer."""
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
+    with one_line_errors():
+        query = read_pattern(pattern, distinct)
+        with Progress(progress) as shown:
+            graph = read_graph(files, _as(directed, query), shown)
+            import cusubmatch as csm
+
+            how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
+            total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=shown.start("counting"))
+        print_count(total, form)
+
+
+@app.command(
+    epilog='\b\nExample:\n  cusubmatch match friends.parquet "(me)--(friend)--(other)" --limit 1000 -o chains.csv'
+)
+def match(
+    edges: Edges,
+    pattern: PatternText,
+    output: Output = None,
+    form: PrintRowsAs = None,
+    source: Source = None,
+    destination: Destination = None,
+    directed: Directed = None,
+    edge_label: EdgeLabel = None,
+    vertices: Vertices = None,
+    vertex: Vertex = "vertex",
+    vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
+    semantics: HowToMatch = Semantics.MONOMORPHISM,
+    unique: Unique = None,
+    distinct: Distinct = None,
+    engine: WhichEngine = Engine.AUTO,
+    limit: Limit = None,
+    time_limit: TimeLimit = None,
+    rows_per_file: RowsPerFile = None,
+    sort: Sort = False,
+    progress: ShowProgress = None,
+) -> None:
+    """Write the matches, one row each, one column a named vertex, to a file or stdout.
+
+    Without --output and --format: a table of the first 20 rows, and the total.
+    """
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
+    with one_line_errors():
+        query = read_pattern(pattern, distinct)
+        if not query.columns:
+            raise ValueError(
+                "pattern: it names no vertex, so a match has no column; write (a) instead of (), or use count"
+            )
+        if output not in (None, STDOUT):
+            check_target(output, rows_per_file)
+            if form is not None and form != format_of(output):
+                raise ValueError(f"format: the suffix of path={output} says it; {form} goes to stdout, as path=-")
+        elif rows_per_file is not None:
+            raise ValueError("rows_per_file: parts are of a folder of files; name it, too, by path=")
+        else:
+            form = form or (Printed.TABLE if output is None else Printed.CSV)
+            if sort and form == Printed.TABLE:
+                raise ValueError("sort: rows are sorted for a file or format=csv; name one, too; a file by path=")
+            if form != Printed.TABLE:
+                output = STDOUT
+                progress = False if progress is None and sys.stdout.isatty() else progress
+        how = {"semantics": semantics.value, "unique": unique, "engine": engine.value, "time_limit": time_limit}
+        with Progress(progress) as shown:
+            graph = read_graph(files, _as(directed, query), shown)
+            import cusubmatch as csm
+
+            if form == Printed.TABLE:
+                table, rows = _first_matches(graph, query, limit, how, shown)
+            elif output == STDOUT:
+                rows = _print_rows(graph, query, form, limit=limit, sort=sort, progress=shown.start("matching"), **how)
+            else:
+                options = {"limit": limit, "rows_per_file": rows_per_file, "sort": sort}
+                rows = csm.write_matches(graph, query, output, progress=shown.start("matching"), **options, **how)
+        note = " (--limit reached: there may be more)" if limit is not None and rows == limit else ""
+        if form == Printed.TABLE:
+            print_matches(table, rows, note)
+        else:
+            where = "stdout" if output == STDOUT else output
+            typer.echo(f"{rows:,} {'match' if rows == 1 else 'matches'} written to {where}{note}", err=True)
+
+
+@app.command(epilog='\b\nExample:\n  cusubmatch explain payments.csv "(a)-->(b)-->(c)-->(a)" --semantics induced')
+def explain(
+    edges: Edges,
+    pattern: PatternText,
+    source: Source = None,
+    destination: Destination = None,
+    directed: Directed = None,
+    edge_label: EdgeLabel = None,
+    vertices: Vertices = None,
+    vertex: Vertex = "vertex",
+    vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
+    semantics: HowToMatch = Semantics.MONOMORPHISM,
+    unique: Unique = None,
+    distinct: Distinct = None,
+    engine: WhichEngine = Engine.AUTO,
+    rows: Annotated[bool, typer.Option("--rows", help="The plan of match rather than that of count.")] = False,
+    form: Annotated[PrintedPlan, typer.Option("--format", help="Of what is printed.")] = PrintedPlan.TABLE,
+) -> None:
+    """Print the plan of the search, and which engine would run it."""
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
+    with one_line_errors():
+        query = read_pattern(pattern, distinct)
+        graph = read_graph(files, _as(directed, query))
+        import cusubmatch as csm
+
+        how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
+        print_plan(csm.explain(graph, query, **how, counting=not rows), form)
+
+
+@app.command(
+    epilog="\b\nExample:\n  cusubmatch info payments.csv --directed --vertices accounts.csv --vertex-label kind"
+)
+def info(
+    edges: Edges,
+    source: Source = None,
+    destination: Destination = None,
+    directed: Annotated[bool, typer.Option("--directed/--undirected")] = False,
+    edge_label: EdgeLabel = None,
+    vertices: Vertices = None,
+    vertex: Vertex = "vertex",
+    vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
+    form: PrintAs = Printed.TABLE,
+) -> None:
+    """Print size, degrees, labels and dropped rows of a graph."""
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
+    with one_line_errors():
+        graph = read_graph(files, directed)
+        print_facts(graph, form)
+
+
+def _as(directed, query):
+    return query.directed if directed is None else directed
+
+
+def _print_rows(graph, query, form, **options):
+    """Write all matches to stdout; returns the rows."""
+    import cusubmatch as csm
+
+    with contextlib.closing(csm.iter_matches(graph, query, batch_rows=ROWS_AT_ONCE, **options)) as batches:
+        return write_rows(batches, csm.subgraph_match(graph, query, limit=0).schema, form)
+
+
+def _first_matches(graph, query, limit, how, shown):
+    """The first rows as an Arrow table, and how many matches there are (at most `limit`)."""
+    import cusubmatch as csm
+
+    wanted = FIRST_ROWS + 1 if limit is None else min(limit, FIRST_ROWS + 1)
+    table = csm.subgraph_match(graph, query, limit=wanted, **how)
+    if table.num_rows <= FIRST_ROWS:
+        return table, table.num_rows
+    total = csm.count_matches(graph, query, progress=shown.start("counting"), **how)
+    return table.slice(0, FIRST_ROWS), total if limit is None else min(limit, total)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the `cusubmatch` script."""
+    with ended_by_signals():
+        app()

@@ -1,0 +1,1 @@
+"""The functions of other libraries, answered by this one."""

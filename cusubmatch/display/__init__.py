@@ -1,0 +1,1 @@
+"""What is shown while work goes on, and in a notebook."""

@@ -1,0 +1,129 @@
+"""Where compiled code is kept: a folder for each version of an engine's sources.
+
+Numba notices an edit of the file that a cached function stands in, but not of the files whose functions it calls. So
+the folder is named after a hash of all the engine's sources: another version, or an edit, starts a folder of its own
+and never loads stale code. `NUMBA_CACHE_DIR` is honoured; where no folder can be written, code is compiled in memory.
+
+Of processes that need a function at once, one compiles it and the others load what it made: they wait for the lock of a
+file, which the operating system takes from a process that dies. Where files cannot be locked, each compiles for itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import hashlib
+import os
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["cache_folder", "check_threads", "enable_caching"]
+
+STEP_S = 0.02  # between two tries to lock a file
+
+
+def check_threads() -> None:
+    """Refuse a NUMBA_NUM_THREADS that is no number of threads; call it before Numba is imported, which would break."""
+    given = os.environ.get("NUMBA_NUM_THREADS")
+    if given is not None and not (re.fullmatch(r"\s*\+?[0-9]+\s*", given) and int(given) > 0):
+        raise ValueError(
+            f"NUMBA_NUM_THREADS: expected a number of threads, 1 or more, got {given!r}; without it all cores are used"
+        )
+
+
+@functools.cache
+def cache_folder(sources: Path, compiler: str) -> Path | None:
+    """The folder for code of one version of a compiler from the Python files in `sources`; None if none is writable."""
+    digest = hashlib.sha256(compiler.encode())
+    for source in sorted(sources.rglob("*.py")):
+        digest.update(source.name.encode() + source.read_bytes())
+    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    try:
+        home = home or str(Path.home() / ".cache")
+        folder = Path(home, "cusubmatch", digest.hexdigest()[:16])
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except (OSError, RuntimeError):  # RuntimeError: the user has no home
+        where = "the user's home" if home is None else repr(home)
+        _say_once(f"{where} cannot be written, so every process compiles anew; name another folder in NUMBA_CACHE_DIR")
+        return None
+
+
+@functools.cache
+def _say_once(message):
+    if sys.stderr is not None:
+        print(f"cusubmatch: {message}", file=sys.stderr, flush=True)  # noqa: T201 - as compiling is said
+
+
+def enable_caching(dispatcher: Any, config: Any, folder: Path | None) -> Any:
+    """Let a compiled function be kept in `folder`; `config` is its compiler's."""
+    if folder:
+        previous, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+        try:
+            dispatcher.enable_caching()
+        finally:
+            config.CACHE_DIR = previous
+        _compile_in_one_process(dispatcher, folder)
+    return dispatcher
+
+
+def _compile_in_one_process(dispatcher, folder):
+    """Let a dispatcher compile, or load what another process compiled meanwhile, under the lock of a file."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    compile_here, function = dispatcher.compile, dispatcher.py_func
+    path = folder / re.sub(r"[^\w.]", "", f"{function.__module__}.{function.__qualname__}.lock")
+
+    def compile_(signature):
+        with global_compiler_lock, _locked(path):  # in this order: a thread that waits for a file holds up no other's
+            return compile_here(signature)
+
+    dispatcher.compile = compile_
+
+
+_held: set[Path] = set()  # by this process, under the compiler's lock
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the lock of a file, if that can be had before the interpreter ends; a thread may hold it twice."""
+    if path in _held:
+        yield
+        return
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        yield
+        return
+    _held.add(path)
+    try:
+        while threading.main_thread().is_alive() and _is_locked_elsewhere(descriptor):
+            time.sleep(STEP_S)
+        yield
+    finally:
+        _held.discard(path)
+        os.close(descriptor)  # which unlocks it
+
+
+def _is_locked_elsewhere(descriptor):
+    """Whether another process holds the lock; else it is ours now, or there are no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in {errno.EACCES, errno.EAGAIN, errno.EWOULDBLOCK}
+    return False

@@ -1,0 +1,60 @@
+"""Compilers work in threads of their own, so that whoever waits for one can leave.
+
+Compiling takes seconds, in which a compiler hears no interrupt and looks at no clock. So a caller waits in short steps:
+it leaves at its deadline, and an interrupt arrives between two steps. The thread compiles on, and what it compiled is
+there for the next call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from cusubmatch.system.deadlines import Pending
+
+__all__ = ["compiles_in_thread"]
+
+
+class _Compilation(Pending):
+    result: Any = None
+    error: BaseException | None = None
+
+
+def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.nullcontext) -> Any:
+    """Let a dispatcher of Numba's compile for new types, or load from disk, in a thread.
+
+    `context()` is called in the caller's thread, and what it returns is entered in the compiler's.
+    """
+    from numba.core.compiler_lock import global_compiler_lock  # which the compiler for CUDA takes too
+
+    compile_here = dispatcher.compile
+    underway: dict[Any, _Compilation] = {}  # by signature
+
+    def work(signature, entered, compilation):
+        try:
+            with entered:
+                compilation.result = compile_here(signature)
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            compilation.error = error
+        finally:
+            underway.pop(signature, None)
+            compilation.end()
+
+    def compile_(signature):
+        if global_compiler_lock.is_locked():  # by this thread, which compiles another function that calls this one
+            return compile_here(signature)
+        compilation = underway.get(signature)
+        if compilation is None or compilation.over:
+            compilation = _Compilation()
+            given = signature, context(), compilation
+            threading.Thread(target=work, args=given, name="cusubmatch compiler").start()
+            underway[signature] = compilation  # now, since an interrupt may come before there is a thread
+        compilation.wait()
+        if compilation.error is not None:
+            raise compilation.error
+        return compilation.result
+
+    dispatcher.compile = compile_
+    return dispatcher

@@ -1,0 +1,1 @@
+"""What all compiled CPU functions are made with."""

@@ -1,0 +1,61 @@
+"""The subgraph that a set of vertices induces: its edges and components, by places in the set."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cusubmatch.engines.cpu.primitives.jit import announced, jit
+
+__all__ = ["components"]
+
+
+@jit
+def _edges(offsets, targets, members, place, ends):
+    """Write the places of the ends of each edge inside, the lower one first, as far as they fit; their number."""
+    found = 0
+    for i in range(len(members)):
+        place[members[i]] = i
+    for i in range(len(members)):
+        for e in range(offsets[members[i]], offsets[members[i] + 1]):
+            j = place[targets[e]]
+            if j > i:
+                if found < len(ends):
+                    ends[found, 0], ends[found, 1] = i, j
+                found += 1
+    for i in range(len(members)):
+        place[members[i]] = -1
+    return found
+
+
+@jit
+def _root(parent, i):
+    while parent[i] != i:
+        parent[i] = parent[parent[i]]
+        i = parent[i]
+    return i
+
+
+@jit
+def _join(ends, parent):
+    """Make `parent` say the first place of each place's component (union-find)."""
+    for e in range(len(ends)):
+        a, b = _root(parent, ends[e, 0]), _root(parent, ends[e, 1])
+        parent[max(a, b)] = min(a, b)
+    for i in range(len(parent)):
+        parent[i] = _root(parent, i)
+
+
+def components(
+    offsets: np.ndarray, targets: np.ndarray, members: np.ndarray, place: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The edges inside a set of vertices, int32 (edges, 2), and the component of each member: its first place.
+
+    `place` is -1 for every vertex, before and after.
+    """
+    with announced("tables"):
+        found = _edges(offsets, targets, members, place, np.empty((0, 2), np.int32))
+        ends = np.empty((found, 2), np.int32)
+        _edges(offsets, targets, members, place, ends)
+        parent = np.arange(len(members), dtype=np.int32)
+        _join(ends, parent)
+    return ends, parent

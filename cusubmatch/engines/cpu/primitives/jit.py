@@ -1,0 +1,73 @@
+"""The one way in which this engine's functions are compiled: Numba without the GIL, cached on disk by version."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from pathlib import Path
+
+import numba
+from llvmlite import ir
+from numba.core import config
+from numba.extending import intrinsic
+
+from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching
+from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
+
+__all__ = ["announced", "inlined", "jit", "popcount", "threads", "trailing_zeros"]
+
+_announced: set[str] = set()  # by this process
+_compiled: set[str] = set()
+
+
+def _folder():
+    return cache_folder(Path(__file__).parents[1], f"numba {numba.__version__}")
+
+
+def jit(function):
+    """Compile `function` when it is first called, or load what an earlier process compiled."""
+    dispatcher = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
+    return compiles_in_thread(enable_caching(dispatcher, config, _folder()))
+
+
+def inlined(function):
+    """Compile `function` into its callers: for a loop's body that is worth sharing but not worth a call."""
+    return numba.njit(nogil=True, boundscheck=False, error_model="numpy", inline="always")(function)
+
+
+@contextlib.contextmanager
+def announced(part: str):
+    """Say on standard error that `part` is being compiled, where no earlier process has compiled and cached it."""
+    if part in _compiled:
+        yield
+        return
+    folder, told = _folder(), part in _announced
+    mark = folder / f"{part}.compiled" if folder else None
+    _announced.add(part)
+    if not told and not (mark and mark.exists()) and sys.stderr is not None:
+        print(f"cusubmatch: compiling the CPU engine ({part}), once a version ...", file=sys.stderr, flush=True)
+    yield
+    _compiled.add(part)
+    if mark:
+        mark.touch()
+
+
+def threads() -> int:
+    """CPU threads to use: `numba.config.NUMBA_NUM_THREADS`, read at each call."""
+    return max(1, int(config.NUMBA_NUM_THREADS))
+
+
+@intrinsic
+def popcount(_context, word):
+    """The number of set bits of an unsigned word."""
+    return word(word), lambda _context, builder, _signature, arguments: builder.ctpop(arguments[0])
+
+
+@intrinsic
+def trailing_zeros(_context, word):
+    """The position of the lowest set bit of a nonzero unsigned word."""
+
+    def generate(_context, builder, _signature, arguments):
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return word(word), generate

@@ -1,0 +1,158 @@
+"""The list walker: depth-first search whose candidate sets are sorted lists.
+
+All that it knows lies in a `State`, so it can stop anywhere (a full output buffer, a spent budget), go on later, and
+have its shallowest open range cut in two for an idle thread. The leaf, the last level that is visited, is a loop of its
+own: `emit` writes rows, `count_leaf` counts.
+"""
+
+from __future__ import annotations
+
+from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.pointers import pointer
+from cusubmatch.engines.cpu.search import program as p
+from cusubmatch.engines.cpu.search.leaf import count_leaf
+from cusubmatch.engines.cpu.search.local_candidates import level_row, make_sets, on_program, on_view, open_level
+
+__all__ = ["deepen", "differs", "enter", "next_vertex", "on_state", "walk"]
+
+LEAF_CHUNK = 1 << 14
+
+
+@jit
+def on_state(state):
+    """The state with pointers in place of arrays."""
+    return p.State(
+        pointer(state.registers),
+        pointer(state.matched),
+        pointer(state.kind),
+        pointer(state.begin),
+        pointer(state.position),
+        pointer(state.end),
+        pointer(state.set_end),
+        pointer(state.pool),
+        pointer(state.marks),
+        pointer(state.excluded),
+    )
+
+
+@jit
+def next_vertex(view, state, level):
+    """The next vertex of a level's open range."""
+    place = state.position[level]
+    state.position[level] = place + 1
+    if state.kind[level] == p.SET:
+        return state.pool[place]
+    if state.kind[level] == p.ROW:
+        return view.targets[place]
+    return view.roots[place]
+
+
+@jit
+def differs(program, state, level, x):
+    """Whether x is no vertex that a level must differ from."""
+    for d in range(level_row(program, level)[p.DIFFER], level_row(program, level)[p.DIFFER_END]):
+        if state.matched[program.refs[d]] == x:
+            return False
+    return True
+
+
+@jit
+def _emit(program, view, state, leaf, out, capacity):
+    """Write one row per vertex of the leaf's open range, until the buffer is full; columns are rows of `out`."""
+    first = row = state.registers[p.FILLED]
+    column = level_row(program, leaf)[p.COLUMN]
+    while row < capacity and state.position[leaf] < state.end[leaf]:
+        x = next_vertex(view, state, leaf)
+        if differs(program, state, leaf, x):
+            if column >= 0:
+                out[column * capacity + row] = x
+            row += 1
+    for level in range(leaf):
+        column = level_row(program, level)[p.COLUMN]
+        if column >= 0:
+            x = state.matched[level]
+            for i in range(first, row):
+                out[column * capacity + i] = x
+    state.registers[p.FILLED] = row
+    return row - first
+
+
+@jit
+def enter(program, view, state, prefix, depth, begin, end):
+    """Begin a task: match the first `depth` vertices of `prefix` and open the range [begin, end) of the next level.
+
+    The range is counted from the first candidate; end -1 means all.
+    """
+    program, view, state = on_program(program), on_view(view), on_state(state)
+    state.registers[p.LEVEL] = depth
+    state.registers[p.FLOOR] = depth
+    for level in range(depth):
+        state.matched[level] = prefix[level]
+        if not make_sets(program, view, state, level):  # a root that bitmaps left has not been looked at before
+            state.kind[depth] = p.ROOTS
+            state.begin[depth] = state.position[depth] = state.end[depth] = 0
+            return
+    open_level(program, view, state, depth)
+    if end >= 0:
+        state.end[depth] = state.begin[depth] + end
+    state.position[depth] = state.begin[depth] + begin
+
+
+@jit
+def deepen(program, view, state):
+    """Match the next vertex of the deepest open range and open the level after it, as the only one.
+
+    Returns PAUSED, or DONE if there is no such vertex or nothing below it.
+    """
+    program, view, state = on_program(program), on_view(view), on_state(state)
+    level = state.registers[p.LEVEL]
+    if state.position[level] >= state.end[level]:
+        return p.DONE
+    x = next_vertex(view, state, level)
+    if not differs(program, state, level, x):
+        return p.DONE
+    state.matched[level] = x
+    if not (make_sets(program, view, state, level) and open_level(program, view, state, level + 1)):
+        return p.DONE
+    state.registers[p.LEVEL] = level + 1
+    state.registers[p.FLOOR] = level + 1
+    return p.PAUSED
+
+
+@jit
+def walk(program, view, state, out, budget):
+    """Go on with the task in `state`, for about `budget` units of work: a vertex, or 64 elements of a list.
+
+    Returns DONE (task finished), PAUSED (budget spent) or FULL (no room in `out`); counts and the rows written are in
+    the registers.
+    """
+    capacity = out.shape[1]
+    program, view, state, out = on_program(program), on_view(view), on_state(state), pointer(out)
+    registers, header = state.registers, program.header
+    leaf, emitting = header[p.LEAF], header[p.FINISH] == p.EMIT
+    level, floor = registers[p.LEVEL], registers[p.FLOOR]
+    while budget > 0:
+        if level == leaf:
+            if emitting:
+                budget -= _emit(program, view, state, leaf, out, capacity)
+                if state.position[leaf] < state.end[leaf]:
+                    registers[p.LEVEL] = level
+                    return p.FULL
+            else:
+                budget -= count_leaf(program, view, state, leaf, LEAF_CHUNK) + 2
+                if state.position[leaf] < state.end[leaf]:
+                    continue
+        if state.position[level] == state.end[level]:
+            if level == floor:
+                return p.DONE
+            level -= 1
+            continue
+        x = next_vertex(view, state, level)
+        budget -= 1 + ((view.offsets[x + 1] - view.offsets[x]) >> 6)
+        if not differs(program, state, level, x):
+            continue
+        state.matched[level] = x
+        if make_sets(program, view, state, level) and open_level(program, view, state, level + 1):
+            level += 1
+    registers[p.LEVEL] = level
+    return p.PAUSED

@@ -1,0 +1,203 @@
+"""The universe of the bitmap walker: the neighbourhood of a matched root, renumbered, with its rows as bitmaps.
+
+Where restrictions put every vertex on one side of the root, only that side of its neighbourhood is taken, so that the
+hubs' neighbourhoods stay small (Danisch, Balalau, Sozio, WWW 2018, for cliques). A universe that does not fit is
+refused, and its root is left to the list walker.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
+from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
+from cusubmatch.engines.cpu.search import program as p
+from cusubmatch.engines.cpu.search.local_candidates import hub_row, row_of
+
+__all__ = ["BitmapState", "enter_root", "new_bitmap_state", "on_bitmap_state"]
+
+LARGEST_UNIVERSE = 1 << 14
+
+
+class BitmapState(NamedTuple):
+    """Where one thread is. `local` are the matched vertices' places in `universe`, `place` the inverse (-1 outside).
+
+    Bitmaps, uint64: `rows` of each inner relation and universe vertex; `first` the part of the universe in each of the
+    root's relations; `allowed` the part that passes each pattern vertex's filter; `sets` the candidate sets.
+    """
+
+    registers: np.ndarray
+    matched: np.ndarray
+    local: np.ndarray
+    begin: np.ndarray
+    position: np.ndarray
+    end: np.ndarray
+    universe: np.ndarray
+    spare: np.ndarray
+    place: np.ndarray
+    rows: np.ndarray
+    first: np.ndarray
+    allowed: np.ndarray
+    sets: np.ndarray
+    capacity: int
+    stride: int
+
+
+def new_bitmap_state(program: p.Program, view: p.View, longest: int) -> BitmapState:
+    """State for universes of up to `longest` vertices."""
+    levels, relations = int(program.header[p.LEVELS]), view.relations
+    capacity = max(1, min(longest, LARGEST_UNIVERSE))
+    words = (capacity + 63) // 64
+    inner = int(program.inner.max(initial=-1)) + 1
+    return BitmapState(
+        np.zeros(p.REGISTERS, np.int64),
+        matched=np.zeros(levels, np.int64),
+        local=np.zeros(levels, np.int64),
+        begin=np.zeros(levels, np.int64),
+        position=np.zeros(levels, np.int64),
+        end=np.zeros(levels, np.int64),
+        universe=np.zeros(capacity, np.int32),
+        spare=np.zeros(capacity, np.int32),
+        place=np.full(view.stride, -1, np.int32),
+        rows=np.zeros(max(inner, 1) * capacity * words, np.uint64),
+        first=np.zeros(relations * words, np.uint64),
+        allowed=np.zeros(levels * words, np.uint64),
+        sets=np.zeros(max(len(program.bases), 1) * words, np.uint64),
+        capacity=capacity,
+        stride=words,
+    )
+
+
+@jit
+def on_bitmap_state(state):
+    return BitmapState(
+        pointer(state.registers),
+        pointer(state.matched),
+        pointer(state.local),
+        pointer(state.begin),
+        pointer(state.position),
+        pointer(state.end),
+        pointer(state.universe),
+        pointer(state.spare),
+        pointer(state.place),
+        pointer(state.rows),
+        pointer(state.first),
+        pointer(state.allowed),
+        pointer(state.sets),
+        state.capacity,
+        state.stride,
+    )
+
+
+@jit
+def _gather_universe(program, view, state, root):
+    """Fill `universe` with the neighbours of the root that can be matched; their number, or -1 if they do not fit."""
+    size, capacity = 0, state.capacity
+    for relation in range(view.relations):
+        if not program.outer[relation] & 1:
+            continue
+        begin, end = row_of(view, relation, root)
+        if program.header[p.ONE_SIDED]:
+            if program.header[p.RISING]:
+                begin = upper_bound(view.targets, begin, end, root)
+            else:
+                end = lower_bound(view.targets, begin, end, root)
+        if size == 0:
+            if end - begin > capacity:
+                return -1
+            for i in range(begin, end):
+                state.universe[i - begin] = view.targets[i]
+            size = end - begin
+            continue
+        old = 0
+        merged = 0
+        while begin < end or old < size:
+            if merged == capacity:
+                return -1
+            if begin == end or (old < size and state.universe[old] < view.targets[begin]):
+                state.spare[merged] = state.universe[old]
+                old += 1
+            else:
+                old += old < size and state.universe[old] == view.targets[begin]
+                state.spare[merged] = view.targets[begin]
+                begin += 1
+            merged += 1
+        for i in range(merged):
+            state.universe[i] = state.spare[i]
+        size = merged
+    return size
+
+
+@jit
+def _mark_row(view, state, relation, vertex, begin, end, low, high, bitmap, out):
+    """Set in the bitmap at out[bitmap:] the places, within [low, high), of the vertices in targets[begin:end)."""
+    hub = hub_row(view, relation, vertex)
+    if hub >= 0 and high - low < end - begin:
+        for i in range(low, high):
+            x = state.universe[i]
+            bit = np.uint64((view.bits[hub + (x >> 5)] >> np.uint32(x & 31)) & np.uint32(1))
+            out[bitmap + (i >> 6)] = out[bitmap + (i >> 6)] | (bit << np.uint64(i & 63))
+        return
+    for i in range(begin, end):
+        place = state.place[view.targets[i]]
+        if place >= 0:
+            out[bitmap + (place >> 6)] = out[bitmap + (place >> 6)] | (np.uint64(1) << np.uint64(place & 63))
+
+
+@jit
+def enter_root(program, view, state, root):
+    """Match the root: build its universe and bitmaps. The size; 0 if too small, -1 if it does not fit."""
+    levels, header = program.header[p.LEVELS], program.header
+    size = _gather_universe(program, view, state, root)
+    if size < 0 or (size < levels - 1 and header[p.INJECTIVE]) or size == 0:
+        return min(size, 0)
+    words = (size + 63) >> 6
+    state.matched[0] = root
+    state.registers[p.UNIVERSE] = size
+    state.local[0] = lower_bound(state.universe, 0, size, root)
+    low, high = state.universe[0], state.universe[size - 1]
+    for i in range(size):
+        state.place[state.universe[i]] = i
+    for relation in range(view.relations):
+        if program.outer[relation]:
+            first = advance(state.first, relation * state.stride)
+            for w in range(words):
+                first[w] = 0
+            begin, end = row_of(view, relation, root)
+            for i in range(begin, end):
+                place = state.place[view.targets[i]]
+                if place >= 0:
+                    first[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+        inner = program.inner[relation]
+        if inner < 0:
+            continue
+        for w in range(inner * size * words, (inner + 1) * size * words):
+            state.rows[w] = 0
+        for i in range(size):
+            vertex = state.universe[i]
+            begin, end = row_of(view, relation, vertex)
+            first_place, last_place = 0, size
+            if header[p.CHAINED]:  # later vertices only
+                if header[p.RISING]:
+                    begin, first_place = upper_bound(view.targets, begin, end, vertex), i + 1
+                else:
+                    end, last_place = lower_bound(view.targets, begin, end, vertex), i
+            if end - begin > 2 * size:
+                begin = lower_bound(view.targets, begin, end, low)
+                end = upper_bound(view.targets, begin, end, high)
+            bitmap = (inner * size + i) * words
+            _mark_row(view, state, relation, vertex, begin, end, first_place, last_place, bitmap, state.rows)
+    for u in range(levels):
+        if (header[p.FILTERS] >> u) & 1:
+            allowed = advance(state.allowed, u * state.stride)
+            for w in range(words):
+                allowed[w] = 0
+            for i in range(size):
+                bit = np.uint64((view.masks[state.universe[i]] >> np.uint32(u)) & np.uint32(1))
+                allowed[i >> 6] |= bit << np.uint64(i & 63)
+    for i in range(size):
+        state.place[state.universe[i]] = -1
+    return size

@@ -1,0 +1,249 @@
+"""A plan as arrays: what the compiled walkers read instead of Python objects.
+
+One walker serves every plan, so nothing is compiled per pattern. A `Program` holds one row of integers a level and a
+step; `refs` holds the short lists of levels they refer to, as ranges. A `View` is the data graph as the walkers see it,
+a `State` is everything that one thread needs to go on where it stopped.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.cpu.search.suffix_program import N_PRIMES, encode_suffix
+from cusubmatch.plan import Plan, Rows, implied_bounds
+
+# Fields of a level's row.
+KIND, SOURCE_A, SOURCE_B, DIFFER, DIFFER_END, BOUND, BOUND_END, RESTRICTED, RESTRICTED_END, STEP, STEP_END, COLUMN = (
+    range(12)
+)
+LEVEL_FIELDS = 12
+ROOTS, ROW, SET = 0, 1, 2  # kinds of candidates: the first level's list, a row of the graph, a set of the pool
+
+# Fields of a step's row.
+TARGET, FROM_KIND, FROM_A, FROM_B, OPERATION, WITH_A, WITH_B, MASK, CUT, CUT_END, NEED = range(11)
+STEP_FIELDS = 11
+INTERSECT, SUBTRACT, FILTER = 0, 1, 2
+OPERATIONS = {"intersect": INTERSECT, "subtract": SUBTRACT, "filter": FILTER}
+
+# Fields of the header.
+LEVELS, LEAF, LAST, RISING, FINISH, CASE, TEST, TEST_END, ONE_SIDED, CHAINED, FILTERS, INJECTIVE = range(12)
+SUFFIX_AT, CONSTANTS_AT, SCRATCH = 12, 13, 14  # where a suffix's fields and constants begin, and the space it needs
+HEADER_FIELDS = 15
+EMIT, SIZE, CHOOSE, ORDERED, SQUARE, SUFFIX = 0, 1, 2, 3, 4, 5
+FINISHES = {"rows": EMIT, "size": SIZE, "choose": CHOOSE, "ordered": ORDERED, "square": SQUARE, "suffix": SUFFIX}
+# How the counted level depends on the leaf, the last level that is visited.
+FIXED, MEMBER, BOUNDED, COMMON, GENERAL = 0, 1, 2, 3, 4
+
+# Fields of the registers of a state.
+LEVEL, FLOOR, COUNT_0, COUNT_1, COUNT_2, FILLED, UNIVERSE = range(7)
+REGISTERS = 7
+
+DONE, PAUSED, FULL, OVERSIZE = 0, 1, 2, 3  # why a walker returned
+
+
+class Program(NamedTuple):
+    """A plan as integers, see the fields above.
+
+    `bases` says where each set begins in the pool. For bitmaps, `outer` tells of each relation whether the first vertex
+    is asked for it (1: by an anchor, 2: by a non-neighbour), and `inner` numbers those that later vertices are asked
+    for (-1: not). What counts a suffix follows in arrays that exist, since every array that passes through a call
+    costs time: its fields in `refs`, its constants in `bases`.
+    """
+
+    header: np.ndarray
+    levels: np.ndarray
+    steps: np.ndarray
+    refs: np.ndarray
+    bases: np.ndarray
+    outer: np.ndarray
+    inner: np.ndarray
+
+
+class View(NamedTuple):
+    """The data graph for a walker.
+
+    Row v of relation r is targets[offsets[r * stride + v]:offsets[r * stride + v + 1]], int64 and int32; masks uint32
+    (n,), bit u set where the vertex may be pattern vertex u (empty if no filter is used); roots int32, the `root_count`
+    candidates of the first level; bits uint32, bitmaps of `words` words for each relation and each hub, the hubs being
+    the vertices from `hub` on.
+    """
+
+    offsets: np.ndarray
+    targets: np.ndarray
+    masks: np.ndarray
+    roots: np.ndarray
+    bits: np.ndarray
+    hub: int
+    words: int
+    stride: int
+    relations: int
+    root_count: int
+
+
+class State(NamedTuple):
+    """Where one thread is: matched vertices, the open range of each level, and the sets made so far.
+
+    `excluded` is for vertices that are taken off a set, at most one a level; what a suffix is counted in follows.
+    """
+
+    registers: np.ndarray
+    matched: np.ndarray
+    kind: np.ndarray
+    begin: np.ndarray
+    position: np.ndarray
+    end: np.ndarray
+    set_end: np.ndarray
+    pool: np.ndarray
+    marks: np.ndarray
+    excluded: np.ndarray
+
+
+def new_list_state(program: Program, view: View, pool: int) -> State:
+    """State of the list walker, with a pool of `pool` elements."""
+    levels = int(program.header[LEVELS])
+    return State(
+        np.zeros(REGISTERS, np.int64),
+        matched=np.zeros(levels, np.int64),
+        kind=np.zeros(levels, np.int64),
+        begin=np.zeros(levels, np.int64),
+        position=np.zeros(levels, np.int64),
+        end=np.zeros(levels, np.int64),
+        set_end=np.zeros(max(len(program.bases), 1), np.int64),
+        pool=np.zeros(pool + 1, np.int32),
+        marks=np.zeros(view.words, np.uint32),
+        excluded=np.zeros(levels + int(program.header[SCRATCH]), np.int64),
+    )
+
+
+def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[Program, int]:
+    """The program of a plan, and the size of the pool (elements) that it needs.
+
+    Parameters
+    ----------
+    plan : Plan
+    columns : dict
+        Output column of each pattern vertex that has one.
+    capacities : list of int
+        Longest row of each relation.
+    """
+    refs: list[int] = []
+    steps = np.zeros((len(plan.steps), STEP_FIELDS), np.int32)
+    capacity, base = {}, 0
+    for row, step in zip(steps, plan.steps, strict=True):
+        if isinstance(step.source, Rows):
+            capacity[step.target] = capacities[step.source.relation]
+            row[FROM_KIND], row[FROM_A], row[FROM_B] = ROW, *step.source
+        else:
+            capacity[step.target] = capacity[step.source]
+            row[FROM_KIND], row[FROM_A] = SET, step.source
+        if step.operation == "intersect" and step.operand is not None:
+            capacity[step.target] = min(capacity[step.target], capacities[step.operand.relation])
+        row[TARGET], row[OPERATION] = step.target, OPERATIONS[step.operation]
+        row[WITH_A], row[WITH_B] = step.operand or (0, 0)
+        row[MASK] = -1 if step.mask is None else step.mask
+        row[CUT], row[CUT_END] = _append(refs, step.bounds)
+        row[NEED] = step.need
+    bases = np.zeros(len(plan.steps), np.int64)
+    for target in range(len(plan.steps)):
+        bases[target] = base
+        base += capacity[target] + 1
+    levels = np.zeros((len(plan.levels), LEVEL_FIELDS), np.int32)
+    for index, (row, level) in enumerate(zip(levels, plan.levels, strict=True)):
+        if isinstance(level.source, Rows):
+            row[KIND], row[SOURCE_A], row[SOURCE_B] = ROW, *level.source
+        elif level.source is not None:
+            row[KIND], row[SOURCE_A] = SET, level.source
+        row[DIFFER], row[DIFFER_END] = _append(refs, level.differ)
+        row[BOUND], row[BOUND_END] = _append(refs, level.pending)
+        row[RESTRICTED], row[RESTRICTED_END] = _append(refs, level.bounds)
+        row[STEP] = sum(step.when < index for step in plan.steps)
+        row[STEP_END] = sum(step.when <= index for step in plan.steps)
+        row[COLUMN] = columns.get(level.vertex, -1)
+    header = np.zeros(HEADER_FIELDS, np.int64)
+    header[LEVELS] = len(plan.levels)
+    header[LEAF] = plan.walked - 1
+    header[LAST] = plan.walked
+    header[RISING] = plan.rising
+    header[FINISH] = FINISHES[plan.finish]
+    chains = implied_bounds([level.bounds for level in plan.levels])
+    header[ONE_SIDED] = all(0 in some for some in chains[1:])
+    header[CHAINED] = all(len(some) == level for level, some in enumerate(chains))
+    header[FILTERS] = sum(1 << mask for mask in {step.mask for step in plan.steps if step.mask is not None})
+    header[INJECTIVE] = plan.semantics != "homomorphism"
+    if plan.finish not in ("rows", "suffix") and plan.walked:
+        header[CASE], tests = _leaf_case(plan)
+        header[TEST] = -1 if tests is None else len(refs)
+        for test in tests or ():
+            refs.extend(test)
+        header[TEST_END] = len(refs)
+    outer, inner = _relation_use(plan)
+    if plan.suffix is not None:
+        fields, constants, header[SCRATCH] = encode_suffix(plan, capacities, (ROOTS, ROW, SET))
+        header[SUFFIX_AT], _ = _append(refs, fields)
+        header[CONSTANTS_AT], bases = len(bases), np.concatenate([bases, constants])
+    return Program(header, levels.ravel(), steps.ravel(), np.array(refs or [0], np.int32), bases, outer, inner), base
+
+
+def _append(refs, some):
+    refs.extend(some)
+    return len(refs) - len(some), len(refs)
+
+
+def _relation_use(plan):
+    outer, inner = np.zeros(len(plan.relations), np.int32), np.full(len(plan.relations), -1, np.int32)
+    for level in plan.levels:
+        for kind, rows in ((1, level.anchors), (2, level.forbidden)):
+            for row in rows:
+                if row.level == 0:
+                    outer[row.relation] |= kind
+                else:
+                    inner[row.relation] = 0
+    used = np.flatnonzero(inner == 0)
+    inner[used] = np.arange(len(used), dtype=np.int32)
+    return outer, inner
+
+
+def _leaf_case(plan):
+    """How the counted level depends on the leaf, and the rows that decide whether the leaf's vertex lies in it."""
+    leaf = plan.walked - 1
+    last = plan.levels[plan.walked]
+    if isinstance(last.source, Rows):
+        made = last.source.level
+    else:
+        step = next(step for step in plan.steps if step.target == last.source)
+        made = step.when
+        at_leaf = [other for other in plan.steps if other.when == leaf]
+        fast = isinstance(step.source, int) or step.source.level < leaf
+        if (
+            at_leaf == [step]
+            and fast
+            and step.operation == "intersect"
+            and step.operand.level == leaf
+            and step.mask is None
+        ):
+            return COMMON, None
+    if made == leaf:
+        return GENERAL, None
+    if leaf in last.pending:
+        return BOUNDED, None
+    if leaf not in last.differ:
+        return FIXED, None
+    return MEMBER, _membership_rows(plan, leaf, last)
+
+
+def _membership_rows(plan, leaf, last):
+    """Rows that the leaf's vertex must lie in to be in the last level's set; None if there are other conditions."""
+    if last.bounds or last.forbidden or any(step.mask is not None for step in plan.steps):
+        return None
+    return [row for row in last.anchors if row not in plan.levels[leaf].anchors]
+
+
+def residues(program: Program, state: State) -> tuple[np.ndarray, list[int]]:
+    """Where a state of the list walker keeps sums of residues of a suffix's counts, and their primes."""
+    header = program.header
+    many = int(program.refs[header[SUFFIX_AT] + N_PRIMES])
+    first = int(header[CONSTANTS_AT])
+    sums = state.excluded[int(header[LEVELS]) :][: many + 1]
+    return sums, program.bases[first : first + many].tolist()

@@ -1,0 +1,239 @@
+"""k-cliques by vertex: each is counted at its lowest vertex, in the graph that this one induces on its out-neighbours.
+
+Vertices fall into size classes by out-degree: rows of one word, a warp a vertex, a block a vertex (`clique_rows`), and
+rows in global memory that the whole grid shares (`clique_matrices`). Within a class they are taken in the order of
+falling work, and the class of blocks comes last: there the work of a vertex is estimated from the out-degrees of its
+neighbours, and large ones are divided among several blocks, so that all end together.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import int64, uint32, uint64, void
+
+from cusubmatch.engines.gpu.cliques.global_bitmaps import (
+    MOST_WIDTH,
+    SCRATCH_WORDS,
+    SEGMENT_WORDS,
+    CliqueMatrices,
+    make_count_in_matrices,
+    make_fill_matrices,
+    matrix_words,
+    row_words,
+)
+from cusubmatch.engines.gpu.cliques.orientation import Oriented
+from cusubmatch.engines.gpu.cliques.shared_bitmaps import (
+    WINDOW,
+    WORD,
+    make_count_in_rows,
+    make_count_in_words,
+    make_reach,
+    seconds_of,
+)
+from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.launch_batches import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
+from cusubmatch.engines.gpu.runtime.warp import grid
+
+__all__ = ["Cliques", "Limits", "signatures", "usual_limits"]
+
+U = np.uint32
+
+WARP_TICKET, BLOCK_TICKET, MATRIX_TICKET = range(FIRST_TICKET, FIRST_TICKET + 3)
+BLOCK_ROWS = (128, 256, 384, 448, 512)  # sizes of a block's rows in shared memory, of which it has 48 KB at most
+WORD_BLOCKS, WARP_BLOCKS, BLOCK_BLOCKS = 8, 8, 6  # blocks of a multiprocessor
+LEAST_EACH = 1.5  # vertices for each warp, or blocks take them: one that a warp has to itself keeps all waiting
+PARTS = 8  # of a block's even share of the work: more than one part is divided
+
+
+class Limits(NamedTuple):
+    """The largest out-degree of each class; more is for rows in global memory, of `scratch_words` in all."""
+
+    word: int = WORD
+    warp: int = 64
+    block: int = 512
+    scratch_words: int = SCRATCH_WORDS
+
+
+class _Items(NamedTuple):
+    """Vertices, or parts of them, by falling work; `shares` as `make_count_in_rows` takes it."""
+
+    vertices: Any
+    shares: Any
+    work_s: Any
+
+
+class _Class(NamedTuple):
+    """Vertices of one size, and the launch that counts at a range of them."""
+
+    vertices: Any
+    cumulative_s: Any
+    work_s: float
+    launch: Callable
+    ticket: int | None
+
+
+class Cliques:
+    """The cliques of k vertices of an oriented graph; vertices are sorted into their classes once.
+
+    Parameters
+    ----------
+    target : Target
+    xp : module
+        numpy or cupy.
+    oriented : Oriented
+    k : int
+        4 or 5; for 3 see `Triangles`.
+    processors : int
+        Multiprocessors to fill.
+    threads : int
+        Threads of a block.
+    limits : Limits, optional
+        Where the classes end; `limits.word` is at most 32 and `limits.block` at most 512. By default those of `Limits`,
+        but no vertex is left to a single warp where there are few of that size.
+    to_device : callable
+        What a kernel takes in place of an array.
+
+    Attributes
+    ----------
+    unsupported : array, uint32
+        Vertices whose rows do not fit in the scratch, from 19,969 out-neighbours on, which takes at least 200 million
+        edges. The cliques whose lowest vertex is one of them are not counted here.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        xp: Any,
+        oriented: Oriented,
+        k: int,
+        processors: int = 132,
+        threads: int = 256,
+        limits: Limits | None = None,
+        to_device: Callable[[Any], Any] = as_it_is,
+    ) -> None:
+        if k not in {4, 5}:
+            raise ValueError(f"k: got {k}; cliques of 4 or 5 vertices are counted here, and triangles by Triangles")
+        self._xp, self._to_device = xp, to_device
+        self._graph = to_device(oriented.offsets), to_device(oriented.targets)
+        degrees = oriented.degrees
+        limits = limits or usual_limits(degrees, WARP_BLOCKS * processors * threads // target.WARP)
+        vertices = xp.nonzero(degrees >= k - 1)[0].astype(np.uint32)
+        vertices = vertices[xp.argsort(~degrees[vertices], kind="stable")]
+        degrees = degrees[vertices]
+        too_large = (matrix_words(degrees) > limits.scratch_words) | (row_words(degrees) > MOST_WIDTH)
+        ends = [int((too_large & (degrees > limits.block)).sum())]
+        ends += [int((degrees > limit).sum()) for limit in (limits.block, limits.warp, limits.word, 0)]
+        self.unsupported = vertices[: ends[0]]
+        work_s = sum(seconds_of(degrees, k))
+        total_s = float(work_s[ends[0] :].sum())
+        large, by_block, by_warp, by_word = (slice(begin, end) for begin, end in pairwise(ends))
+        self._matrices = None
+        if large.start < large.stop:
+            self._matrices = CliqueMatrices(
+                target,
+                xp,
+                oriented,
+                vertices[large],
+                k,
+                MATRIX_TICKET,
+                processors,
+                threads,
+                limits.scratch_words,
+                to_device,
+            )
+        self._classes: list[_Class] = []
+        wide, warp = oriented.wide, target.WARP
+        if by_word.start < by_word.stop:
+            shape = grid(target, WORD_BLOCKS * processors, threads)
+            kernel = make_count_in_words(target, k, shape[1], wide)
+            self._add(vertices[by_word], work_s[by_word], kernel[shape], None)
+        if by_warp.start < by_warp.stop:
+            shape = grid(target, WARP_BLOCKS * processors, threads)
+            kernel = make_count_in_rows(target, k, limits.warp, shape[1], 1, WARP_TICKET, wide)
+            whole = xp.full(by_warp.stop - by_warp.start, 1 << 16, np.uint32)
+            launch = functools.partial(_with_shares, kernel[shape], to_device(whole))
+            self._add(vertices[by_warp], work_s[by_warp], launch, WARP_TICKET)
+        if by_block.start < by_block.stop:
+            shape, largest = grid(target, BLOCK_BLOCKS * processors, threads), int(degrees[by_block.start])
+            most = min(rows for rows in BLOCK_ROWS if rows >= largest)
+            kernel = make_count_in_rows(target, k, most, shape[1], shape[1] // warp, BLOCK_TICKET, wide, WINDOW)
+            edges = xp.empty(by_block.stop - by_block.start, np.uint32)
+            reach = make_reach(target, wide)[shape]
+            reach(*self._graph, to_device(vertices[by_block]), to_device(edges))
+            items = _divided(xp, vertices[by_block], degrees[by_block], edges, k, PARTS * shape[0], shape[1] // warp)
+            launch = functools.partial(_with_shares, kernel[shape], to_device(items.shares))
+            self._add(items.vertices, items.work_s, launch, BLOCK_TICKET)
+        self._launches = Launches(target, xp, to_device, total_s, same=self._matrices is None)
+
+    def _add(self, vertices, work_s, launch, ticket):
+        cumulative_s = self._xp.cumsum(work_s)
+        self._classes.append(_Class(self._to_device(vertices), cumulative_s, float(cumulative_s[-1]), launch, ticket))
+
+    def count(self, check: Check | None = None, piece_s: float = PIECE_S) -> int:
+        """The number of cliques; `check(done, count)` is called between pieces of about `piece_s` and may raise."""
+        return self._launches.count(self._steps, check, piece_s)
+
+    def _steps(self, piece_s: float) -> Iterator[Step]:
+        if self._matrices:
+            yield from self._matrices.steps(piece_s)
+        for size in self._classes:
+            for start, stop, part_s in ranges(self._xp, size.cumulative_s, size.work_s, piece_s):
+                launch = functools.partial(size.launch, *self._graph, size.vertices, U(start), U(stop))
+                yield Step(part_s, launch, size.ticket)
+
+
+def usual_limits(degrees: Any, warps: int) -> Limits:
+    """The limits for these out-degrees, where so many warps share the vertices that one takes alone."""
+    usual = Limits()
+    between = int(((degrees > usual.word) & (degrees <= usual.warp)).sum())
+    return usual if between >= LEAST_EACH * warps else usual._replace(warp=usual.word)
+
+
+def _divided(xp, vertices, degrees, edges, k, parts, warps) -> _Items:
+    """Vertices divided until none has more than about one of `parts` of the work; a part has a row a warp or more."""
+    pairs = xp.maximum(degrees.astype(np.float64) * (degrees - 1.0) / 2, 1.0)
+    fill_s, count_s = seconds_of(degrees, k, edges / pairs)
+    most = max(float((fill_s + count_s).sum()) / parts, 1e-12)
+    most_parts = xp.minimum(degrees // warps, count_s / fill_s)  # each part fills all rows
+    divided = xp.maximum(xp.minimum(xp.ceil(count_s / most), most_parts), 1).astype(np.int64)
+    ends = xp.cumsum(divided)
+    number = xp.arange(int(ends[-1]))
+    of = xp.searchsorted(ends, number, side="right")
+    number -= (ends - divided)[of]
+    work_s = (fill_s + count_s / divided)[of]
+    order = xp.argsort(-work_s, kind="stable")
+    shares = ((divided[of] << 16) | number).astype(np.uint32)
+    return _Items(vertices[of][order], shares[order], work_s[order])
+
+
+def _with_shares(launch, shares, offsets, targets, vertices, *rest):
+    launch(offsets, targets, vertices, shares, *rest)
+
+
+def signatures(target: Target) -> list[tuple[str, Callable, Any]]:
+    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
+    target = target._replace(kernel=lambda function: function)
+    ids, number, state = uint32[::1], uint32, uint64[::1]
+    found = []
+    for name, position, wide in (("32-bit offsets", uint32[::1], False), ("64-bit offsets", int64[::1], True)):
+        in_words = void(position, ids, ids, number, number, state)
+        in_rows = void(position, ids, ids, ids, number, number, state)
+        found.append((f"reach, {name}", make_reach(target, wide), void(position, ids, ids, ids)))
+        for k in (4, 5):
+            found.append((f"count_in_words k={k}, {name}", make_count_in_words(target, k, 256, wide), in_words))
+            kernel = make_count_in_rows(target, k, Limits().warp, 256, 1, WARP_TICKET, wide)
+            found.append((f"count_in_rows by warp k={k}, {name}", kernel, in_rows))
+            for most in BLOCK_ROWS:
+                kernel = make_count_in_rows(target, k, most, 256, 8, BLOCK_TICKET, wide, WINDOW)
+                found.append((f"count_in_rows by block of {most} k={k}, {name}", kernel, in_rows))
+            kernel = make_count_in_matrices(target, k, 256, SEGMENT_WORDS, MATRIX_TICKET, wide)
+            in_matrices = void(position, ids, ids, number, ids, number, number, state)
+            found.append((f"count_in_matrices k={k}, {name}", kernel, in_matrices))
+        fill = void(position, ids, ids, ids, ids, number, ids)
+        found.append((f"fill_matrices, {name}", make_fill_matrices(target, 256, wide), fill))
+    return found

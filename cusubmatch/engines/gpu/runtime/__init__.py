@@ -1,0 +1,1 @@
+"""The device: targets, launches, copies, and functions that every kernel shares."""

@@ -1,0 +1,198 @@
+"""What a kernel is written against, and the only module, with `ptx`, that imports Numba's CUDA compiler.
+
+Every kernel is made by a factory that takes a `Target`: the intrinsics, the width of a warp and the two decorators.
+The same source then runs on a GPU, lane by lane in the emulator of the tests, and natively on a CPU as a warp of one
+lane. A kernel therefore says `WARP` and never 32, and asks its target which warp it is.
+
+Compiled kernels are cached in a folder named after a hash of this engine's sources: Numba itself notices an edit of
+the file that a kernel stands in, but not of the device functions that it calls from elsewhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching
+from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
+
+__all__ = ["Kernel", "Target", "as_device_array", "gpu", "properties", "record"]
+
+
+class Target(NamedTuple):
+    """Where kernels run.
+
+    Attributes
+    ----------
+    cuda : module or object
+        `numba.cuda` or what stands for it: `shared.array`, `atomic`, `syncwarp`, `ballot_sync`, `popc`, ...
+    WARP : int
+        Lanes of a warp.
+    FULL : int
+        The mask that names them all.
+    device, kernel : callable
+        Decorators of device functions and of kernels; a kernel is launched as
+        `kernel[blocks, threads](*arguments)`, or with the bytes of shared memory as a third number.
+    lane, warp : device functions () -> uint32
+        The lane in its warp, the warp in its block.
+    peek : device function (array, index) -> value
+        A load that is done each time it is reached, also in a loop that waits for a change.
+    clock : device function () -> int64
+        Nanoseconds; the same clock for all blocks.
+    record : callable (first, others) -> callable or None
+        Makes of functions that launch kernels one that does the same again at less cost; None: it cannot.
+    """
+
+    cuda: Any
+    WARP: int
+    FULL: int
+    device: Callable
+    kernel: Callable
+    lane: Callable
+    warp: Callable
+    peek: Callable
+    clock: Callable
+    record: Callable = lambda _first, _others: None
+
+
+@functools.cache
+def gpu() -> Target:
+    """The target that compiles for the GPU."""
+    gone = "row_stack"  # from NumPy 2.5, but numba-cuda before 0.31 asks for it
+    if not hasattr(np, gone):
+        setattr(np, gone, np.vstack)
+    from numba import cuda
+    from numba.cuda.core import caching
+
+    from cusubmatch.engines.gpu.runtime import ptx
+
+    folder = cache_folder(Path(__file__).parents[1], f"numba-cuda {version('numba-cuda')}")
+    device = cuda.jit(device=True, forceinline=True)
+
+    def current_device():
+        return cuda.gpus[cuda.get_current_device().id]
+
+    def kernel(function):
+        return Kernel(compiles_in_thread(enable_caching(cuda.jit(function), caching.config, folder), current_device))
+
+    @device
+    def lane():
+        return np.uint32(cuda.laneid)
+
+    @device
+    def warp():
+        return np.uint32(cuda.threadIdx.x) >> np.uint32(5)
+
+    return Target(cuda, 32, 0xFFFFFFFF, device, kernel, lane, warp, device(ptx.peek), device(ptx.clock), record)
+
+
+_configuring = threading.Lock()
+
+
+class Kernel:
+    """`kernel[blocks, threads]`, or with bytes of shared memory as a third; runs on CuPy's stream at the launch."""
+
+    def __init__(self, compiled: Any):
+        self.compiled, self.py_func = compiled, compiled.py_func
+        self._launches: dict[tuple, Callable] = {}  # by shape and stream
+
+    def __getitem__(self, shape: tuple[int, ...]) -> Callable:
+        return functools.partial(self._launch, shape)
+
+    def _launch(self, shape, *arguments):
+        key = shape, _current_stream()
+        if key not in self._launches:
+            self._launches[key] = self._configured(*key)
+        self._launches[key](*map(as_device_array, arguments))
+
+    def _configured(self, shape, stream):
+        from numba.cuda.core.caching import config
+
+        blocks, threads, *shared = shape
+        with _configuring:  # a small grid is no mistake here: the work is small
+            warned, config.CUDA_LOW_OCCUPANCY_WARNINGS = config.CUDA_LOW_OCCUPANCY_WARNINGS, 0
+            try:
+                return self.compiled[blocks, threads, _stream_of(stream), *shared]
+            finally:
+                config.CUDA_LOW_OCCUPANCY_WARNINGS = warned
+
+
+_recording = threading.Lock()
+
+
+def record(first: Callable[[], None], others: Sequence[Callable[[], None]]) -> Callable[[], None] | None:
+    """What these functions put on the current stream, as one launch (a CUDA graph); None if that cannot be recorded.
+
+    `first` comes first; the `others` may run in any order and side by side. Their kernels must have run before, so that
+    nothing is compiled or loaded now, and the arrays that they work on must neither be made by them nor move.
+    """
+    import cupy
+
+    with _recording:
+        stream, *asides = _recording_streams(cupy.cuda.Device().id, 1 + len(others))
+        try:
+            stream.begin_capture()
+            try:
+                with stream:
+                    first()
+                ready = stream.record()
+                for aside, launch in zip(asides, others, strict=True):
+                    aside.wait_event(ready)
+                    with aside:
+                        launch()
+                    stream.wait_event(aside.record())
+            finally:
+                graph = stream.end_capture()
+        except Exception:  # noqa: BLE001 - an exception of CuPy's, Numba's or the driver's; launches one by one remain
+            return None
+    return graph.launch
+
+
+@functools.cache
+def _recording_streams(device: int, number: int):
+    """Streams for recording alone: kept, since launches are configured anew for each stream."""
+    import cupy
+
+    with cupy.cuda.Device(device):
+        return [cupy.cuda.Stream(non_blocking=True) for _ in range(number)]
+
+
+def _current_stream() -> int:
+    """The address of the stream that CuPy works on."""
+    import cupy
+
+    return cupy.cuda.get_current_stream().ptr
+
+
+def _stream_of(address: int):
+    """A stream as Numba knows it."""
+    from numba import cuda
+
+    return cuda.external_stream(address) if address else cuda.default_stream()
+
+
+def as_device_array(array: Any) -> Any:
+    """A CuPy array as kernels take it fastest, without a copy or a wait for its stream; anything else as it is.
+
+    Marked as input, which for what lies on the device says nothing, it costs a launch half of the 5 µs that Numba
+    otherwise spends on each array.
+    """
+    if not type(array).__module__.startswith("cupy"):
+        return array
+    from numba import cuda
+
+    return cuda.In(cuda.as_cuda_array(array, sync=False))
+
+
+def properties() -> tuple[int, int]:
+    """Multiprocessors of the current GPU, and the bytes of shared memory that each has."""
+    from numba import cuda
+
+    device = cuda.get_current_device()
+    return device.MULTIPROCESSOR_COUNT, device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR

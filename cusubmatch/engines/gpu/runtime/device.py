@@ -1,0 +1,50 @@
+"""The GPU that kernels run on, as the host code sees it: a target and how much of it there is."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from cusubmatch.engines.gpu.runtime import cuda
+
+__all__ = ["REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Machine", "machine"]
+
+# A thread of the walker takes no more, so that all its blocks are resident at once; the second number is for lists past
+# 2**32 and for counts by task, the third for suffixes.
+REGISTERS, WIDE_REGISTERS, SUFFIX_REGISTERS = 64, 72, 80
+WARPS = 64  # resident on a multiprocessor at most
+ALL_REGISTERS = 65_536  # of a multiprocessor
+RESERVED = 1024  # bytes of shared memory a block that the system takes
+
+
+class Machine(NamedTuple):
+    """A target, and how much of it there is.
+
+    Attributes
+    ----------
+    target : Target
+    processors : int
+        Multiprocessors; blocks that a kernel without shared memory is launched with are a multiple of it.
+    shared : int
+        Bytes of shared memory a multiprocessor.
+    to_device : callable
+        What a kernel takes in place of an array.
+    """
+
+    target: cuda.Target
+    processors: int
+    shared: int
+    to_device: Callable[[Any], Any] = lambda array: array
+
+    def resident(self, words: int, warps: int, registers: int) -> int:
+        """Blocks of `warps` warps that can be resident together; `words` of shared memory, and registers a thread."""
+        registers *= warps * self.target.WARP
+        each = min(self.shared // (4 * words + RESERVED), WARPS // warps, ALL_REGISTERS // registers)
+        return self.processors * max(1, each)
+
+
+@functools.cache
+def machine() -> Machine:
+    """The current GPU."""
+    return Machine(cuda.gpu(), *cuda.properties(), cuda.as_device_array)

@@ -1,0 +1,297 @@
+"""Running a plan on the device: launches that pause and go on, until no work is left, time is over or rows suffice.
+
+A launch ends when no work is left, when the output is full or has the rows that were asked for, or after a slice of
+time; what was not finished lies parked in device memory. Between launches limits, deadlines, progress and interrupts
+are looked after here.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.gpu.cliques.specialised import closed_counter
+from cusubmatch.engines.gpu.runtime.device import Machine, machine
+from cusubmatch.engines.gpu.search import program as p
+from cusubmatch.engines.gpu.search import task_ring as r
+from cusubmatch.engines.gpu.search.device_plan import Prepared, prepare_plan
+from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
+from cusubmatch.engines.gpu.search.run_progress import Progress
+from cusubmatch.engines.gpu.search.suffix_counts import SURE_BITS
+from cusubmatch.engines.gpu.search.warp_walker import make_walk
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.graph import Graph
+from cusubmatch.plan import Plan, suffix_primes
+from cusubmatch.plan.candidates import Candidates
+from cusubmatch.plan.crt import recombined
+
+__all__ = ["KEPT_PLANS", "SLICE_S", "Run", "nanoseconds_of"]
+
+SLICE_S = 0.05  # of a launch
+OUTPUT_BYTES = 256 << 20
+KEPT_PLANS = 16  # at least
+
+
+class Output(NamedTuple):
+    """Room for rows, int32 (columns, capacity) or None, as it is and as kernels take it, and the program to fill it."""
+
+    rows: Any
+    array: Any
+    program: Any
+    capacity: int
+
+    def of(self, state):
+        """The rows that a launch has written."""
+        if self.rows is None:
+            return None
+        valid = int(state[r.VALID]) if state[r.VALID] >= 0 else min(int(state[r.FILLED]), self.capacity)
+        return self.rows[:, :valid]
+
+
+class Run:
+    """One execution of a plan on a device graph.
+
+    Parameters
+    ----------
+    graph, plan, candidates
+        The graph in device memory, a plan for it by lists, and the candidates of the pattern's vertices.
+    deadline : float or None
+        Time (`time.monotonic`) after which the run raises `DeadlinePassed`.
+    progress : callable or None
+        Called as progress(fraction done, matches so far) between launches.
+    block_rows : int or None
+        Rows a block of the output, more or less; default as many as 256 MB hold.
+    first_rows : int or None
+        Rows of the first block, if it is wanted soon; later ones are longer.
+    ahead_rows : int
+        Whether a launch runs while the caller works on the rows of the one before, if not 0.
+    enough : int or None
+        The run stops when so many matches exist.
+    then : callable, optional
+        What `blocks` gives instead of a block is then(block). It is called before the next launch, so what it launches
+        on the current stream does not wait for that.
+    gpu : Machine, optional
+        Where to run; default the current GPU.
+    slice_s : float
+        Seconds of a launch.
+    grid : (int, int), optional
+        Blocks, and warps a block; default as many as can be resident.
+    every : int
+        Only one of so many first candidates is looked at, or of roots that are visited alone.
+
+    Attributes
+    ----------
+    matches : int or None
+        Matches found so far: the count, once `count` has returned; None if a deadline left a suffix's sum that counts
+        only parts of matches, or residues.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        plan: Plan,
+        candidates: Candidates,
+        *,
+        deadline: float | None = None,
+        progress: Callable[[float, int], None] | None = None,
+        block_rows: int | None = None,
+        first_rows: int | None = None,
+        ahead_rows: int = 0,
+        enough: int | None = None,
+        then: Callable[[Any], Any] | None = None,
+        gpu: Machine | None = None,
+        slice_s: float = SLICE_S,
+        grid: tuple[int, int] | None = None,
+        every: int = 1,
+    ):
+        self.graph, self.plan, self.candidates, self.gpu = graph, plan, candidates, gpu or machine()
+        self.deadline, self.progress, self.slice_s, self.grid = deadline, progress, slice_s, grid
+        self.every = every
+        most = OUTPUT_BYTES // (4 * max(len(plan.columns), 1))
+        self.block_rows = min(block_rows or most, enough or most, most)
+        self.first_rows = min(first_rows or self.block_rows, self.block_rows)
+        self.ahead, self.enough, self.then = ahead_rows > 0, enough, then
+        self._launched: Any = None  # an event after the last launch, where someone may ask for it
+        self._passes = 0, 1  # over the graph: those that have ended, and how many there are
+        self.matches: int | None = 0
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        if self.plan.walked == 0:
+            self.matches = len(self._roots()) * self.plan.factor
+        elif counter := closed_counter(self.gpu, self.graph, self.plan):
+            self.matches = counter(self._look)
+        else:
+            self.matches = self._sum() * self.plan.factor // self.plan.divisor
+        self._report(1.0)
+        return self.matches
+
+    def _sum(self):
+        """What the launches count together, of a suffix by its residues if it may pass 64 bits."""
+        plan, made, primes = self.plan, self.prepared, []
+        if plan.suffix is not None:
+            primes = suffix_primes(plan, [made.longest] * len(plan.relations), SURE_BITS)
+        whole = plan.suffix is None or (plan.suffix.whole and not primes)
+        residues = []
+        for prime in primes or [0]:
+            total, self._passes = 0, (len(residues), max(len(primes), 1))
+            program = self._program(p.modulo(made.layout.words, plan.suffix, prime)) if prime else made.program
+            self.matches = 0 if whole else None
+            for found, _ in self._launches(program):
+                total += found
+                if whole:
+                    self.matches = total * plan.factor // plan.divisor
+            residues.append(total % prime if prime else total)
+        return recombined(residues, primes) if primes else residues[0]
+
+    def blocks(self) -> Iterator[Any]:
+        """Blocks of matches, int32 (columns of the plan, rows), on the device.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        if len(self.plan.levels) == 1:
+            roots = self._roots()
+            self.matches = len(roots)
+            for begin in range(0, len(roots), self.block_rows):
+                block = roots[None, begin : begin + self.block_rows]
+                yield block if self.then is None else self.then(block)
+        else:
+            for found, rows in self._launches():
+                self.matches += found
+                if found:
+                    yield rows
+        self._report(1.0)
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next of `blocks` is there without a wait."""
+        return self._launched is None or self._launched.done
+
+    @functools.cached_property
+    def prepared(self) -> Prepared:
+        """The plan on the device; kept with the graph, a trial's aside."""
+        graph, plan = self.graph, self.plan
+
+        def make():
+            return prepare_plan(self.gpu, graph, plan, self.candidates, self.grid, self.every)
+
+        if self.every > 1:
+            return make()
+        asked = plan.pattern, plan.semantics, plan.unique, plan.columns
+        key = (*asked, plan.finish, plan.rising, plan.levels, plan.walked, self.grid)
+        return graph.cache.get("device plans", key, make, graph.keep(KEPT_PLANS))
+
+    @property
+    def mode(self) -> str:
+        """What happens at the last level."""
+        mode = {"rows": ROWS, "size": COUNT, "suffix": SUFFIX}.get(self.plan.finish, PAIRS)
+        return WEIGHTS if self.prepared.layout.weighed else mode
+
+    @property
+    def kernel(self):
+        """The kernel that walks the plan."""
+        return make_walk(self.gpu.target, self.prepared.layout.slots, self.prepared.wide, self.mode)
+
+    def _roots(self):
+        return self.candidates.of(self.plan.levels[0].vertex)
+
+    def _launches(self, program=None):
+        """(matches, rows) of each launch, until none is needed; where rows are wanted ahead, the next one runs then."""
+        made = self.prepared
+        if not made.tickets:
+            return
+        workspace, found = made.pool.take(made.layout.stack), 0
+        output = self._output(self.first_rows) if program is None else Output(None, made.no_rows, program, 1)
+        workspace.start(fresh=True)
+        self._work: Progress | None = None
+        running = True  # from before a launch, since an interrupt may come at any time
+        try:
+            self._launch(workspace, output)
+            while running:
+                new, running = workspace.read(), False
+                done, more = self._done(workspace), bool(workspace.state[r.STOP])
+                rows, found = output.of(workspace.state), found + new
+                self.given_away = int(workspace.state[r.GIVEN])
+                if self.then is not None and new:
+                    rows = self.then(rows)
+                if more and not (self._late() or self._enough(found)):
+                    workspace.start(fresh=False)
+                    if new and output.rows is not None:
+                        output = self._output(2 * output.capacity)
+                    if running := self.ahead or output.rows is None:
+                        self._launch(workspace, output)
+                yield new, rows
+                if more and not self._enough(found):
+                    self._look(done, self.matches)
+                    if not running:
+                        running = True
+                        self._launch(workspace, output)
+            if not more:
+                made.pool.give_back(workspace)
+        finally:
+            if running:
+                workspace.stop()
+
+    def _launch(self, workspace, output):
+        made = self.prepared
+        launch = self.kernel[made.blocks, made.warps * self.gpu.target.WARP, 4 * made.shared]
+        given = [*made.graph, *workspace.arguments, output.array, workspace.sums]
+        launch(output.program, *given, nanoseconds_of(self.slice_s, self.deadline))
+        if self.then is not None:
+            self._launched = workspace.event()
+
+    def _output(self, rows):
+        """Room for so many rows, or about, and the program that fills it."""
+        made, xp, warp = self.prepared, self.graph.xp, self.gpu.target.WARP
+        rows = min(rows, self.block_rows)
+        capacity = max(rows, warp)  # the rows of a warp go in together
+        words = made.layout.words.copy()
+        words[p.CAPACITY], words[p.ENOUGH] = capacity, rows
+        array = xp.empty((max(len(self.plan.columns), 1), capacity), np.int32)
+        return Output(array, self.gpu.to_device(array.reshape(-1)), self._program(words), capacity)
+
+    def _program(self, words):
+        return self.gpu.to_device(self.graph.xp.asarray(words))
+
+    def _done(self, workspace):
+        """The fraction of the work that is done, if someone wants to know and it is not all."""
+        if self.progress is None or not workspace.state[r.STOP]:
+            return 1.0
+        if self._work is None:
+            self._work = Progress(self.gpu, self.prepared, self.graph.xp, self.mode)
+        before, passes = self._passes
+        return (before + self._work.done(workspace)) / passes
+
+    def _enough(self, matches):
+        return self.enough is not None and matches >= self.enough
+
+    def _late(self):
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    def _look(self, done, matches):
+        """Report, and look at the clock."""
+        self.matches = matches
+        self._report(done)
+        if self._late():
+            raise DeadlinePassed
+
+    def _report(self, done):
+        if self.progress is not None:
+            self.progress(done, self.matches or 0)
+
+
+def nanoseconds_of(slice_s: float, deadline: float | None) -> np.int64:
+    """How long the next launch may take, as the walker is told."""
+    left = slice_s if deadline is None else max(deadline - time.monotonic(), 0.0)
+    return np.int64(1e9 * min(slice_s, left))

@@ -1,0 +1,240 @@
+"""The matches at given ranks, without walking all rows: counts by task, and a descent into the drawn tasks.
+
+A launch of the walker counts the matches of every task of a frontier, running sums of the counts say which tasks the
+ranks fall in, and those become the next frontier: cut finer while a task has several candidates, else one level deeper.
+So the match at a rank is given by places in sorted lists alone, whatever the warps do, and a launch after the first
+walks only what was drawn. Where the walker counts the last levels without visiting them, the last launch finds the
+members of the counted set, and what is left of a rank says which of them are meant.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from collections.abc import Mapping, Sequence
+from math import isqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.gpu.runtime.device import Machine, machine
+from cusubmatch.engines.gpu.search import program as p
+from cusubmatch.engines.gpu.search import task_ring as r
+from cusubmatch.engines.gpu.search.device_plan import Prepared, prepare_plan
+from cusubmatch.engines.gpu.search.extend_frontier import deepened
+from cusubmatch.engines.gpu.search.frontier import Frontier, Sums, carry, on_host
+from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, WEIGHTS
+from cusubmatch.engines.gpu.search.run import KEPT_PLANS, SLICE_S, nanoseconds_of
+from cusubmatch.engines.gpu.search.warp_walker import make_walk
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.graph import Graph
+from cusubmatch.plan import Plan
+from cusubmatch.plan.candidates import Candidates
+
+__all__ = ["Sampler"]
+
+FIRST_TASKS, MOST_TASKS = 1 << 20, 1 << 22  # of the first launch, and of one after it
+TASK_WORDS = 1  # what a task of the ring has beside its own words
+
+
+class Stage(NamedTuple):
+    """A plan on the device, and how its last level is counted."""
+
+    made: Prepared
+    mode: str
+
+
+class Sampler:
+    """Counts of a plan's matches on a device graph, and the matches at given ranks.
+
+    The same graph, plan and candidates give the same ranks. A plan's factor is not applied: a match stands for all its
+    automorphic images.
+
+    Parameters
+    ----------
+    graph, plan, candidates
+        The graph in device memory, a plan for it that counts, and the candidates of the pattern's vertices.
+    deadline : float or None
+        Time (`time.monotonic`) after which counting and drawing raise `DeadlinePassed`.
+    gpu : Machine, optional
+        Where to run; default the current GPU.
+    slice_s : float
+        Seconds of a launch.
+    grid : (int, int), optional
+        Blocks, and warps a block; default as many as can be resident.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        plan: Plan,
+        candidates: Candidates,
+        *,
+        deadline: float | None = None,
+        gpu: Machine | None = None,
+        slice_s: float = SLICE_S,
+        grid: tuple[int, int] | None = None,
+    ):
+        self.graph, self.plan, self.candidates, self.gpu = graph, plan, candidates, gpu or machine()
+        self.deadline, self.slice_s, self.grid = deadline, slice_s, grid
+        self.size, self.pairs = len(plan.levels), plan.finish != "size"
+        self.deepest = self.size - 1 - self.pairs  # the level whose candidates are the members of the last set
+
+    def counts(self) -> list[int]:
+        """The number of all matches: they are one task.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        if self.size == 1:
+            return [len(self._roots())]
+        self._first = self._roots_frontier()
+        self._counted = self._count(self._first, FIRST_TASKS)
+        return [self._counted[0].total]
+
+    def rows(self, ranks: Mapping[int, Sequence[int]]) -> np.ndarray:
+        """The matches at ranks of the one task, after `counts`.
+
+        Returns
+        -------
+        array, int32 (pattern vertices, ranks), internal vertices, in host memory
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        wanted = ranks.get(0, ())
+        if self.size == 1:
+            places = self.graph.xp.asarray(np.array(wanted, np.int64))
+            return on_host(self._roots()[places]).reshape(1, -1)
+        matches = np.empty((self.size, len(wanted)), np.int32)
+        if len(wanted):
+            groups = np.zeros(len(wanted), np.int64)
+            order = [level.vertex for level in self.plan.levels]
+            matches[order] = self._take(
+                self._first, self._counted, groups, np.array(wanted, self._counted[0].dtype)
+            ).view(np.int32)
+        return matches
+
+    def _take(self, frontier, counted, groups, ranks):
+        """The matches at ranks of groups of a counted frontier: uint32 (levels, ranks)."""
+        sums, shift = counted
+        tasks, ranks = sums.find(frontier.edges[groups] >> shift, ranks)
+        chosen, groups = np.unique(tasks, return_inverse=True)
+        if shift or frontier.whole:
+            deeper = frontier.cut(chosen, shift)
+        else:
+            words = frontier.reached(chosen, self._stage(frontier).made.targets)
+            if frontier.level == self.deepest:
+                return on_host(words).T[:-1, groups]
+            deeper = self._deepen(frontier.level + 1, words)
+        opened = frontier.level == self.deepest and not frontier.whole
+        if not self.pairs or opened or deeper.level < self.deepest or deeper.whole:
+            return self._search(deeper, groups, ranks)
+        counts = sums.before(chosen + 1) - sums.before(chosen)
+        members = [self._members(int(each), int(count)) for each, count in zip(ranks, counts[groups], strict=True)]
+        found = self._search(deeper, np.repeat(groups, 2), np.array(members, np.int64).ravel())
+        return np.concatenate([found[:, ::2], found[-1:, 1::2]])
+
+    def _search(self, frontier, groups, ranks):
+        """The matches at ranks of groups of a frontier: uint32 (levels, ranks)."""
+        found = np.empty((self.deepest + 1, len(ranks)), np.uint32)
+        if self.pairs and (frontier.level < self.deepest or frontier.whole):
+            found = np.empty((self.size, len(ranks)), np.uint32)
+        for first, end, batch in frontier.batches(MOST_TASKS):
+            places = np.flatnonzero((groups >= first) & (groups < end))
+            counted = self._count(batch, MOST_TASKS)
+            found[:, places] = self._take(batch, counted, groups[places] - first, ranks[places])
+        return found
+
+    def _members(self, rank: int, count: int) -> tuple[int, int]:
+        """The ranks of the last two levels' vertices in the set that both come from, which counts `count` pairs."""
+        if self.plan.finish == "choose":
+            high = (1 + isqrt(1 + 8 * rank)) // 2
+            low = rank - high * (high - 1) // 2
+            return (low, high) if self.plan.rising else (high, low)
+        if self.plan.finish == "square":
+            return divmod(rank, isqrt(count))
+        one, other = divmod(rank, (isqrt(1 + 4 * count) - 1) // 2)
+        return one, other + (other >= one)
+
+    def _roots(self):
+        return self.candidates.of(self.plan.levels[0].vertex)
+
+    def _roots_frontier(self) -> Frontier:
+        """The roots and their first candidates; whole roots where pairs of those are counted."""
+        whole, xp = self.pairs and self.deepest == 1, self.graph.xp
+        roots = (self._main if whole or self.deepest > 1 else self._last).made.roots
+        words = xp.zeros((len(roots.vertices), 2), np.uint32)
+        words[:, 0] = roots.vertices
+        places = len(roots.vertices) if whole else roots.total
+        return Frontier(1, whole, words, roots.bases, roots.ends, np.array([0, places]))
+
+    def _stage(self, frontier: Frontier) -> Stage:
+        """The plan that counts below a frontier."""
+        return self._last if frontier.level == self.deepest and not frontier.whole else self._main
+
+    @functools.cached_property
+    def _main(self) -> Stage:
+        made = self._prepared(self.plan)
+        return Stage(made, WEIGHTS if made.layout.weighed else PAIRS if self.pairs else COUNT)
+
+    @functools.cached_property
+    def _last(self) -> Stage:
+        """The plan that visits the members of the last set one by one."""
+        levels = self.plan.levels[: self.deepest + 1]
+        return Stage(self._prepared(dataclasses.replace(self.plan, levels=levels, finish="rows")), COUNT)
+
+    def _prepared(self, plan: Plan) -> Prepared:
+        """A plan on the device, kept with the graph."""
+
+        def make():
+            return prepare_plan(self.gpu, self.graph, plan, self.candidates, self.grid, 1, TASK_WORDS)
+
+        key = (plan.pattern, plan.semantics, plan.unique, plan.finish, plan.rising, plan.levels, self.grid)
+        return self.graph.cache.get("sampled plans", key, make, self.graph.keep(KEPT_PLANS))
+
+    def _deepen(self, level: int, words) -> Frontier:
+        """The frontier of partial matches of `level` vertices, each a group."""
+        stage = self._stage(Frontier(level, False, words, None, None, np.zeros(1, np.int64)))
+        bases, lengths = deepened(self.gpu, stage.made, self.graph.xp, stage.mode, level, words.reshape(-1))
+        ends = self.graph.xp.cumsum(lengths)
+        return Frontier(level, False, words, bases, ends, np.concatenate([[0], on_host(ends)]))
+
+    def _count(self, frontier: Frontier, most: int) -> tuple[Sums, int]:
+        """Counts of a frontier's tasks, at most so many; and the logarithm of their length."""
+        made, mode = self._stage(frontier)
+        shift = max((frontier.places - 1).bit_length() - (most.bit_length() - 1), 0)
+        counters = self.graph.xp.zeros((-(-frontier.places >> shift), 2), np.uint64)
+        if not frontier.places:
+            return Sums(counters), shift
+        words = made.layout.words.copy()
+        words[p.START], words[p.SHIFT], words[p.WHOLE] = frontier.level, shift, frontier.whole
+        words[p.ROOTS] = len(frontier.bases)
+        ticket = int(words[p.CHUNK]).bit_length() - 1  # a power of two, so that tasks are whole tickets
+        words[p.CHUNK] = words[p.STEP] = 1 << min(ticket, shift)
+        walk = make_walk(self.gpu.target, made.layout.slots, made.wide, mode, tasks=True)
+        launch = walk[made.blocks, made.warps * self.gpu.target.WARP, 4 * made.shared]
+        program = self.graph.xp.asarray(words)
+        given = program, *made.graph[:4], frontier.words.reshape(-1), frontier.bases, frontier.ends
+        workspace, more, running = made.pool.take(made.layout.stack), True, False
+        given += *workspace.arguments, made.no_rows, counters.reshape(-1)
+        workspace.start(fresh=True)
+        try:
+            while more:
+                running = True
+                launch(*given, nanoseconds_of(self.slice_s, self.deadline))
+                workspace.read()
+                running, more = False, bool(workspace.state[r.STOP])
+                if more:
+                    carry(counters)
+                    if self.deadline is not None and time.monotonic() > self.deadline:
+                        raise DeadlinePassed
+                    workspace.start(fresh=False)
+            made.pool.give_back(workspace)
+        finally:
+            if running:
+                workspace.stop()
+        return Sums(counters), shift

@@ -1,0 +1,1 @@
+"""Tables of a decomposition on a GPU."""

@@ -1,0 +1,91 @@
+"""A row of one counter a vertex for each block: those of the ranks just below a top in shared memory, the rest not.
+
+Most wedges end at vertices of high rank, and adding in shared memory is some fifty times faster. Where no count can
+pass 15 bits a word holds two counters, so that twice as many fit and the rest stays in the cache. The highest bit of a
+counter is a flag. The window begins at the vertex `base`; what lies below it stands in `rest` from the place `row` on.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.gpu.runtime.cuda import Target
+
+__all__ = ["Counters", "counter_functions"]
+
+U, S = np.uint32, np.int64
+
+
+class Counters(NamedTuple):
+    """Device functions.
+
+    Attributes
+    ----------
+    add : (near, rest, base, row, w, value) -> uint32
+        Adds to the counter of w; what it was, with its flag.
+    get : (near, rest, base, row, w) -> uint32
+        The count of w.
+    clear : (near, rest, base, row, w)
+        Sets the counter of w to zero, and its neighbour in the word.
+    FLAG : int
+        The bit that is the flag.
+    EACH : int
+        Counters in a word.
+    """
+
+    add: Callable
+    get: Callable
+    clear: Callable
+    FLAG: int
+    EACH: int
+
+
+@functools.cache
+def counter_functions(target: Target, packed: bool) -> Any:
+    """The functions, for counters of 16 bits where `packed`, else of 32."""
+    cuda, device = target.cuda, target.device
+    PACKED, BITS = packed, 16 if packed else 32
+    FLAG, MASK, COUNT = 1 << (BITS - 1), (1 << BITS) - 1, (1 << (BITS - 1)) - 1
+
+    @device
+    def place_of(base, w):
+        """The word of the counter of w, whether it is in the window, and by how many bits it is shifted there."""
+        place, inside, shift = w - base, w >= base, U(0)
+        if not inside:
+            place = w
+        if PACKED:
+            shift = U(U(place & 1) << U(4))
+            place >>= 1
+        return place, inside, shift
+
+    @device
+    def add(near, rest, base, row, w, value):
+        place, inside, shift = place_of(base, w)
+        if inside:
+            old = U(cuda.atomic.add(near, place, U(U(value) << shift)))
+        else:
+            old = U(cuda.atomic.add(rest, row + place, U(U(value) << shift)))
+        return U(U(old >> shift) & U(MASK))
+
+    @device
+    def get(near, rest, base, row, w):
+        place, inside, shift = place_of(base, w)
+        if inside:
+            word = U(near[place])
+        else:
+            word = U(rest[row + place])
+        return U(U(word >> shift) & U(COUNT))
+
+    @device
+    def clear(near, rest, base, row, w):
+        place, inside, _ = place_of(base, w)
+        if inside:
+            near[place] = U(0)
+        else:
+            rest[row + place] = U(0)
+
+    return Counters(add, get, clear, FLAG, 2 if packed else 1)

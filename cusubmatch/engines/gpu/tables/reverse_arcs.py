@@ -1,0 +1,53 @@
+"""The mate of an entry (x, y) of symmetric rows: the place of (y, x)."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numba import int32, int64, void
+
+from cusubmatch.engines.gpu.runtime.cuda import Target
+
+__all__ = ["make_mates", "signatures"]
+
+U, S = np.uint32, np.int64
+
+
+@functools.cache
+def make_mates(target: Target, threads: int) -> Any:
+    """The kernel that finds them all, a lane an entry, by two binary searches: for x, and for x in the row of y."""
+    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    THREADS = threads if target.WARP > 1 else 1
+
+    @kernel
+    def mates(offsets, targets, found):
+        e = S(cuda.blockIdx.x) * THREADS + S(U(U(warp_of() * U(WARP)) + lane_of()))
+        while e < len(targets):
+            low, high = S(0), S(len(offsets) - 1)  # the row of x begins at or before e, the next one after it
+            while high - low > 1:
+                middle = (low + high) >> 1
+                if offsets[middle] <= e:
+                    low = middle
+                else:
+                    high = middle
+            x, y = low, S(targets[e])
+            low, high = offsets[y], offsets[y + 1]
+            while low < high:
+                middle = (low + high) >> 1
+                if targets[middle] < x:
+                    low = middle + 1
+                else:
+                    high = middle
+            found[e] = low
+            e += S(cuda.gridDim.x) * THREADS
+
+    return mates
+
+
+def signatures(target: Target, threads: int) -> list[tuple[str, Any, Any]]:
+    """(name, function, Numba signature) of the kernel as a GPU gets it, for a budget of registers."""
+    target = target._replace(kernel=lambda function: function)
+    places = int64[::1]
+    return [("mates", make_mates(target, threads), void(places, int32[::1], places))]

@@ -1,0 +1,63 @@
+"""Vertices in the order in which blocks draw them: by falling work, so that the last ones to be drawn are small."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.graph.csr import row_lengths, running_sums
+from cusubmatch.graph.support_graph import Skeleton
+
+__all__ = ["Tops", "all_vertices", "tops"]
+
+
+class Tops(NamedTuple):
+    """Vertices by falling work, int32, as kernels take them, and the sums of their work up to each.
+
+    `many` have more than `few` steps each, `most` more than a window has words.
+    """
+
+    vertices: Any
+    cumulative: Any
+    number: int
+    work: float
+    many: int
+    most: int
+
+
+def tops(skeleton: Skeleton, to_device: Callable[[Any], Any], least: int, few: int, window: int) -> Tops:
+    """The vertices with so many lower neighbours at least, by the wedges below them; kept with the skeleton."""
+
+    def make():
+        steps = skeleton.mate - skeleton.offsets[skeleton.targets]  # for entries (u, v), u > v
+        wanted = skeleton.upper - skeleton.offsets[:-1] >= least
+        return _sorted(skeleton, to_device, steps, skeleton.upper, wanted, few, window)
+
+    return skeleton.keep(f"tops {least} {few} {window}", make)
+
+
+def all_vertices(skeleton: Skeleton, to_device: Callable[[Any], Any]) -> Tops:
+    """All vertices with neighbours, by their paths of two; kept with the skeleton."""
+
+    def make():
+        lengths = row_lengths(skeleton.offsets)
+        return _sorted(skeleton, to_device, lengths[skeleton.targets], skeleton.offsets[1:], lengths > 0, 0, 0)
+
+    return skeleton.keep("all vertices", make)
+
+
+def _sorted(skeleton, to_device, steps, ends, wanted, few, window):
+    """The wanted vertices with anything to do, by the sums of steps over their entries up to `ends`."""
+    xp, offsets = skeleton.xp, skeleton.offsets
+    sums = running_sums(xp, steps, np.int64)
+    work = sums[ends] - sums[offsets[:-1]]
+    vertices = xp.nonzero(wanted & (work > 0))[0]
+    work = work[vertices]
+    order = xp.argsort(-work, kind="stable")
+    work = work[order]
+    cumulative = xp.cumsum(work.astype(np.float64))
+    total = float(cumulative[-1]) if len(vertices) else 0.0
+    given = to_device(vertices[order].astype(np.int32))
+    return Tops(given, cumulative, len(vertices), total, int((work > few).sum()), int((work > window).sum()))

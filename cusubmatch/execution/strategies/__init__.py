@@ -1,0 +1,1 @@
+"""Ways of counting: by walking, by decomposition, from the counts of supergraphs."""

@@ -1,0 +1,111 @@
+"""Sums over trees with an apex: for many images of the apex at a time, by products of sparse and dense matrices.
+
+With the apex fixed, its edges only say which vertices the others may be, and a tree is summed from its leaves to its
+root: one product of the adjacency matrix and a vector for each edge. The vectors of many images of the apex are the
+columns of a matrix. (Díaz, Serna & Thilikos 2002 count homomorphisms from graphs of bounded treewidth; these have two.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.engines.table_algebra import Folding
+from cusubmatch.graph.csr import row_lengths
+from cusubmatch.graph.support_graph import Skeleton, sources_of
+from cusubmatch.plan.decomposition.expression import Branch
+
+__all__ = ["apex_tree_sums"]
+
+LEAST_COLUMNS = 8  # of a dense matrix
+
+
+def apex_tree_sums(
+    tree: Branch,
+    skeleton: Skeleton,
+    kernels: Folding,
+    values_of: Callable[[tuple], Any],
+    weights_of: Callable[[tuple], Any],
+    prime: int,
+) -> Any:
+    """Over vertices: the sum over the homomorphisms of a tree with an apex there, uint64.
+
+    Parameters
+    ----------
+    tree : Branch
+    skeleton : Skeleton
+    kernels : Folding
+    values_of, weights_of : callable
+        The array over entries that is a product of factors, and the array over vertices that is one of weights; None
+        for all ones.
+    prime : int
+        0: modulo 2^64.
+    """
+    xp, below = skeleton.xp, tree.below()
+    arrays = {factors: values_of(factors) for one in below for factors in (one.link.factors, *one.chord)}
+    weights = {one.link.weights: weights_of(one.link.weights) for one in below}
+    out = xp.zeros(skeleton.vertices, xp.uint64)
+    chords = {factors for one in below for factors in one.chord}
+    sources = sources_of(xp, skeleton.offsets)
+    images = xp.nonzero(_may_be_apex(skeleton, sources, [arrays[factors] for factors in chords]))[0]
+    width = max(LEAST_COLUMNS, kernels.cells // max(skeleton.vertices, 1))
+    for begin in range(0, len(images), width):
+        block = _Block(skeleton, kernels, arrays, weights, images[begin : begin + width], prime)
+        out[block.images] = block.reduced(block.at(tree.rootless).sum(axis=0, dtype=xp.uint64))
+    return out
+
+
+def _may_be_apex(skeleton, sources, chords):
+    """Which vertices have a neighbour for each of the apex's edges."""
+    xp, found = skeleton.xp, row_lengths(skeleton.offsets) > 0
+    for values in chords:
+        if values is not None:
+            found &= xp.bincount(sources[values != 0], minlength=skeleton.vertices) > 0
+    return found
+
+
+class _Block:
+    """The matrices of one block of images of the apex: a row for each vertex, a column for each image."""
+
+    def __init__(self, skeleton, kernels, arrays, weights, images, prime):
+        self.skeleton, self.kernels, self.arrays, self.weights = skeleton, kernels, arrays, weights
+        self.images, self.prime, self.xp = images, prime, skeleton.xp
+        self._at: dict[Branch, Any] = {}
+        self._from: dict[tuple, Any] = {}
+
+    def at(self, branch):
+        """Of each vertex y, the sum over the subtree with its root at y."""
+        if branch not in self._at:
+            weights = self.weights[branch.link.weights]
+            factors = [self._from_parent(child) for child in branch.branches]
+            factors += [self._rows(self.arrays[chord]) for chord in branch.chord]
+            found = factors[0]
+            for factor in factors[1:]:
+                found = self.reduced(found * factor)
+            self._at[branch] = found if weights is None else self.reduced(found * weights[:, None])
+        return self._at[branch]
+
+    def _from_parent(self, branch):
+        """Of each vertex y, the sum over the subtree with its root at a neighbour of y."""
+        key = branch.link.factors, branch.rootless
+        if key not in self._from:
+            columns = self.at(branch.rootless)
+            self._from[key] = self.kernels.sparse_product(self.arrays[branch.link.factors], columns, self.prime)
+        return self._from[key]
+
+    def _rows(self, values):
+        """The rows of the images as columns."""
+        xp, (offsets, targets) = self.xp, (self.skeleton.offsets, self.skeleton.targets)
+        begins, lengths = offsets[self.images], row_lengths(offsets)[self.images]
+        ends = xp.cumsum(lengths)
+        places = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(begins - (ends - lengths), lengths)
+        columns = xp.repeat(xp.arange(len(self.images), dtype=xp.int64), lengths)
+        out = xp.zeros((self.skeleton.vertices, len(self.images)), xp.uint64)
+        out[targets[places], columns] = np.uint64(1) if values is None else values[places]
+        return out
+
+    def reduced(self, array):
+        """Residues, if there is a prime."""
+        return array % self.xp.uint64(self.prime) if self.prime else array

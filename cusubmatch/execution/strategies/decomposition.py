@@ -1,0 +1,259 @@
+"""A count by decomposition, carried out: the skeleton and the indicators, a bound, and the sums.
+
+Between kernels, and now and then inside them, the clock is looked at and progress reported. All tables are gone when
+the count is there.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.planning import walk_plan
+from cusubmatch.execution.strategies.table_evaluation import Evaluation, moduli
+from cusubmatch.graph import Graph
+from cusubmatch.graph.csr import row_lengths
+from cusubmatch.graph.support_graph import prepared, skeleton_of, sources_of
+from cusubmatch.plan import Plan, TablePlan
+from cusubmatch.plan.crt import recombined
+from cusubmatch.plan.decomposition.expression import Indicator
+
+__all__ = ["HedgedRun", "TableRun"]
+
+KEPT_BOUNDS = 256  # of counts, with a graph
+PREPARED = 8  # arrays of an element an entry, about, that a pattern's skeleton and indicators are as large as
+PATIENCE = 1.5  # times the estimate, or as long as tables take, walking may last before it is given up,
+GRACE_SECONDS = 0.05  # and this long
+LARGEST = (1 << 63) - 1  # that a column of counts can hold
+REPORT_SECONDS = 0.1  # between two reports of progress
+
+
+class TableRun:
+    """One count by decomposition.
+
+    Parameters
+    ----------
+    graph, engine, plan, candidates
+        The graph where the engine works, the engine, a plan with `tables`, and the candidates of the vertices.
+    deadline, progress
+        As for an engine's `Run`.
+
+    Attributes
+    ----------
+    matches : None
+        Nothing is known before the end.
+    """
+
+    matches = None
+
+    def __init__(
+        self,
+        graph: Graph,
+        engine: ModuleType,
+        plan: Plan,
+        candidates: Any,
+        *,
+        deadline: float | None = None,
+        progress: Callable[[float, int], None] | None = None,
+    ):
+        self.graph, self.engine, self.plan, self.candidates = graph, engine, plan, candidates
+        self.tables: Any = plan.tables
+        self.deadline, self.progress = deadline, progress
+        self._done = self._reported = 0.0
+        self._whole = 1.0  # cost of all residues, once their number is known
+
+    @property
+    def expected(self) -> TablePlan:
+        """What the whole, and walking instead, is expected to cost."""
+        return self.tables
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        order = self.plan.pattern.automorphisms.order if self.plan.unique else 1
+        total = self._evaluated(Evaluation.totals)[0] // order
+        if self.progress is not None:
+            self.progress(1.0, total)
+        return total
+
+    def counts(self) -> list:
+        """The matches in which each vertex stands in each orbit that the plan has a decomposition for, int64 arrays.
+
+        The decomposition is by one vertex of the orbit. A match has as many embeddings that take this one there as the
+        pattern has automorphisms that fix it.
+
+        Raises
+        ------
+        DeadlinePassed
+        OverflowError
+            If a vertex is in 2^63 matches or more.
+        """
+        xp, orbits = self.graph.xp, self.plan.pattern.automorphisms.orbits()
+        fixing = [self.plan.pattern.automorphisms.order // orbits.count(orbit) for orbit in sorted(set(orbits))]
+        vectors = zip(self._evaluated(Evaluation.vectors), fixing, strict=True)
+        counts = [embeddings // many for embeddings, many in vectors]
+        if any(len(count) and int(count.max()) > LARGEST for count in counts):
+            raise OverflowError("a vertex is in 2**63 matches or more, and columns of counts are int64")
+        return [xp.asarray(count.tolist() if count.dtype == object else count, dtype=xp.int64) for count in counts]
+
+    def _evaluated(self, what):
+        self._pulse(0.0)
+        skeleton, indicators = self._prepared()
+        self._pulse(0.0)
+        key = self.plan.pattern, self.plan.semantics
+        bound = self.graph.cache.get("bounds", key, lambda: self._bound(skeleton, indicators), KEPT_BOUNDS)
+        primes = moduli(bound)
+        self._whole = self.tables.cost * len(primes)
+        residues = []
+        walk = functools.cache(self._walk)
+        for prime in primes:
+            kernels = self.engine.Kernels(skeleton, self._pulse)
+            one = Evaluation(
+                self.graph.xp, self.tables.decompositions, skeleton, indicators, kernels, walk, prime, self._finished
+            )
+            residues.append(what(one))
+        if primes == [0]:
+            return residues[0]
+        there = (map(_on_host, some) for some in zip(*residues, strict=True))
+        return [recombined(list(some), primes) for some in there]
+
+    def _prepared(self):
+        """The skeleton and the indicators of the pattern; what was made for it alone is kept with a small graph."""
+        whole, nodes = skeleton_of(self.graph, self.engine.mates), self.tables.nodes
+        plain = not all(self.tables.decompositions[0].edges.values())
+        keys = tuple(nodes[node].key for node in self._indicators())
+        make = functools.partial(prepared, self.graph, whole, keys, self.candidates.masks, plain=plain)
+        keep = self.graph.keep(0) // PREPARED if keys else 0
+        asked = self.plan.pattern, self.plan.semantics, keys, plain
+        return self.graph.cache.get("prepared", asked, make, keep) if keep else make()
+
+    def _walk(self, term):
+        """The embeddings of a quotient of the pattern, by walking."""
+        plan, candidates = walk_plan(self.graph, self.engine, self.plan.pattern, term)
+        pulse = None if self.progress is None else lambda share, _: self._pulse(share)
+        return self.engine.Run(self.graph, plan, candidates, deadline=self.deadline, progress=pulse).count()
+
+    def _indicators(self):
+        """The indicators of the pattern's own pairs."""
+        nodes = self.tables.nodes
+        return sorted(
+            {
+                node
+                for factors in self.tables.decompositions[0].edges.values()
+                for node, _ in factors
+                if isinstance(nodes[node], Indicator)
+            }
+        )
+
+    def _bound(self, skeleton, indicators):
+        """At most so many embeddings: mappings that keep the edges of a tree in the pattern."""
+        xp, edges, nodes = self.graph.xp, self.tables.decompositions[0].edges, self.tables.nodes
+        size = 1 + max(b for _, b in edges)
+        near: list[list[int]] = [[] for _ in range(size)]
+        for a, b in edges:
+            near[a].append(b)
+            near[b].append(a)
+        seen: set[int] = set()
+
+        def below(vertex):
+            """Mappings of the branch at a vertex, by its image; a long branch before a wide one bounds best."""
+            seen.add(vertex)
+            product = None
+            for other in near[vertex]:
+                if other not in seen:
+                    values = below(other)
+                    values = xp.ones(len(skeleton.targets)) if values is None else values[skeleton.targets]
+                    a, b = min(vertex, other), max(vertex, other)
+                    for node, turned in edges[a, b]:
+                        indicator = indicators[nodes[node].key]
+                        values *= indicator[skeleton.mate] if turned != (a != vertex) else indicator
+                    sums = xp.bincount(sources, values, minlength=skeleton.vertices)  # differences of sums lose much
+                    product = sums if product is None else product * sums
+            return product
+
+        lengths = row_lengths(skeleton.offsets)
+        longest = skeleton.keep("longest", lambda: float(lengths.max()) if len(lengths) else 0.0)
+        rough = len(skeleton.targets) * max(longest, 1.0) ** (size - 2)
+        if moduli(rough) == [0]:
+            return rough
+        sources = sources_of(xp, skeleton.offsets)
+        return min(rough, float(below(0).sum()))
+
+    def _finished(self, expression):
+        self._done += self.tables.costs.get(expression, 0.0)
+        self._pulse(0.0)
+
+    def _pulse(self, _share):
+        """Look at the clock."""
+        now = time.monotonic()
+        if self.deadline is not None and now > self.deadline:
+            raise DeadlinePassed
+        if self.progress is not None and now > self._reported + REPORT_SECONDS:
+            self._reported = now
+            self.progress(min(self._done / self._whole, 1.0), 0)
+
+
+def _on_host(residue):
+    """A number, or an array in host memory."""
+    return residue.get() if hasattr(residue, "get") else residue
+
+
+class HedgedRun:
+    """A count by walking that is given up for one in parts when it takes much longer than was expected.
+
+    Estimates of walking can be far off on graphs with hubs; what tables cost is known. So a wrong choice costs no more
+    than the tables do once more.
+
+    Parameters
+    ----------
+    walk : callable
+        Makes a query with another deadline: walk(deadline=...).run(progress=...) walks.
+    in_parts : TableRun or InducedRun
+        By decomposition, or from the counts of supergraphs.
+    progress : callable or None
+    """
+
+    def __init__(self, walk: Callable[..., Any], in_parts: Any, progress: Callable[[float, int], None] | None):
+        self.walk, self.in_parts, self.matches = walk, in_parts, None
+        self.progress = None if progress is None else _Rising(progress)
+        in_parts.progress = self.progress
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        plan, deadline = self.in_parts.expected, self.in_parts.deadline
+        patience = max(PATIENCE * plan.walking, plan.cost) / 1e9 + GRACE_SECONDS
+        give_up = time.monotonic() + patience
+        limited = deadline is not None and deadline <= give_up
+        run = self.walk(deadline=deadline if limited else give_up).run(progress=self.progress)
+        try:
+            return run.count()
+        except DeadlinePassed:
+            if limited:
+                self.matches = run.matches
+                raise
+        del run  # and the memory that it holds
+        return self.in_parts.count()
+
+
+class _Rising:
+    """Reports of progress, none of which takes back an earlier one."""
+
+    def __init__(self, progress):
+        self.progress, self.done, self.matches = progress, 0.0, 0
+
+    def __call__(self, done, matches):
+        self.done, self.matches = max(self.done, done), max(self.matches, matches)
+        self.progress(self.done, self.matches)

@@ -1,0 +1,5 @@
+"""The data graph: an edge list as compressed sparse rows, and what is measured of it and kept with it."""
+
+from cusubmatch.graph.graph import Adjacency, Graph, Relation
+
+__all__ = ["Adjacency", "Graph", "Relation"]

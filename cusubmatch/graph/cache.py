@@ -1,0 +1,80 @@
+"""What is prepared for a graph and kept with it: plans, rows of relations, bitmaps of hubs; the oldest goes first."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.system.deadlines import Pending
+
+__all__ = ["Cache"]
+
+
+class Cache:
+    """A few values of each kind; threads that ask for the same one wait for it to be made once, others do not.
+
+    `xp` is the module of their arrays. What is made on a device is finished before anyone gets it, since others may
+    read it on other streams.
+    """
+
+    def __init__(self, xp: Any = np) -> None:
+        self._lock, self._xp = threading.Lock(), xp  # held for a step, never while a value is made
+        self._shelves: dict[str, dict[Hashable, Any]] = {}
+        self._underway: dict[tuple[str, Hashable], Pending] = {}
+
+    def get(self, kind: str, key: Hashable, make: Callable[[], Any], keep: int) -> Any:
+        """The value of `key`, made by `make` if it is not there; `keep` values of this kind stay.
+
+        Whoever waits for another thread to make it raises what `compile_thread.look` raises, and makes it where the
+        other one failed.
+        """
+        while True:
+            mine = first = Pending()
+            try:
+                with self._lock:
+                    shelf = self._shelves.setdefault(kind, {})
+                    if key in shelf:
+                        value = shelf[key] = shelf.pop(key)  # the one that was asked for last
+                        return value
+                    first = self._underway.get((kind, key), mine)
+                    if first.over or first is mine:
+                        first = self._underway[kind, key] = mine
+                if first is mine:
+                    return self._kept(kind, key, self._finished(make()), keep)
+            finally:
+                mine.over = True  # at once, whatever interrupts what follows
+                mine.end()
+            first.wait()
+
+    def _kept(self, kind, key, value, keep):
+        with self._lock:
+            shelf = self._shelves.setdefault(kind, {})
+            while len(shelf) >= keep:
+                del shelf[next(iter(shelf))]
+            shelf[key] = value
+            self._underway.pop((kind, key), None)
+            return value
+
+    def _finished(self, value):
+        if self._xp is not np:
+            self._xp.cuda.get_current_stream().synchronize()
+        return value
+
+    def holds(self, kind: str, key: Hashable) -> bool:
+        """Whether the value of `key` is there."""
+        with self._lock:
+            return key in self._shelves.get(kind, {})
+
+    def forget(self, *kinds: str) -> None:
+        """Drop all values of these kinds."""
+        with self._lock:
+            for kind in kinds:
+                self._shelves.pop(kind, None)
+
+    def values(self, kind: str) -> list:
+        """The values of a kind that are kept."""
+        with self._lock:
+            return list(self._shelves.get(kind, {}).values())

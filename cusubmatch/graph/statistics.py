@@ -1,0 +1,65 @@
+"""What the planner knows of a graph's shape: degrees, and how often a path of two edges is closed by a third."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.graph.csr import contains, row_lengths
+
+__all__ = ["Statistics", "measure"]
+
+SAMPLES = 20_000
+
+
+class Statistics(NamedTuple):
+    """Degrees count neighbours in either direction."""
+
+    vertices: int
+    entries: int  # directed edges, or twice the undirected ones
+    mean_degree: float
+    neighbour_degree: float  # mean degree of the vertex at the end of a random edge
+    oriented_degree: float  # the same, counting only neighbours of higher rank
+    closure: float  # chance that a path of two edges is closed by a third
+
+
+def measure(graph) -> Statistics:
+    """Degrees, exactly, and closure from a sample of paths (with a fixed seed)."""
+    xp, n, entries = graph.xp, graph.n_vertices, len(graph.targets)
+    if entries == 0:
+        return Statistics(n, 0, 0.0, 0.0, 0.0, 0.0)
+    lengths = row_lengths(graph.offsets)
+    higher, step = xp.zeros(n, xp.int64), max(n // 16, 1)
+    degree = lengths.astype(xp.int64)
+    for begin in range(0, n, step):  # in slices, so that no array of one entry an edge is made
+        end = min(begin + step, n)
+        first, last = int(graph.offsets[begin]), int(graph.offsets[end])
+        sources = xp.repeat(xp.arange(begin, end, dtype=xp.int32), lengths[begin:end])
+        targets = graph.targets[first:last]
+        higher += xp.bincount(sources[targets > sources], minlength=n)
+        if graph.directed:
+            higher += xp.bincount(targets[targets < sources], minlength=n)
+            degree += xp.bincount(targets, minlength=n)
+    total = float(degree.sum())
+    return Statistics(
+        vertices=n,
+        entries=entries,
+        mean_degree=total / n,
+        neighbour_degree=float((degree.astype(xp.float64) ** 2).sum()) / total,
+        oriented_degree=float((higher.astype(xp.float64) ** 2).sum()) / max(float(higher.sum()), 1.0),
+        closure=_sampled_closure(xp, graph.offsets, graph.targets),
+    )
+
+
+def _sampled_closure(xp, offsets, targets):
+    random = np.random.default_rng(0)
+    entries = len(targets)
+    first = xp.asarray(random.integers(0, entries, SAMPLES))
+    a, b = xp.searchsorted(offsets, first, side="right") - 1, targets[first]
+    begin, length = offsets[b], offsets[b + 1] - offsets[b]
+    step = xp.minimum((xp.asarray(random.random(SAMPLES)) * length).astype(xp.int64), xp.maximum(length - 1, 0))
+    c = targets[xp.minimum(begin + step, entries - 1)]
+    real = (length > 0) & (c != a)
+    closed = contains(xp, offsets, targets, a, c) | contains(xp, offsets, targets, c, a)
+    return float((closed & real).sum()) / max(float(real.sum()), 1.0)

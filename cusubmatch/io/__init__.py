@@ -1,0 +1,1 @@
+"""Tables in files: formats, reading, and files that are complete or absent."""

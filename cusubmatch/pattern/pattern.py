@@ -1,0 +1,340 @@
+"""The pattern: the small graph whose copies are looked for.
+
+A `Pattern` is a value: vertices (named or anonymous) with their label alternatives, edges that are directed or not with
+their label alternatives, and pairs that a homomorphism must keep apart. It is checked when it is made: connected, 1 to
+32 vertices, no self loops. It knows nothing of data graphs, plans or engines; its symmetry is that of its vertices,
+directions and labels.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.pattern.automorphisms import AutomorphismGroup
+from cusubmatch.pattern.checks import (
+    MAX_VERTICES,
+    alternatives_of,
+    check_hashable,
+    checked_bools,
+    checked_list,
+    checked_pair,
+    labels_of_edges,
+    numbered_names,
+)
+from cusubmatch.pattern.parser import PatternError, parse_motif
+
+__all__ = ["MAX_VERTICES", "Pattern", "PatternEdge", "PatternError"]
+
+
+class PatternEdge(NamedTuple):
+    """An edge between vertex indices; undirected ones run from the lower index. `labels` None: any label."""
+
+    source: int
+    target: int
+    directed: bool
+    labels: frozenset | None
+    name: str | None
+
+
+class Pattern:
+    """A connected graph of 1 to 32 vertices to look for.
+
+    Parameters
+    ----------
+    edges : iterable of (name, name)
+        Vertex names are any hashable values; they become the columns of the matches.
+    vertices : iterable of names, optional
+        Vertices in the order that the columns shall have; needed only for a pattern of one vertex.
+    labels : mapping of name to label, optional
+        A label, or a set, list or tuple of alternatives.
+    directed : bool or sequence of bool, default False
+        Whether each edge runs from its first vertex to its second; one value for all or one an edge.
+    edge_labels : sequence or mapping, optional
+        One label (or alternatives, or None for any) an edge, or a mapping of pairs to labels.
+    distinct : iterable of (name, name), optional
+        Pairs that a homomorphism must map to different vertices.
+
+    Raises
+    ------
+    PatternError
+        If the pattern is empty, disconnected, larger than 32 vertices, has a self loop, or names unknown vertices.
+
+    Examples
+    --------
+    >>> Pattern([("a", "b"), ("b", "c"), ("c", "a")]).automorphism_count()
+    6
+    >>> Pattern.parse("(a:Account)-[:PAYS]->(b)-[:PAYS]->(a)").columns
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        edges: Iterable[tuple[Hashable, Hashable]],
+        *,
+        vertices: Iterable[Hashable] | None = None,
+        labels: Mapping[Hashable, Any] | None = None,
+        directed: bool | Sequence[bool] = False,
+        edge_labels: Sequence | Mapping | None = None,
+        distinct: Iterable[tuple[Hashable, Hashable]] = (),
+    ):
+        if isinstance(edges, str):
+            raise TypeError(f"edges: expected pairs of names, got the text {edges!r}; use Pattern.parse for a text")
+        pairs = [checked_pair("edges", edge) for edge in checked_list("edges", edges, "pairs of names")]
+        vertices = checked_list("vertices", vertices or (), "names")
+        distinct = checked_list("distinct", distinct, "pairs of names")
+        if labels is not None and not isinstance(labels, Mapping):
+            raise TypeError(f"labels: expected a mapping of names to labels, got {labels!r}")
+        index: dict[Hashable, int] = {}
+        for name in [*(vertices or ()), *(end for pair in pairs for end in pair)]:
+            check_hashable("vertices", name)
+            if name is None:
+                raise PatternError("vertices: None is not a name; use Pattern.parse and '()' for an anonymous vertex")
+            index.setdefault(name, len(index))
+
+        def vertex(argument, name):
+            if name not in index:
+                raise PatternError(f"{argument}: {name!r} is no vertex of the pattern; its vertices are {list(index)}")
+            return index[name]
+
+        alternatives = {vertex("labels", name): alternatives_of(label) for name, label in (labels or {}).items()}
+        arrows = [directed] * len(pairs) if isinstance(directed, (bool, np.bool_)) else checked_bools(directed)
+        if len(arrows) != len(pairs):
+            raise PatternError(f"directed: expected one value an edge ({len(pairs)}), got {len(arrows)}")
+        kinds = labels_of_edges(pairs, edge_labels)
+        self._set(
+            tuple(index),
+            tuple(alternatives.get(v) for v in range(len(index))),
+            [
+                PatternEdge(index[a], index[b], arrow, kind, None)
+                for (a, b), arrow, kind in zip(pairs, arrows, kinds, strict=True)
+            ],
+            [
+                (vertex("distinct", a), vertex("distinct", b))
+                for a, b in (checked_pair("distinct", pair) for pair in distinct)
+            ],
+        )
+
+    def _set(self, names, labels, edges, distinct):
+        _check(names, edges, distinct)
+        normal = [
+            e if e.directed or e.source < e.target else e._replace(source=e.target, target=e.source) for e in edges
+        ]
+        seen: dict[tuple, PatternEdge] = {}
+        for edge in normal:
+            known = seen.setdefault(edge[:4], edge)
+            if known.name is None:
+                seen[edge[:4]] = edge
+            elif edge.name not in (None, known.name):
+                raise PatternError(
+                    f"pattern: edges {known.name!r} and {edge.name!r} say the same; parallel edges never multiply "
+                    "matches, and attach_edges gives one row for each of them"
+                )
+        self.names: tuple[Hashable | None, ...] = names
+        self.labels: tuple[frozenset | None, ...] = labels
+        self.edges: tuple[PatternEdge, ...] = tuple(seen.values())
+        self.distinct: frozenset[tuple[int, int]] = frozenset((min(pair), max(pair)) for pair in distinct)
+
+    @classmethod
+    def parse(cls, text: str, *, distinct: Iterable[tuple[str, str]] = ()) -> Pattern:
+        """Read a pattern from openCypher-like text.
+
+        Parameters
+        ----------
+        text : str
+            Chains of ``(name:Label|Other)`` joined by ``--``, ``-->``, ``<--``, ``-[:TYPE]->``, ``-[name:TYPE]-`` and
+            so on, separated by commas or semicolons. ``()`` is anonymous: matched, but without a column.
+        distinct : iterable of (str, str), optional
+            Pairs that a homomorphism must map to different vertices.
+
+        Raises
+        ------
+        PatternError
+            If the text cannot be read (the message marks the position) or the pattern is not valid.
+        """
+        motif = parse_motif(text)
+        index = {name: v for v, name in enumerate(motif.names) if name is not None}
+        pairs = [checked_pair("distinct", pair) for pair in checked_list("distinct", distinct, "pairs of names")]
+        for name in (name for pair in pairs for name in pair):
+            if name not in index:
+                raise PatternError(f"distinct: {name!r} is no vertex of the pattern; its vertices are {list(index)}")
+        pattern = cls.__new__(cls)
+        edges = [PatternEdge(*edge) for edge in motif.edges]
+        pattern._set(tuple(motif.names), tuple(motif.labels), edges, [(index[a], index[b]) for a, b in pairs])  # noqa: SLF001
+        return pattern
+
+    @classmethod
+    def clique(cls, size: int) -> Pattern:
+        """Every pair of `size` vertices joined, undirected."""
+        names = numbered_names("size", size, 1)
+        return cls([(a, b) for i, a in enumerate(names) for b in names[i + 1 :]], vertices=names)
+
+    @classmethod
+    def cycle(cls, size: int, *, directed: bool = False) -> Pattern:
+        """A closed ring of `size` vertices; directed, each points to the next (two may then point to each other)."""
+        names = numbered_names("size", size, 2 if directed else 3)
+        return cls(list(zip(names, names[1:] + names[:1], strict=True)), directed=directed)
+
+    @classmethod
+    def path(cls, size: int, *, directed: bool = False) -> Pattern:
+        """A chain of `size` vertices, `size` - 1 edges."""
+        names = numbered_names("size", size, 1)
+        return cls(list(pairwise(names)), vertices=names, directed=directed)
+
+    @classmethod
+    def star(cls, leaves: int, *, directed: bool = False) -> Pattern:
+        """A centre (the first vertex) and `leaves` neighbours; directed, the centre points to them."""
+        if isinstance(leaves, (int, np.integer)) and not 0 <= leaves < MAX_VERTICES:
+            raise PatternError(f"leaves: a star has 0 to {MAX_VERTICES - 1} leaves, got {leaves}")
+        names = ["v0", *(f"v{i + 1}" for i in range(len(numbered_names("leaves", leaves, 0))))]
+        return cls([(names[0], leaf) for leaf in names[1:]], vertices=names, directed=directed)
+
+    @classmethod
+    def from_networkx(cls, graph, *, label: str | None = "label", edge_label: str | None = "label") -> Pattern:
+        """A pattern from a networkx graph of any of its four kinds.
+
+        `label` and `edge_label` name the node and edge attributes that hold labels; nodes and edges without them match
+        any.
+        """
+        if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
+            raise TypeError(f"graph: expected a networkx graph, got {type(graph).__name__}")
+        edges = list(graph.edges(data=True))
+        labels = {v: data[label] for v, data in graph.nodes(data=True) if data.get(label) is not None}
+        return cls(
+            [(a, b) for a, b, _ in edges],
+            vertices=list(graph.nodes),
+            labels=labels,
+            directed=graph.is_directed(),
+            edge_labels=[data.get(edge_label) for _, _, data in edges],
+        )
+
+    @classmethod
+    def from_cugraph(cls, graph) -> Pattern:
+        """A pattern from a `cugraph.Graph`; its vertices keep their ids as names."""
+        if not hasattr(graph, "view_edge_list"):
+            raise TypeError(f"graph: expected a cugraph.Graph, got {type(graph).__name__}")
+        edges = graph.view_edge_list()
+        source, destination = (edges[edges.columns[i]].to_pandas().tolist() for i in (0, 1))
+        vertices = graph.nodes().to_pandas().tolist()
+        return cls(zip(source, destination, strict=True), vertices=vertices, directed=graph.is_directed())
+
+    def joined(self, edge: PatternEdge) -> Pattern:
+        """The same vertices with one edge more."""
+        pattern = Pattern.__new__(Pattern)
+        pattern._set(self.names, self.labels, [*self.edges, edge], self.distinct)  # noqa: SLF001
+        return pattern
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @property
+    def columns(self) -> list[Hashable]:
+        """The named vertices in order of first mention: the columns of the matches."""
+        return [name for name in self.names if name is not None]
+
+    @property
+    def directed(self) -> bool:
+        """Whether any edge has a direction."""
+        return any(edge.directed for edge in self.edges)
+
+    @functools.cached_property
+    def automorphisms(self) -> AutomorphismGroup:
+        """The automorphisms that keep labels, direction and edge labels."""
+        size = len(self)
+        known: dict[Hashable, int] = {}  # equal labels get one number
+        between: list[list[list[tuple]]] = [[[] for _ in range(size)] for _ in range(size)]
+        for edge in self.edges:
+            kind = None if edge.labels is None else tuple(sorted(known.setdefault(x, len(known)) for x in edge.labels))
+            between[edge.source][edge.target].append(("out" if edge.directed else "either", kind))
+            between[edge.target][edge.source].append(("in" if edge.directed else "either", kind))
+        codes = [[tuple(sorted(map(repr, cell))) for cell in row] for row in between]
+        colours = [
+            None if some is None else tuple(sorted(known.setdefault(label, len(known)) for label in some))
+            for some in self.labels
+        ]
+        return AutomorphismGroup(colours, codes)
+
+    def automorphism_count(self) -> int:
+        """The order of the automorphism group: embeddings per subgraph."""
+        return self.automorphisms.order
+
+    def _key(self):
+        return self.names, self.labels, frozenset(self.edges), self.distinct
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Pattern) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        edges, apart = self._texts()
+        return f"Pattern({', '.join(edges)}{apart})"
+
+    def _repr_pretty_(self, printer, _cycle) -> None:
+        """What IPython prints: the same text, broken into lines."""
+        edges, apart = self._texts()
+        with printer.group(len("Pattern("), "Pattern(", f"{apart})"):
+            for index, edge in enumerate(edges):
+                if index:
+                    printer.text(",")
+                    printer.breakable()
+                printer.text(edge)
+
+    def _repr_html_(self) -> str:
+        return f"<code>{html.escape(repr(self))}</code>"
+
+    def _texts(self):
+        """The text of each edge, or of the only vertex, and of the pairs that are kept apart."""
+        vertices = [_vertex_text(name, labels) for name, labels in zip(self.names, self.labels, strict=True)]
+        if not self.edges:
+            return vertices, ""
+        parts = []
+        for source, target, directed, labels, name in self.edges:
+            inside = f"{name or ''}{_labels_text(labels)}"
+            line = f"-[{inside}]-" if inside else "--"
+            parts.append(f"{vertices[source]}{line}{'>' if directed else ''}{vertices[target]}")
+        apart = "; distinct " + ", ".join(f"{self.names[a]}, {self.names[b]}" for a, b in sorted(self.distinct))
+        return parts, apart if self.distinct else ""
+
+
+def _check(names, edges, distinct):
+    size = len(names)
+    shown = [f"vertex {v + 1}" if name is None else repr(name) for v, name in enumerate(names)]
+    if size == 0:
+        raise PatternError("pattern: it has no vertices; give edges, or vertices=['a'] for a single vertex")
+    if size > MAX_VERTICES:
+        raise PatternError(f"pattern: it has {size} vertices; at most {MAX_VERTICES} are supported")
+    reached, frontier = {0}, [0]
+    for edge in edges:
+        if edge.source == edge.target:
+            raise PatternError(f"pattern: {shown[edge.source]} has an edge to itself; self loops are not matched")
+    for a, b in distinct:
+        if a == b:
+            raise PatternError(f"distinct: {shown[a]} cannot differ from itself")
+    while frontier:
+        v = frontier.pop()
+        for edge in edges:
+            for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
+                if here == v and there not in reached:
+                    reached.add(there)
+                    frontier.append(there)
+    if len(reached) < size:
+        missing = ", ".join(shown[v] for v in range(size) if v not in reached)
+        raise PatternError(
+            f"pattern: it is disconnected: no path leads from {shown[0]} to {missing}; "
+            "match the connected parts apart and combine the results"
+        )
+
+
+def _vertex_text(name, labels):
+    return f"({'' if name is None else name}{_labels_text(labels)})"
+
+
+def _labels_text(labels):
+    return "" if labels is None else ":" + "|".join(sorted(map(str, labels)))

@@ -1,0 +1,1 @@
+"""Counting by decomposition: terms, tables and what they cost."""

@@ -1,0 +1,1 @@
+"""The suffix of a counting plan: pattern vertices that are counted without being visited."""

@@ -1,0 +1,1 @@
+"""What the machine offers: a GPU, host memory, threads and the clock."""

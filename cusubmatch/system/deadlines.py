@@ -1,0 +1,94 @@
+"""Waiting that ends at a deadline: each thread has a check, which it calls while it waits for another thread.
+
+A wait goes in short steps. Between two of them the check may raise `DeadlinePassed`, and an interrupt arrives.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+from cusubmatch.errors import DeadlinePassed
+
+__all__ = ["STEP_S", "Pending", "check_deadline", "checking", "each_until", "until"]
+
+STEP_S = 0.02
+
+
+class _Checks(threading.local):
+    """The check of this thread."""
+
+    check: Callable[[], None] = staticmethod(lambda: None)
+
+
+_of_thread = _Checks()
+
+
+def check_deadline() -> None:
+    """Raise if this thread is not to wait any longer."""
+    _of_thread.check()
+
+
+@contextlib.contextmanager
+def checking(check: Callable[[], None]) -> Iterator[None]:
+    """Let this thread call `check` while it waits; what that raises ends the wait."""
+    previous, _of_thread.check = _of_thread.check, check
+    try:
+        yield
+    finally:
+        _of_thread.check = previous
+
+
+def until(deadline: float | None) -> contextlib.AbstractContextManager[None]:
+    """Let this thread wait for others until a time (`time.monotonic`), and raise `DeadlinePassed` then."""
+    return checking(functools.partial(_check, deadline))
+
+
+def each_until(deadline: float | None, items: Generator[Any, None, None]) -> Generator[Any, None, None]:
+    """The items of a generator, during each of which other threads are waited for until the deadline."""
+    try:
+        while True:
+            with until(deadline):
+                try:
+                    item = next(items)
+                except StopIteration:
+                    return
+            yield item
+    finally:
+        items.close()
+
+
+def _check(deadline):
+    if deadline is not None and time.monotonic() > deadline:
+        raise DeadlinePassed
+
+
+class Pending:
+    """What one thread does and others wait for.
+
+    Attributes
+    ----------
+    over : bool
+        Whether it is done, or was given up.
+    """
+
+    def __init__(self) -> None:
+        self.over, self._underway = False, threading.Lock()
+        self._underway.acquire()
+
+    def end(self) -> None:
+        """Let those who wait go on; once."""
+        self.over = True
+        self._underway.release()
+
+    def wait(self) -> None:
+        """Wait until it is over, in short steps; raise what the check raises."""
+        while not self.over:
+            if self._underway.acquire(timeout=STEP_S):
+                self._underway.release()
+            elif not self.over:
+                check_deadline()

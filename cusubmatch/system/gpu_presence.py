@@ -1,0 +1,29 @@
+"""Whether there is a GPU that can be used, found out without importing anything heavy."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib.util
+
+__all__ = ["missing_for_gpu"]
+
+PACKAGES = ("cupy", "numba_cuda")
+CUDA_13 = 13_000  # as a driver says the version of CUDA that it has
+
+
+@functools.cache
+def missing_for_gpu() -> str | None:
+    """What it takes to use a GPU and is not here; None if nothing."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+        count, version = ctypes.c_int(0), ctypes.c_int(0)
+        if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)) or not count.value:
+            return "the NVIDIA driver finds no GPU"
+        driver.cuDriverGetVersion(ctypes.byref(version))
+    except OSError:
+        return "there is no NVIDIA GPU with its driver (it also takes pip install 'cusubmatch[cu13]', or [cu12])"
+    if absent := [name for name in PACKAGES if importlib.util.find_spec(name) is None]:
+        extra = "cu13" if version.value >= CUDA_13 else "cu12"
+        return f"{' and '.join(absent)} missing; pip install 'cusubmatch[{extra}]'"
+    return None
