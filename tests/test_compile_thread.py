@@ -20,6 +20,7 @@ import cusubmatch as csm
 from cusubmatch import Pattern, TimeLimitExceeded
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
 from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.search import run as cpu_run
 from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.gpu.search import autotune as trial
 from cusubmatch.errors import DeadlinePassed
@@ -32,7 +33,7 @@ TAILED, SQUARE = "(a)--(b)--(c)--(a)--(d)", "(a)--(b)--(c)--(d)--(a)"  # candida
 COLD = f"""
 import json, os, signal, threading, time
 import cusubmatch as csm
-import cusubmatch.engines.cpu
+from cusubmatch.engines.cpu.search import run as cpu_run
 from cusubmatch.generators import rmat
 
 graph = csm.Graph.from_edgelist(rmat(8, 6, seed=3))
@@ -199,7 +200,7 @@ def test_a_trial_is_over_when_the_deadline_of_the_call_has_passed():
 
 
 def test_threads_of_a_run_leave_a_compiler_when_the_run_ends(monkeypatch):
-    graph, pattern, compile_ = csm.Graph.from_edgelist(rmat(12, 16)), Pattern.cycle(6), csm.cpu.Run._compile
+    graph, pattern, compile_ = csm.Graph.from_edgelist(rmat(12, 16)), Pattern.cycle(6), cpu_run.Run._compile
 
     def never_ready(run, *given):
         if threading.current_thread().name == "cusubmatch":
@@ -208,8 +209,8 @@ def test_threads_of_a_run_leave_a_compiler_when_the_run_ends(monkeypatch):
                 check_deadline()
         compile_(run, *given)
 
-    monkeypatch.setattr(csm.cpu.Run, "_compile", never_ready)
-    monkeypatch.setattr(csm.cpu.engine, "threads", lambda: 3)
+    monkeypatch.setattr(cpu_run.Run, "_compile", never_ready)
+    monkeypatch.setattr(cpu_run, "threads", lambda: 3)
     csm.subgraph_match(graph, pattern, engine="cpu", limit=1)
     begin = time.perf_counter()
     with pytest.raises(TimeLimitExceeded):

@@ -19,7 +19,7 @@ from strategies import cases, examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
-from cusubmatch.engines.cpu import Kernels, mates
+from cusubmatch.engines.cpu.tables.table_kernels import Kernels, mates
 from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.query import make_query
 from cusubmatch.execution.strategies import decomposition as counting
@@ -66,7 +66,8 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     query = make_query(graph, pattern, semantics, unique, engine, None, counting=True)
     constraints = constraints_of(pattern, query.placed, semantics)
     sizes = table_sizes(query.placed, query.engine)
-    shape, tested = query.candidates.shape, query.candidates.tested
+    candidates = query.prepared.candidates
+    shape, tested = candidates.shape, candidates.tested
 
     def walk_cost(term):
         return walk_plan(query.placed, query.engine, pattern, term)[0].cost
@@ -75,7 +76,7 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     if plan is None:
         return None
     plan = dataclasses.replace(query.plan, tables=plan)
-    return counting.TableRun(query.placed, query.engine, plan, query.candidates, **options)
+    return counting.TableRun(query.engine, plan, query.prepared, **options)
 
 
 def walked(graph, pattern, semantics="monomorphism", unique=None):

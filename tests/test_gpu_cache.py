@@ -13,11 +13,14 @@ import pytest
 import cusubmatch
 from cusubmatch.engines.compile.code_cache import cache_folder
 
-ENGINES = Path(cusubmatch.__file__).parent
+ENGINES = Path(cusubmatch.__file__).parent / "engines"
 KEYS = """
 import hashlib
 from numba.cuda.core.caching import dumps
-from cusubmatch.engines.gpu import cliques, filters, leaf, rows, triangles, walk
+from cusubmatch.engines.gpu.cliques import cliques, triangles
+from cusubmatch.engines.gpu.search import filters, leaf
+from cusubmatch.engines.gpu.search import graph_view as rows
+from cusubmatch.engines.gpu.search import warp_walker as walk
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 
 kernels = [walk.make_walk(gpu(), 32, False, mode).py_func for mode in (leaf.COUNT, leaf.PAIRS, leaf.WEIGHTS, leaf.ROWS)]
@@ -31,7 +34,7 @@ for kernel in kernels:  # what Numba tells kernels of one line apart by
 
 
 def run(code, **environment):
-    path = os.pathsep.join([str(ENGINES.parent), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(ENGINES.parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path} | environment
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -50,10 +53,10 @@ def test_an_edit_of_any_source_of_an_engine_leads_to_another_folder(engine, tmp_
     copy = tmp_path / engine
     shutil.copytree(ENGINES / engine, copy, ignore=shutil.ignore_patterns("__pycache__"))
     folders = {cache_folder.__wrapped__(copy, "compiler 1"), cache_folder.__wrapped__(copy, "compiler 2")}
-    for source in sorted(copy.glob("*.py")):
+    for source in sorted(copy.rglob("*.py")):
         source.write_text(source.read_text() + "# edited\n")
         folders.add(cache_folder.__wrapped__(copy, "compiler 1"))
-    assert len(folders) == 2 + len(list(copy.glob("*.py")))
+    assert len(folders) == 2 + len(list(copy.rglob("*.py")))
     assert all(folder.is_dir() for folder in folders)
 
 

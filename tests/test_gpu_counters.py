@@ -12,6 +12,7 @@ from test_decomposition import table_run, walked
 from test_gpu_tables import NATIVE, PRIME, all_kernels, nothing, on_gpu, pairs_by_matrices, skeleton
 
 from cusubmatch import Graph
+from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tables.table_kernels import Kernels as OnCpu
 from cusubmatch.engines.cpu.tables.table_kernels import mates as mates_on_cpu
 from cusubmatch.engines.gpu.runtime.device import Machine
@@ -207,19 +208,15 @@ def test_whole_counts_are_those_of_the_cpu(name, primes, monkeypatch):
     run = table_run(graph, PATTERNS[name])
     machine, made = Machine(NATIVE, 1, 100_000), []
 
-    class Engine:
-        Run = run.engine.Run
+    class Engine(CpuEngine):
+        def reverse_arcs(self, *rows):
+            return mates_on(machine, *rows)
 
-        @staticmethod
-        def mates(*rows):
-            return mates_on(machine, np, *rows)
-
-        @staticmethod
-        def Kernels(*given):
+        def table_kernels(self, *given):
             made.append(Kernels(*given, machine, Shape(window=21)))
             return made[-1]
 
-    run.engine = Engine
+    run.engine = Engine()
     assert run.count() == expected == walked(graph, PATTERNS[name])
     assert len(made) == len(primes or [0])
     assert not any(kernels.team._zeros.any() for kernels in made)

@@ -30,10 +30,10 @@ TEXTS = {
     "path of 5": csm.Pattern.path(5),
 }
 FORCED = {
-    "a ring of two": {"prepared.RING": 2},
-    "launches of a microsecond": {"run.SLICE_S": 1e-6},
-    "tickets of one": {"prepared.CHUNK": 1},
-    "no hubs": {"rows.MOST_HUBS": 0},
+    "a ring of two": {"search.device_plan.RING": 2},
+    "launches of a microsecond": {"search.run.SLICE_S": 1e-6},
+    "tickets of one": {"search.device_plan.CHUNK": 1},
+    "no hubs": {"search.graph_view.MOST_HUBS": 0},
 }
 
 
@@ -43,13 +43,14 @@ def test_forced_settings_change_no_count(name, forced):
     graph = csm.Graph.from_edgelist(rmat(8, 4, seed=2))
     expected = csm.count_matches(graph, TEXTS[name], engine="cpu", time_limit=60)
     (place, value), *_ = FORCED[forced].items()
-    slices = {"slice_s": value} if place == "run.SLICE_S" else {}
+    slices = {"slice_s": value} if place == "search.run.SLICE_S" else {}
     with patch(f"cusubmatch.engines.gpu.{place}", value):
         if slices:
+            from cusubmatch.engines.gpu import GpuEngine
             from cusubmatch.execution.query import make_query
 
             query = make_query(graph, TEXTS[name], "monomorphism", None, "gpu", None, counting=True)
-            assert query.run(**slices).count() == expected
+            assert query._replace(engine=GpuEngine(**slices)).run().count() == expected
         else:
             assert csm.count_matches(graph, TEXTS[name], engine="gpu") == expected
 

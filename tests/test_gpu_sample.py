@@ -6,10 +6,8 @@ every level is cut and descended; the whole against the oracle and the chi-squar
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from contextlib import contextmanager
-from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -26,8 +24,9 @@ from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, labelled_graph, r
 from test_walkers import Settings as Rows
 
 import cusubmatch as csm
-from cusubmatch import Pattern, count_matches, cpu
+from cusubmatch import Pattern, count_matches
 from cusubmatch.api.sample_matches import sample_matches
+from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.gpu.runtime.device import Machine
 from cusubmatch.engines.gpu.search import device_plan as prepared
 from cusubmatch.engines.gpu.search import frontier
@@ -64,10 +63,10 @@ def forced(tasks=TASKS["many tasks"], settings=None):
 def sampler_of(graph, pattern, gpu, settings=None, semantics="monomorphism", unique=True):
     settings = settings or Settings(grid=(1, 1))
     only = {"methods": ("warps",), "rising": settings.rising, "order": connected_order(pattern, settings.order)}
-    plan, candidates = plan_for(graph, pattern, semantics, unique, True, **only)
+    plan, prepared = plan_for(graph, pattern, semantics, unique, True, **only)
     graph.cache = Cache()
     slice_s = settings.slice_ticks / 1e9
-    return plan, Sampler(graph, plan, candidates, gpu=gpu, slice_s=slice_s, grid=settings.grid)
+    return plan, Sampler(prepared, plan, gpu=gpu, slice_s=slice_s, grid=settings.grid)
 
 
 def all_rows(sampler):
@@ -187,14 +186,14 @@ def test_sums_in_host_memory_find_the_same(lane):
 @contextmanager
 def sampled_by(gpu, grid=(1, 1)):
     """Let every sample be drawn by the GPU engine's sampler on that machine."""
-    methods = SimpleNamespace(
-        place=lambda graph: graph,
-        prepare=cpu.prepare,
-        choose=cpu.choose,
-        METHODS=("warps",),
-        Sampler=functools.partial(Sampler, gpu=gpu, grid=grid),
-    )
-    with patch("cusubmatch.execution.query.choose_engine", lambda *_: ("gpu", methods, "for a test")):
+
+    class Engine(CpuEngine):
+        name, methods = "gpu", ("warps",)
+
+        def sampler(self, plan, prepared, deadline):
+            return Sampler(prepared, plan, deadline=deadline, gpu=gpu, grid=grid)
+
+    with patch("cusubmatch.execution.query.choose_engine", lambda *_: (Engine(), "for a test")):
         yield
 
 

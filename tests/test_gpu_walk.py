@@ -22,9 +22,9 @@ from targets import emulator, one_lane
 
 import cusubmatch as csm
 from cusubmatch import Pattern
+from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.gpu.runtime.device import Machine
-from cusubmatch.engines.gpu.search import device_plan as prepared
-from cusubmatch.engines.gpu.search import program
+from cusubmatch.engines.gpu.search import device_plan, program
 from cusubmatch.engines.gpu.search import warp_walker as walk
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.execution.expand_orbits import turned
@@ -88,11 +88,11 @@ def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, coun
     """A run of the walker, never of the closed kernels, and the patches to run it under."""
     order = connected_order(pattern, settings.order)
     only = {"methods": ("warps",), "rising": settings.rising, "order": order, "suffix": settings.suffix}
-    plan, candidates = plan_for(graph, pattern, semantics, unique, counting, **only)
+    plan, prepared = plan_for(graph, pattern, semantics, unique, counting, **only)
     graph.cache = Cache()
     machine = Machine(target or emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
     options = {"gpu": machine, "slice_s": settings.slice_ticks / 1e9, "grid": settings.grid}
-    return Run(graph, plan, candidates, block_rows=settings.block_rows, **options)
+    return Run(prepared, plan, RunOptions(block_rows=settings.block_rows), **options)
 
 
 def result_of(graph, pattern, settings, *ways, counting, target=None):
@@ -102,8 +102,8 @@ def result_of(graph, pattern, settings, *ways, counting, target=None):
         patch.object(walk, "LONG", settings.long),
         patch.object(walk, "LONG_CORES", settings.long),
         patch.object(walk, "WINDOWS", settings.windows),
-        patch.object(prepared, "RING", settings.ring),
-        patch.object(prepared, "CHUNK", settings.chunk),
+        patch.object(device_plan, "RING", settings.ring),
+        patch.object(device_plan, "CHUNK", settings.chunk),
         patch("cusubmatch.engines.gpu.search.run.closed_counter", lambda *_: None),
     ):
         run = run_of(graph, pattern, settings, *ways, counting=counting, target=target)

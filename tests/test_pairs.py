@@ -13,10 +13,11 @@ from naive import matches as naive_matches
 from strategies import EDGE_LABELS, VERTEX_LABELS, examples, raw_graphs
 from test_decomposition import SHAPES, table_run, walked
 
-from cusubmatch import Graph, Pattern, cpu
-from cusubmatch.engines.cpu import mates
+from cusubmatch import Graph, Pattern
+from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tables import cycle_tables as loop_kernels
 from cusubmatch.engines.cpu.tables import pair_sums as pairs
+from cusubmatch.engines.cpu.tables.table_kernels import mates
 from cusubmatch.execution import table_sizes as sizes
 from cusubmatch.execution.strategies import decomposition as counting
 from cusubmatch.execution.table_sizes import table_sizes
@@ -121,7 +122,7 @@ def test_quotients_are_walked_where_bridges_are_too_dear(skewed, monkeypatch):
     run = table_run(skewed, SHAPES[name])
     assert not any(isinstance(term, Walk) for term in terms(run))
     expected = run.count()
-    monkeypatch.setattr(cpu, "RATES", cpu.RATES._replace(bridge=1e9))
+    monkeypatch.setattr(CpuEngine, "table_costs", CpuEngine.table_costs._replace(bridge=1e9))
     run = table_run(skewed, SHAPES[name])
     assert any(isinstance(term, Walk) for term in terms(run))
     assert run.count() == expected == walked(skewed, SHAPES[name])
@@ -143,14 +144,14 @@ def test_the_number_of_bridges_is_estimated():
         skeleton = skeleton_of(graph, mates)
         adjacent[np.repeat(np.arange(graph.n_vertices), np.diff(skeleton.offsets)), skeleton.targets] = 1
         common = (adjacent @ adjacent) * adjacent
-        assert table_sizes(graph, cpu).bridges() == pytest.approx((common**2).sum() / 2, rel=0.2)
+        assert table_sizes(graph, CpuEngine()).bridges() == pytest.approx((common**2).sum() / 2, rel=0.2)
 
 
 def test_what_a_sample_lists_at_a_time_changes_no_estimate(monkeypatch):
     graph = Graph.from_edgelist(rmat(11, 8, seed=1))
-    found = table_sizes(graph, cpu).loops()
+    found = table_sizes(graph, CpuEngine()).loops()
     monkeypatch.setattr(sizes, "LISTED", 50)
-    assert table_sizes(Graph.from_edgelist(rmat(11, 8, seed=1)), cpu).loops() == found > 0
+    assert table_sizes(Graph.from_edgelist(rmat(11, 8, seed=1)), CpuEngine()).loops() == found > 0
 
 
 def test_a_cycle_of_four_alone_is_a_loop(skewed, labelled):

@@ -12,7 +12,7 @@ from plans import plan_for
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, generators
-from cusubmatch.engines.cpu import Run
+from cusubmatch.engines.cpu.search.run import Run
 from cusubmatch.plan.symmetry import restrictions
 
 SHAPES = {
@@ -52,20 +52,20 @@ def connected_orders(pattern):
 def test_every_order_method_and_direction_counts_the_same(name, semantics, unique):
     pattern = Pattern.parse(SHAPES[name])
     graph = skewed_graph(pattern.directed)
-    candidates = None
+    prepared = None
     counts, methods = set(), set()
     for order in connected_orders(pattern):
         for method in ("lists", "bitmaps"):
             for rising in (False, True):
                 try:
                     only = {"methods": (method,), "rising": rising, "order": order}
-                    plan, candidates = plan_for(graph, pattern, semantics, unique, True, candidates, **only)
+                    plan, prepared = plan_for(graph, pattern, semantics, unique, True, prepared, **only)
                 except ValueError:  # bitmaps need a first vertex that touches all others
                     continue
                 if plan.walked < (2 if method == "bitmaps" else 0):
                     continue
                 assert tuple(level.vertex for level in plan.levels) == order
-                counts.add(Run(graph, plan, candidates).count())
+                counts.add(Run(prepared, plan).count())
                 methods.add(plan.method)
     touches_all = any(sum(v in edge[:2] for edge in pattern.edges) == len(pattern) - 1 for v in range(len(pattern)))
     assert methods >= ({"lists", "bitmaps"} if touches_all and len(pattern) > 3 else {"lists"})

@@ -30,9 +30,9 @@ from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, WAYS, Settings, l
 from cusubmatch import Graph, Pattern, PatternError, ResultTooLarge, TimeLimitExceeded, count_matches
 from cusubmatch.api import sample_matches as sampling
 from cusubmatch.api.sample_matches import sample_matches
-from cusubmatch.engines.cpu import Sampler
 from cusubmatch.engines.cpu.search import neighbourhood_bitmaps as neighbourhood
 from cusubmatch.engines.cpu.search import sampler as engine
+from cusubmatch.engines.cpu.search.sampler import Sampler
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 
 # Random patterns ask for labels that random graphs lack.
@@ -84,9 +84,9 @@ def skewed_graph():
 # The engine: the match at every rank ---------------------------------------------------------------------------------
 
 
-def check_ranks(graph, plan, candidates, expected):
+def check_ranks(plan, prepared, expected):
     """All ranks give all rows; a rank drawn alone gives the same row."""
-    sampler = Sampler(graph, plan, candidates)
+    sampler = Sampler(prepared, plan)
     counts = sampler.counts()
     assert sum(counts) == expected.total()
     rows = sampler.rows(all_ranks(counts))
@@ -110,13 +110,13 @@ def test_every_way_to_count_a_leaf_has_a_match_at_every_rank(
     graph, unique = labelled_graph(name in DIRECTED), semantics != "homomorphism"
     ranks = tuple(order.index(vertex) for vertex in pattern.names)
     settings = Settings(method=method, rising=rising, order=ranks)
-    plan, candidates = plan_of(graph, pattern, semantics, unique, True, settings)
+    plan, prepared = plan_of(graph, pattern, semantics, unique, True, settings)
     assert (plan.method, plan.finish) == (method, finish)
     expected = rows_with(settings, graph, pattern, semantics, unique)
     found = []
     for options in (*CUTS.values(), {"universe": 4, **LEAST_PIECES}, {"threads": 3, **LEAST_PIECES}):
         with forced(**options):
-            found.append(check_ranks(graph, plan, candidates, expected))
+            found.append(check_ranks(plan, prepared, expected))
     lists = {tuple(rows.ravel().tolist()) for rows in [*found[:4], found[5]]}
     assert len(lists) == 1  # a rank is the same match however tasks are cut and threads share them
 
@@ -127,21 +127,21 @@ def test_roots_that_bitmaps_refuse_have_their_ranks_too(name, universe):
     graph, pattern = labelled_graph(False), Pattern.parse(UNDIRECTED[name])
     settings = Settings(method="bitmaps")
     expected = rows_with(settings, graph, pattern)
-    plan, candidates = plan_of(graph, pattern, "monomorphism", True, True, settings)
+    plan, prepared = plan_of(graph, pattern, "monomorphism", True, True, settings)
     assert plan.method == "bitmaps"
     for options in CUTS.values():
         with forced(universe=universe, **options):
-            check_ranks(graph, plan, candidates, expected)
+            check_ranks(plan, prepared, expected)
 
 
 def test_heavy_roots_are_cut_into_tasks_and_light_ones_share_one():
     graph = Graph.from_edgelist(tuple(skewed_rows(2000, 20_000)))
-    plan, candidates = plan_for(graph, Pattern.parse(HOUSE))
+    plan, prepared = plan_for(graph, Pattern.parse(HOUSE))
     with forced(TASK_SECONDS=1e-9, MOST_TASKS=300):
-        groups = Sampler(graph, plan, candidates).groups
+        groups = Sampler(prepared, plan).groups
     assert groups[0].begin == 0
     assert all(one.end == other.begin for one, other in pairwise(groups))
-    assert groups[-1].end == len(candidates.of(plan.levels[0].vertex))
+    assert groups[-1].end == len(prepared.candidates.of(plan.levels[0].vertex))
     assert max(group.tasks for group in groups) > 2
     assert max(group.end - group.begin for group in groups) > 2
     assert all(group.tasks == 1 or group.end == group.begin + 1 for group in groups)

@@ -24,8 +24,9 @@ from test_walkers import Settings
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, count_matches, explain, generators
-from cusubmatch.engines.cpu import Run
+from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.cpu.search import suffix_program
+from cusubmatch.engines.cpu.search.run import Run
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.crt import is_prime
 from cusubmatch.plan.suffix.polynomial import distinct_choices, instructions
@@ -42,18 +43,18 @@ def suffix_counts(graph, pattern, semantics, unique, settings=None):
     for size in range(1, len(pattern)):
         for rising in (False, True):
             try:
-                plan, candidates = plan_for(graph, pattern, semantics, unique, True, suffix=size, rising=rising)
+                plan, prepared = plan_for(graph, pattern, semantics, unique, True, suffix=size, rising=rising)
             except ValueError:  # no such suffix leaves a connected core
                 continue
             assert (plan.finish, len(plan.suffix.choices), plan.walked) == ("suffix", size, len(pattern) - size)
             with settings.applied():
-                run = Run(graph, plan, candidates)
+                run = Run(prepared, plan)
                 run._waiting = int(settings.gives)
                 yield run.count()
 
 
 def walked_count(graph, pattern, semantics="monomorphism", unique=True):
-    return Run(graph, *plan_for(graph, pattern, semantics, unique, True)).count()
+    return Run(*plan_for(graph, pattern, semantics, unique, True)[::-1]).count()
 
 
 def graph_of(pairs):
@@ -123,9 +124,9 @@ def test_symmetric_patterns_are_counted_up_to_all_their_automorphisms(parts):
 def test_a_diamond_whose_core_is_one_pair_of_opposite_vertices_is_divided_by_two():
     # The pair of degree 3 is a connected core, whose exchange is broken: |Aut| = 4, and the image's order is 2.
     graph, diamond = Graph.from_edgelist(generators.rmat(6, 6)), multipartite(1, 1, 2)
-    plan, candidates = plan_for(graph, diamond, suffix=2)
+    plan, prepared = plan_for(graph, diamond, suffix=2)
     assert (plan.walked, plan.factor, plan.divisor, plan.suffix.whole) == (2, 1, 2, True)
-    assert Run(graph, plan, candidates).count() == walked_count(graph, diamond)
+    assert Run(prepared, plan).count() == walked_count(graph, diamond)
 
 
 @pytest.mark.parametrize("distinct", [[(1, 2)], [(0, 3)], [(0, 3), (1, 2)], [(1, 2), (2, 4)], [(0, 2), (1, 2)]])
@@ -247,8 +248,8 @@ def test_the_text_says_what_a_suffix_adds():
 )
 def test_a_time_limit_leaves_a_count_of_whole_matches_or_none(text, whole):
     graph = Graph.from_edgelist(generators.rmat(10, 8))
-    plan, candidates = plan_for(graph, Pattern.parse(text), suffix=2)
-    run = Run(graph, plan, candidates, deadline=0.0)
+    plan, prepared = plan_for(graph, Pattern.parse(text), suffix=2)
+    run = Run(prepared, plan, RunOptions(deadline=0.0))
     with Settings(budget=1).applied(), pytest.raises(DeadlinePassed):
         run.count()
     assert plan.suffix.whole == whole

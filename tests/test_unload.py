@@ -10,8 +10,6 @@ import gc
 import random
 import threading
 import weakref
-from functools import partial
-from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
@@ -22,6 +20,7 @@ from targets import one_lane
 
 import cusubmatch as csm
 from cusubmatch import Pattern
+from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime import transfer as bus
 from cusubmatch.engines.gpu.runtime.device import Machine
 from cusubmatch.engines.gpu.runtime.transfer import Bus, Device, Pinned
@@ -113,12 +112,13 @@ def late_device(seed=0, most=1 << 24):
 
 
 def unloading(graph, text, seed=0, unique=True, most=1 << 24, deadline=None, sort=False, **options):
-    plan, candidates = plan_for(graph, Pattern.parse(text), "monomorphism", unique, counting=False, methods=("warps",))
-    engine = SimpleNamespace(Run=partial(Run, gpu=Machine(TARGET, 1, 228 << 10), grid=(1, 1)))
+    plan, prepared = plan_for(graph, Pattern.parse(text), "monomorphism", unique, counting=False, methods=("warps",))
+    engine = GpuEngine(Machine(TARGET, 1, 228 << 10), grid=(1, 1))
     cuda, streams = late_device(seed, most)
     options = {"limit": None, "memory_limit": None} | options
-    query = Query(graph, graph, engine, plan, candidates, deadline)
-    return Unloading(query.in_order() if sort else query, cuda=cuda, **options), cuda, streams
+    options["transfer"] = Bus(options["memory_limit"], cuda)
+    query = Query(graph, engine, plan, prepared, deadline)
+    return Unloading(query.in_order() if sort else query, **options), cuda, streams
 
 
 def in_use(cuda):

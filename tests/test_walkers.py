@@ -28,11 +28,12 @@ from plans import plan_for
 from strategies import RawGraph, cases, connected_order, examples, skewed_rows
 
 from cusubmatch import Graph, Pattern, count_matches, generators
-from cusubmatch.engines.cpu import Run
+from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.cpu.search import graph_view as view
 from cusubmatch.engines.cpu.search import leaf, program
 from cusubmatch.engines.cpu.search import neighbourhood_bitmaps as neighbourhood
 from cusubmatch.engines.cpu.search import run as engine
+from cusubmatch.engines.cpu.search.run import Run
 from cusubmatch.execution.expand_orbits import turned
 from cusubmatch.graph.cache import Cache
 
@@ -81,22 +82,23 @@ class Settings:
 
 
 def plan_of(graph, pattern, semantics, unique, counting, settings):
-    """A plan with the settings' method and direction, where the pattern has such plans, and the candidates."""
+    """A plan with the settings' method and direction, where the pattern has such plans, and what it is walked on."""
     asked = graph, pattern, semantics, unique, counting
     methods = {"methods": (settings.method,)} if settings.method else {}
     try:
         order = connected_order(pattern, settings.order)
-        found, candidates = plan_for(*asked, rising=settings.rising, order=order, **methods)
+        found, prepared = plan_for(*asked, rising=settings.rising, order=order, **methods)
     except ValueError:  # no vertex touches all others, which bitmaps need
         return plan_for(*asked)
     if found.method == "bitmaps" and found.walked < 2:  # counted at the root, before there is a neighbourhood
         return plan_for(*asked)
-    return found, candidates
+    return found, prepared
 
 
 def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, counting=False):
     graph.cache = Cache()  # without bitmaps of hubs
-    run = Run(graph, *plan_of(graph, pattern, semantics, unique, counting, settings), block_rows=settings.block_rows)
+    plan, prepared = plan_of(graph, pattern, semantics, unique, counting, settings)
+    run = Run(prepared, plan, RunOptions(block_rows=settings.block_rows))
     if settings.gives:
         run._waiting = 1  # a thread that waits for ever
     return run

@@ -87,7 +87,7 @@ def sample_matches(
     chance = random.Random(seed)  # noqa: S311 - a sample is no secret
     try:
         with until(query.deadline):
-            sampler = query.engine.Sampler(query.placed, plan, query.candidates, deadline=query.deadline)
+            sampler = query.engine.sampler(plan, query.prepared, query.deadline)
             counts = sampler.counts()
             count = sum(counts) * plan.factor
             rows = min(n, count)

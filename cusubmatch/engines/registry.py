@@ -1,22 +1,20 @@
 """Which engine runs a call: the GPU's if one is there and the graph lies on it or is worth the copy, else the CPU's.
 
-An engine is a package with `place` (the graph where the engine works), `prepare` (candidates), `choose` (among rival
-plans), `Run`, `Sampler` and `METHODS` (the ways of walking that its plans may have); and for counts by decomposition
-`mates`, `Kernels` and `RATES` (what these take). Nothing heavy is imported to find out whether there is a GPU.
+Nothing heavy is imported to find out whether there is a GPU.
 """
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
+import functools
 
 import numpy as np
 
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.compile.code_cache import check_threads
 from cusubmatch.errors import EngineUnavailable
 from cusubmatch.system.gpu_presence import missing_for_gpu
 
-__all__ = ["ENGINES", "check_engine", "choose_engine"]
+__all__ = ["ENGINES", "check_engine", "choose_engine", "engine_named"]
 
 ENGINES = ("auto", "cpu", "gpu")
 WORTH_COPYING = 1 << 18  # entries of a host graph from which the GPU is the faster one, copying included
@@ -30,8 +28,8 @@ def check_engine(engine: str) -> None:
         raise EngineUnavailable(f"engine='gpu': {missing}; use engine='cpu' or 'auto'")
 
 
-def choose_engine(engine: str, graph) -> tuple[str, ModuleType, str]:
-    """The engine for a graph: its name, its package, and why it was chosen."""
+def choose_engine(engine: str, graph) -> tuple[Engine, str]:
+    """The engine for a graph, and why it was chosen."""
     missing = missing_for_gpu() if engine != "cpu" else None
     if engine != "auto":
         name, why = engine, "asked for"
@@ -44,4 +42,16 @@ def choose_engine(engine: str, graph) -> tuple[str, ModuleType, str]:
     else:
         name, why = "cpu", "the graph is too small to be worth copying to the GPU"
     check_threads()
-    return name, importlib.import_module(f"cusubmatch.engines.{name}"), why
+    return engine_named(name), why
+
+
+@functools.cache
+def engine_named(name: str) -> Engine:
+    """The engine of this process, "cpu" or "gpu"."""
+    if name == "gpu":
+        from cusubmatch.engines.gpu import GpuEngine
+
+        return GpuEngine()
+    from cusubmatch.engines.cpu import CpuEngine
+
+    return CpuEngine()

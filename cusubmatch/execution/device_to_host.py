@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.gpu.runtime.transfer import BLOCK_BYTES, Arrival, Bus, Device, reserved
+from cusubmatch.engines.base import Arrival, Transfer
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.expand_orbits import image_columns
 from cusubmatch.execution.query import Query
 from cusubmatch.system.deadlines import each_until
+from cusubmatch.system.host_memory import reserved
 
 __all__ = ["Unloading"]
 
@@ -61,7 +62,8 @@ class Unloading:
         As for `subgraph_match`.
     batch_rows : int, optional
         Rows of a batch; default all in one.
-    cuda : Device, optional
+    transfer : Transfer, optional
+        Copies to host memory; default those of the engine.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class Unloading:
         limit: int | None,
         memory_limit: int | None,
         batch_rows: int | None = None,
-        cuda: Device | None = None,
+        transfer: Transfer | None = None,
     ):
         self.query, self.rows = query, 0
         self._limit, self._left, self._memory_limit, self._batch_rows = limit, limit, memory_limit, batch_rows
@@ -87,15 +89,15 @@ class Unloading:
         self._images = image_columns(plan) if self._factor > 1 else np.arange(self._columns)[:, None]
         self._room = query.budget(memory_limit, np)
         row_bytes = self._columns * self._dtype.itemsize
-        block = BLOCK_BYTES if memory_limit is None else min(BLOCK_BYTES, memory_limit // BLOCKS)
+        self._bus = transfer or query.engine.transfer(memory_limit)
+        block = self._bus.block_bytes if memory_limit is None else min(self._bus.block_bytes, memory_limit // BLOCKS)
         self._block_rows = max(1, block // (max(row_bytes, query.row_bytes) * self._factor))
         self._table = None if plain is None else query.device_ids()
-        self._bus = Bus(memory_limit, cuda)
         self._targets: deque[Target] = deque()  # the oldest rows first
         self._run: Any = None
         self._small = self._pinned = False
         if batch_rows is not None:
-            batch, most = batch_rows * row_bytes, self._bus.device.pinned.most
+            batch, most = batch_rows * row_bytes, self._bus.pinned.most
             self._block_rows = max(1, min(self._block_rows, BLOCK_BATCHES * batch_rows // self._factor))
             self._pinned = PINNED_BATCHES * batch <= (most if memory_limit is None else min(most, memory_limit))
             self._small = batch <= SMALL_BYTES
@@ -231,7 +233,7 @@ class Unloading:
     def _new_target(self):
         if self._batch_rows is not None:
             size = self._columns * self._batch_rows * self._dtype.itemsize
-            buffer = self._bus.device.pinned.take(size) if self._pinned and not self._small else None
+            buffer = self._bus.pinned.take(size) if self._pinned and not self._small else None
             return self._target_in(reserved(size) if buffer is None else buffer, pinned=buffer is not None)
         rows = max(self._room // (self._columns * (4 + self.query.graph.id_bytes)), self._block_rows * self._factor)
         if self._left is not None:

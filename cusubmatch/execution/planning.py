@@ -11,9 +11,9 @@ import dataclasses
 import functools
 import math
 from collections.abc import Hashable, Sequence
-from types import ModuleType
 from typing import Any
 
+from cusubmatch.engines.base import Engine, Prepared
 from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
@@ -36,28 +36,28 @@ KEPT_WALKS = 64  # plans of quotients, at least
 
 def plan_of(
     graph: Graph,
-    engine: ModuleType,
+    engine: Engine,
     pattern: Pattern,
     semantics: str,
     unique: bool,
     counting: bool = True,
     suffix: int | None = None,
     by_trial: bool = True,
-) -> tuple[Plan, Any]:
-    """The plan of a call, and the candidates; `graph` is where the engine works."""
+) -> tuple[Plan, Prepared]:
+    """The plan of a call, and what it is walked on; `graph` is where the engine works."""
 
     def make():
-        plan, candidates = _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial)
-        if counting and suffix is None and plan.cost > engine.RATES.worth:
+        plan, prepared = _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial)
+        if counting and suffix is None and plan.cost > engine.table_costs.worth:
             if semantics == "induced":
                 term = functools.partial(plan_of, graph, engine, semantics="monomorphism", unique=True)
-                found = plan_supergraphs(pattern, plan.cost, engine.RATES.worth, lambda pattern: term(pattern)[0])
+                found = plan_supergraphs(pattern, plan.cost, engine.table_costs.worth, lambda pattern: term(pattern)[0])
                 plan = dataclasses.replace(plan, supergraphs=found)
                 if found is None or not found.first:
                     plan = dataclasses.replace(plan, independent=_independent_of(graph, engine, plan, candidates))
             else:
-                plan = dataclasses.replace(plan, tables=tables_of(graph, engine, plan, candidates, plan.cost))
-        return plan, candidates
+                plan = dataclasses.replace(plan, tables=tables_of(engine, plan, prepared, plan.cost))
+        return plan, prepared
 
     asked = pattern, semantics, unique, counting, suffix, by_trial
     return graph.cache.get("plans", asked, make, graph.keep(KEPT_PLANS))
@@ -77,23 +77,26 @@ def _independent_of(graph, engine, plan, candidates):
 
 
 def tables_of(
-    graph: Graph, engine: ModuleType, plan: Plan, candidates: Any, walking: float, roots: Sequence[int] = (-1,)
+    engine: Engine, plan: Plan, prepared: Prepared, walking: float, roots: Sequence[int] = (-1,)
 ) -> TablePlan | None:
     """The count by decomposition, if there is one; by vertex, if `roots` are pattern vertices.
 
     `walking` is what it is to be cheaper than, in nanoseconds.
     """
+    graph, candidates, _ = prepared
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
     sizes = table_sizes(graph, engine)
 
     def walk_cost(term):
         return walk_plan(graph, engine, plan.pattern, term)[0].cost
 
-    return plan_tables(constraints, candidates.tested, candidates.shape, sizes, walking, walk_cost, engine.RATES, roots)
+    return plan_tables(
+        constraints, candidates.tested, candidates.shape, sizes, walking, walk_cost, engine.table_costs, roots
+    )
 
 
-def walk_plan(graph: Graph, engine: ModuleType, pattern: Pattern, term: Walk) -> tuple[Plan, Any]:
-    """The plan of walking all embeddings of a quotient of a pattern, and its candidates."""
+def walk_plan(graph: Graph, engine: Engine, pattern: Pattern, term: Walk) -> tuple[Plan, Prepared]:
+    """The plan of walking all embeddings of a quotient of a pattern, and what it is walked on."""
     quotient = _quotient_of(graph, pattern, term.members)
 
     def make():
@@ -103,23 +106,23 @@ def walk_plan(graph: Graph, engine: ModuleType, pattern: Pattern, term: Walk) ->
 
 
 def _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial):
-    """How a pattern is walked, and the candidates."""
+    """How a pattern is walked, and on what."""
     constraints = constraints_of(pattern, graph, semantics)
-    candidates = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
+    prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
     plans = functools.partial(
         make_plans,
         pattern,
         constraints,
-        candidates.shape,
-        candidates.tested,
+        prepared.candidates.shape,
+        prepared.candidates.tested,
         graph.statistics,
         semantics=semantics,
         unique=unique,
         counting=counting,
-        methods=engine.METHODS,
+        methods=engine.methods,
         suffix=suffix,
     )
-    return engine.choose(graph, plans, candidates) if by_trial else plans(rivals=1)[0], candidates
+    return engine.choose(plans, prepared) if by_trial else plans(rivals=1)[0], prepared
 
 
 def _quotient_of(graph: Graph, pattern: Pattern, members: Sequence[Sequence[int]]) -> Pattern:

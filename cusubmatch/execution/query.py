@@ -11,11 +11,11 @@ import dataclasses
 import functools
 import time
 from numbers import Real
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.base import Engine, Prepared, RunOptions
 from cusubmatch.engines.registry import check_engine, choose_engine
 from cusubmatch.errors import DeadlinePassed, TimeLimitExceeded
 from cusubmatch.execution.expand_orbits import turned
@@ -41,7 +41,6 @@ __all__ = [
     "free_bytes",
     "make_query",
     "no_rows",
-    "on_host",
     "shown",
     "time_limit_exceeded",
 ]
@@ -52,16 +51,15 @@ TRIAL_SECONDS = 1.0  # which choosing a plan by trial may take; a time limit bel
 
 
 class Query(NamedTuple):
-    """A checked call: the graph, as given and where the engine works, the engine, its plan and what it prepared.
+    """A checked call: the graph as given, the engine, its plan, and what that is walked on.
 
     Where rows are to be sorted, `order` says how, and blocks hold what they are sorted by (`RowOrder.keys`).
     """
 
     graph: Graph
-    placed: Graph
-    engine: ModuleType
+    engine: Engine
     plan: Plan
-    candidates: Any
+    prepared: Prepared
     deadline: float | None
     order: RowOrder | None = None
 
@@ -70,13 +68,18 @@ class Query(NamedTuple):
         order = RowOrder(self.graph, self.placed, self.plan.pattern, self.plan.unique)
         return self._replace(plan=dataclasses.replace(self.plan, columns=order.columns), order=order)
 
+    @property
+    def placed(self) -> Graph:
+        """The graph where the engine works."""
+        return self.prepared.graph
+
     def count_run(self, progress):
         """A run to count with: by tables or from counts of supergraphs, if the plan says so, else by walking."""
         if self.plan.in_parts is None:
             return self.run(progress=progress)
         options = {"deadline": self.deadline, "progress": progress}
         if self.plan.tables is not None:
-            run: Any = TableRun(self.placed, self.engine, self.plan, self.candidates, **options)
+            run: Any = TableRun(self.engine, self.plan, self.prepared, **options)
         elif self.plan.independent is not None:
             walk = functools.partial(self.run, progress=progress)
             return IndependentRun(self.placed.host, self.plan, self._core_blocks, walk, **options)
@@ -87,29 +90,29 @@ class Query(NamedTuple):
     def _core_blocks(self):
         """Blocks of the induced embeddings of the core of a plan by independent sets, in host memory."""
         core = self.plan.independent.core
-        plan, candidates = plan_of(self.placed, self.engine, core, "induced", unique=False, counting=False)
-        blocks = [candidates.of(0)[None]] if len(core) == 1 else None
-        return map(on_host, blocks or self._replace(plan=plan, candidates=candidates).blocks(None, None))
+        plan, prepared = plan_of(self.placed, self.engine, core, "induced", unique=False, counting=False)
+        blocks = [prepared.candidates.of(0)[None]] if len(core) == 1 else None
+        return map(self.engine.to_host, blocks or self._replace(plan=plan, prepared=prepared).blocks(None, None))
 
     def _term_run(self, pattern, progress):
         """A run that counts another pattern in the same graph."""
-        plan, candidates = plan_of(self.placed, self.engine, pattern, "monomorphism", True)
-        return self._replace(plan=plan, candidates=candidates).count_run(progress)
+        plan, prepared = plan_of(self.placed, self.engine, pattern, "monomorphism", True)
+        return self._replace(plan=plan, prepared=prepared).count_run(progress)
 
     def vertex_run(self, progress, row_ns):
         """A run that counts by vertex and orbit without rows, each of which costs `row_ns`; None: rows are cheaper."""
         rows = self.plan.cost + row_ns * self.plan.levels[-1].matches
-        if rows < self.engine.RATES.worth:
+        if rows < self.engine.table_costs.worth:
             return None
         orbits = sorted(set(self.plan.pattern.automorphisms.orbits()))
-        tables = tables_of(self.placed, self.engine, self.plan, self.candidates, rows, orbits)
+        tables = tables_of(self.engine, self.plan, self.prepared, rows, orbits)
         if tables is None or not tables.first:
             return None
         plan = dataclasses.replace(self.plan, tables=tables)
-        return TableRun(self.placed, self.engine, plan, self.candidates, deadline=self.deadline, progress=progress)
+        return TableRun(self.engine, plan, self.prepared, deadline=self.deadline, progress=progress)
 
     def run(self, **options):
-        return self.engine.Run(self.placed, self.plan, self.candidates, deadline=self.deadline, **options)
+        return self.engine.run(self.plan, self.prepared, RunOptions(deadline=self.deadline, **options))
 
     def columns(self):
         """Names of the result's columns."""
@@ -161,7 +164,7 @@ class Query(NamedTuple):
 
     def sorted(self, blocks, memory_bytes):
         """The rows of all blocks in order, as blocks of internal vertices in host memory."""
-        return self.order.blocks(map(on_host, blocks), memory_bytes)
+        return self.order.blocks(map(self.engine.to_host, blocks), memory_bytes)
 
     def frame(self, blocks):
         """A dataframe of the caller's family from blocks of internal vertices."""
@@ -188,7 +191,7 @@ class Query(NamedTuple):
 
     def returned(self, array):
         """An array where the caller's graph lies."""
-        return on_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
+        return self.engine.to_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
 
 
 def no_rows(graph, pattern):
@@ -211,15 +214,6 @@ def _columns(graph, pattern):
 
 def _times(factor, progress):
     return lambda done, matches: progress(done, factor * matches)
-
-
-def on_host(array):
-    """An array in host memory."""
-    if isinstance(array, np.ndarray):
-        return array
-    from cusubmatch.engines.gpu.runtime.transfer import to_host
-
-    return to_host(array)
 
 
 def free_bytes(xp):
@@ -269,18 +263,18 @@ def make_query(
     graph = as_graph(G, pattern.directed)
     if warn:
         warn_absent({"pattern": absent_in(graph, pattern)})
-    name, engine_of, why = choose_engine(engine, graph)
+    engine_of, why = choose_engine(engine, graph)
     placed = engine_of.place(graph)
     asked = pattern, semantics, unique, counting, suffix
     if time_limit is not None and time_limit < TRIAL_SECONDS:
         by_trial = by_trial and placed.cache.holds("plans", (*asked, True))
     try:
         with until(deadline):
-            plan, candidates = plan_of(placed, engine_of, *asked, by_trial)
+            plan, prepared = plan_of(placed, engine_of, *asked, by_trial)
     except DeadlinePassed:
         raise time_limit_exceeded(time_limit, nothing(graph, pattern)) from None
-    plan = dataclasses.replace(plan, engine=name, why=why)
-    query = Query(graph, placed, engine_of, plan, candidates, deadline)
+    plan = dataclasses.replace(plan, engine=engine_of.name, why=why)
+    query = Query(graph, engine_of, plan, prepared, deadline)
     return query.in_order() if sort else query
 
 

@@ -67,9 +67,7 @@ class Held:
         """A block in host memory, or on its way there."""
         if isinstance(block, np.ndarray):
             return block
-        from cusubmatch.engines.gpu.runtime.transfer import Bus
-
-        self._bus = self._bus or Bus(self._memory_limit)
+        self._bus = self._bus or self.query.engine.transfer(self._memory_limit)
         return self._bus.fetch(block)
 
     @property

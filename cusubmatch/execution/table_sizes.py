@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from itertools import pairwise
-from types import ModuleType
 
+from cusubmatch.engines.base import Engine
 from cusubmatch.graph import Graph
 from cusubmatch.graph.csr import row_lengths
 from cusubmatch.graph.support_graph import skeleton_of, sources_of
@@ -19,13 +19,13 @@ BRIDGE_SAMPLE = 32, 512  # edges, at least and at most,
 BRIDGE_STEPS = 400_000  # so that about so many neighbours are looked for
 
 
-def table_sizes(graph: Graph, engine: ModuleType) -> TableSizes:
+def table_sizes(graph: Graph, engine: Engine) -> TableSizes:
     """What the kernels go over on a graph, kept with it."""
     return graph.cache.get("table sizes", None, functools.partial(_measured, graph, engine), 1)
 
 
 def _measured(graph, engine):
-    xp, skeleton = graph.xp, skeleton_of(graph, engine.mates)
+    xp, skeleton = graph.xp, skeleton_of(graph, engine.reverse_arcs)
     offsets, targets, upper = skeleton.offsets, skeleton.targets, skeleton.upper
     n, entries = len(offsets) - 1, len(targets)
     lengths = row_lengths(offsets).astype(xp.float64)

@@ -59,10 +59,14 @@ class Relation(NamedTuple):
 
 
 class Adjacency(NamedTuple):
-    """Rows of several relations: row v of relation r is targets[offsets[r, v]:offsets[r, v + 1]], ascending."""
+    """Rows of several relations: row v of relation r is targets[offsets[r, v]:offsets[r, v + 1]], ascending.
+
+    `key` tells adjacencies of one graph apart: what is derived from them is kept under it.
+    """
 
     offsets: Any  # (relations, n + 1) int64
     targets: Any  # int32
+    key: Hashable
 
 
 class Graph:
@@ -411,13 +415,13 @@ class Graph:
     def _gather(self, relations):
         xp, parts = self.xp, [self._rows(relation) for relation in relations]
         if len(parts) == 1:
-            return Adjacency(parts[0][0][None, :], parts[0][1])
+            return Adjacency(parts[0][0][None, :], parts[0][1], relations)
         offsets, base = xp.empty((len(parts), self.n_vertices + 1), xp.int64), 0
         for row, (part, targets) in zip(offsets, parts, strict=True):
             row[:] = part + base
             base += len(targets)
         targets = xp.concatenate([targets for _, targets in parts]) if parts else self.targets
-        return Adjacency(offsets, targets)
+        return Adjacency(offsets, targets, relations)
 
     def _rows(self, relation):
         """(offsets, targets) of one relation, made from the stored edges."""

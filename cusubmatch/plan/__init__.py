@@ -1,7 +1,7 @@
 """How a pattern will be matched: pure Python, from the pattern and the graph's statistics to a `Plan`."""
 
 from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
-from cusubmatch.plan.decomposition.table_plan import Rates, TablePlan, TableSizes, plan_tables
+from cusubmatch.plan.decomposition.table_plan import TableCosts, TablePlan, TableSizes, plan_tables
 from cusubmatch.plan.estimate import Shape
 from cusubmatch.plan.independent_leaves import IndependentPlan, plan_independent
 from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
@@ -18,12 +18,12 @@ __all__ = [
     "Level",
     "Loss",
     "Plan",
-    "Rates",
     "Rows",
     "Shape",
     "Step",
     "Suffix",
     "SupergraphPlan",
+    "TableCosts",
     "TablePlan",
     "TableSizes",
     "Variable",

@@ -1,8 +1,8 @@
 """Estimates: how many partial matches each level of an order will see, and what walking them costs.
 
 Candidate and edge counts come from the graph (and from the filters, for labelled patterns); the chance that one more
-anchor is adjacent too comes from the sampled closure. Times are in nanoseconds of one CPU core, from measurements of
-the engine; only their ratios matter (GraphPi, SC 2020, section IV-B; GraphZero).
+anchor is adjacent too comes from the sampled closure. Times are in nanoseconds, of one CPU core or of a whole GPU,
+from measurements of the engines (GraphPi, SC 2020, section IV-B; GraphZero).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ BITMAP_SET = 30.0  # making a bitmap
 BITMAP_VISIT = 15.0  # entering a partial match there
 BITMAP_LEAF = 4.0  # counting one, and
 WORD = 0.6  # each of its words
-DRAW = 1.0  # on a GPU, by units of its own: drawing a candidate, and
-PROBE = 1.0  # looking for it in one more row, and
-TERM = 0.2  # the polynomial of a suffix, by the states of the recursion that gives it
+DRAW = 0.01  # on a GPU: drawing a candidate, and
+PROBE = 0.01  # looking for it in one more row, and
+TERM = 0.002  # the polynomial of a suffix, by the states of the recursion that gives it
 
 
 class Shape(NamedTuple):

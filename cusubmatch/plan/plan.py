@@ -126,6 +126,10 @@ class Plan:
     def _repr_html_(self) -> str:
         return notebook.preformatted(str(self))
 
+    def matches_of(self, total: int) -> int:
+        """The number of matches, from what a walk of all first-level tasks sums up."""
+        return total * self.factor // self.divisor
+
     @property
     def in_parts(self) -> TablePlan | SupergraphPlan | IndependentPlan | None:
         """What counts without walking the pattern itself, if anything does."""

@@ -32,6 +32,7 @@ from gpu import KernelClock, graph_of, pattern_of
 from notes import SHIFT, SLOTS, busy_at_the_end, busy_until_they_left
 
 import cusubmatch as csm
+from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.cliques import cliques
 from cusubmatch.engines.gpu.cliques import orientation as oriented
 from cusubmatch.engines.gpu.runtime import device as machine
@@ -100,12 +101,13 @@ def smi_lines(bus_id):
 def walking(graph, pattern, by_trial):
     """The query that walks all levels but the last, and its order of matching."""
     query = make_query(graph, pattern, "monomorphism", None, "gpu", None, counting=True, suffix=0, by_trial=by_trial)
+    query = query._replace(engine=GpuEngine(slice_s=LONGEST_S))
     return query, " ".join(str(level.vertex) for level in query.plan.levels) + f" ({query.plan.finish})"
 
 
 def timed(query):
     """(run, count, kernel ms) of a walk in one launch."""
-    run = query.run(slice_s=LONGEST_S)
+    run = query.run()
     with KernelClock() as clock:
         count = run.count()
         return run, count, clock.ms
@@ -114,7 +116,7 @@ def timed(query):
 def bare(graph, pattern, runs, by_trial):
     """(order, count, ms of each run) of walks without notes."""
     query, order = walking(graph, pattern, by_trial)
-    query.run(slice_s=LONGEST_S).count()
+    query.run().count()
     found = [timed(query)[1:] for _ in range(runs)]
     return order, one(count for count, _ in found), [ms for _, ms in found]
 
@@ -148,7 +150,7 @@ def walker(graph, pattern, runs, by_trial):
         mock.patch.object(workspace.Workspace, "read", reading),
     ):
         query, order = walking(graph, pattern, by_trial)
-        query.run(slice_s=LONGEST_S).count()
+        query.run().count()
         counts, times, shares = [], [], []
         for _ in range(runs):
             notes.clear()
@@ -157,7 +159,7 @@ def walker(graph, pattern, runs, by_trial):
                 raise SystemExit(f"{len(notes)} launches instead of one: their notes cannot be told apart")
             counts.append(count)
             times.append(ms)
-            shares.append(busy_at_the_end(*notes[0].T, ms, TAIL, run.prepared.blocks * run.prepared.warps))
+            shares.append(busy_at_the_end(*notes[0].T, ms, TAIL, run.device_plan.blocks * run.device_plan.warps))
     return order, one(counts), times, shares
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import typer
 
 import cusubmatch as csm
-from cusubmatch import cpu, gpu
+from cusubmatch.engines.registry import engine_named
 from cusubmatch.execution.query import make_query
 from cusubmatch.generators import rmat
 from cusubmatch.graph.support_graph import skeleton_of
@@ -44,8 +44,8 @@ def main():
 
     # Counts as small as these are walked: the kernels for tables are called as they are.
     on_cpu, on_gpu = (
-        engine.Kernels(skeleton_of(graph, engine.mates), lambda _: None)
-        for graph, engine in ((G.host, cpu), (G.device, gpu))
+        engine.table_kernels(skeleton_of(graph, engine.reverse_arcs), lambda _: None)
+        for graph, engine in ((G.host, engine_named("cpu")), (G.device, engine_named("gpu")))
     )
     ones = [None] * 5
     twos = [np.full(len(on_cpu.skeleton.targets), 2, np.uint64)] * 5

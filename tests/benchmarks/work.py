@@ -110,13 +110,13 @@ def closed(target, graph, k):
     return counter.count(), counter._items.work if k == 3 else 0
 
 
-def walked(target, graph, plan, candidates, seconds):
+def walked(target, plan, prepared, seconds):
     """(count, one root of how many) of a walk, as large a sample as may be expected to take the seconds."""
     machine, every, compiled = Machine(target, 132, SHARED), FIRST_SAMPLE, False
     while True:
         tallies[:] = 0
         begin = time.perf_counter()
-        count = Run(graph, plan, candidates, gpu=machine, every=every, slice_s=1e9).count()
+        count = Run(prepared, plan, gpu=machine, every=every, slice_s=1e9).count()
         long = 4 * (time.perf_counter() - begin) > seconds
         if every == 1 or (long and compiled):
             return count, every
@@ -145,7 +145,7 @@ def main(
             continue
         graph = csm.Graph.from_edgelist(graph_edges(name))
         for cell in cells.itertuples():
-            plan, candidates = plan_for(graph, pattern_of(cell.edges), methods=("warps",))
+            plan, prepared = plan_for(graph, pattern_of(cell.edges), methods=("warps",))
             every, elements, words = 1, 0.0, "-"
             if plan.is_closed:
                 found = closed(target, graph, len(plan.levels))
@@ -155,7 +155,7 @@ def main(
                 count, elements = found
                 words = f"{tallies[WORD] / 1e6:.1f}"
             else:
-                count, every = walked(target, graph, plan, candidates, seconds)
+                count, every = walked(target, plan, prepared, seconds)
             searches, probes, bits = (every * int(tallies[which]) for which in (SEARCH, PROBE, BIT))
             ms = taken.get((name, cell.pattern))
             figures = [f"{1e-6 * number:.1f}" for number in (searches, probes, bits)]

@@ -1,8 +1,5 @@
-"""The CPU engine: Numba; `prepare` finds candidates, `Run` walks, `Kernels` fill tables, `Sampler` draws."""
+"""The CPU engine: Numba."""
 
-from cusubmatch.engines.cpu.cost_model import RATES
-from cusubmatch.engines.cpu.search.run import METHODS, Run, choose, place, prepare
-from cusubmatch.engines.cpu.search.sampler import Sampler
-from cusubmatch.engines.cpu.tables.table_kernels import Kernels, mates
+from cusubmatch.engines.cpu.engine import CpuEngine
 
-__all__ = ["METHODS", "RATES", "Kernels", "Run", "Sampler", "choose", "mates", "place", "prepare"]
+__all__ = ["CpuEngine"]

@@ -1,10 +1,10 @@
 """What the kernels for tables take on one core, by measurements."""
 
-from cusubmatch.plan import Rates
+from cusubmatch.plan import TableCosts
 
-__all__ = ["RATES"]
+__all__ = ["TABLE_COSTS"]
 
-RATES = Rates(
+TABLE_COSTS = TableCosts(
     worth=5e6,
     start=60_000.0,
     call=12_000.0,

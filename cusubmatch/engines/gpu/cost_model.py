@@ -1,10 +1,10 @@
 """What the kernels for tables take on a GPU, by measurements on an H200."""
 
-from cusubmatch.plan import Rates
+from cusubmatch.plan import TableCosts
 
-__all__ = ["RATES"]
+__all__ = ["TABLE_COSTS"]
 
-RATES = Rates(
+TABLE_COSTS = TableCosts(
     worth=5e5,
     start=3e5,
     call=3e4,

@@ -1,45 +1,98 @@
-"""The GPU engine as the public functions see it: where it works, candidates, the choice of a plan, and its runs."""
+"""The GPU engine: the contract of `engines.base`, kept by kernels on one device."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
+from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.runtime.device import Machine, machine
+from cusubmatch.engines.gpu.runtime.transfer import Bus, to_host
 from cusubmatch.engines.gpu.search.autotune import quickest
 from cusubmatch.engines.gpu.search.filters import find_candidates
-from cusubmatch.engines.gpu.search.run import Run
+from cusubmatch.engines.gpu.search.run import DEFAULTS, SLICE_S, Run
+from cusubmatch.engines.gpu.search.sampler import Sampler
+from cusubmatch.engines.gpu.tables.table_kernels import Kernels, mates_on
 from cusubmatch.graph import Graph
+from cusubmatch.graph.support_graph import Skeleton
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
-from cusubmatch.plan.candidates import Candidates
 
-__all__ = ["METHODS", "Run", "choose", "place", "prepare"]
-
-METHODS = ("warps",)
+__all__ = ["GpuEngine"]
 
 
-def place(graph: Graph) -> Graph:
-    """The graph where this engine works."""
-    return graph.device
+class GpuEngine:
+    """Plans, tables and samples on one device.
 
+    Parameters
+    ----------
+    gpu : Machine, optional
+        Where to run; default the current GPU.
+    slice_s : float
+        Seconds of a launch of the walker.
+    grid : (int, int), optional
+        Blocks of the walker, and warps a block; default as many as can be resident.
+    """
 
-def prepare(
-    graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool, gpu: Machine | None = None
-) -> Candidates:
-    """Candidates of every pattern vertex in a device graph."""
-    gpu, adjacency = gpu or machine(), graph.adjacency(constraints.relations)
-    return find_candidates(
-        graph,
-        pattern,
-        constraints,
-        adjacency,
-        injective,
-        target=gpu.target,
-        processors=gpu.processors,
-        to_device=gpu.to_device,
-    )
+    name = "gpu"
+    methods: tuple[str, ...] = ("warps",)
+    table_costs = TABLE_COSTS
 
+    def __init__(self, gpu: Machine | None = None, slice_s: float = SLICE_S, grid: tuple[int, int] | None = None):
+        self._gpu, self._slice_s, self._grid = gpu, slice_s, grid
 
-def choose(graph: Graph, plans: Callable[..., list[Plan]], candidates: Candidates) -> Plan:
-    """The best of the plans; `plans(rivals=n)` gives the n cheapest by the estimates."""
-    return quickest(machine(), graph, plans, candidates)
+    @functools.cached_property
+    def gpu(self) -> Machine:
+        """The device, found when it is first needed."""
+        return self._gpu or machine()
+
+    def place(self, graph: Graph) -> Graph:
+        """The graph in device memory."""
+        return graph.device
+
+    def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
+        """Candidates of every pattern vertex in a device graph, and the rows of the pattern's relations."""
+        gpu, adjacency = self.gpu, graph.adjacency(constraints.relations)
+        device: dict[str, Any] = {"target": gpu.target, "processors": gpu.processors, "to_device": gpu.to_device}
+        candidates = find_candidates(graph, pattern, constraints, adjacency, injective, **device)
+        return Prepared(graph, candidates, adjacency)
+
+    def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
+        """The fastest plan, by a trial where that is worth while."""
+        return quickest(self.gpu, plans, prepared)
+
+    def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
+        """Pairs of a root and a first candidate, or roots where nothing else is visited."""
+        if plan.walked == 0 or len(plan.levels) == 1:
+            return len(prepared.candidates.of(plan.levels[0].vertex))
+        return self.run(plan, prepared).device_plan.tasks
+
+    def run(
+        self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
+    ) -> Run:
+        """A run of a plan; see `Run`."""
+        return Run(prepared, plan, options, tasks, gpu=self.gpu, slice_s=self._slice_s, grid=self._grid)
+
+    def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
+        """A sampler of the matches of a plan that counts."""
+        return Sampler(prepared, plan, deadline=deadline, gpu=self.gpu, slice_s=self._slice_s, grid=self._grid)
+
+    def table_kernels(self, support: Skeleton, check: Callable[[float], None]) -> Kernels:
+        """Table kernels on a support graph in device memory."""
+        return Kernels(support, check, self.gpu)
+
+    def reverse_arcs(self, offsets: Any, targets: Any) -> Any:
+        """Of each arc (x, y) of symmetric rows the position of (y, x)."""
+        return mates_on(self.gpu, offsets, targets)
+
+    def to_host(self, array: Any) -> np.ndarray:
+        """An array of the device in host memory."""
+        return to_host(array)
+
+    def transfer(self, memory_limit: int | None) -> Bus:
+        """Copies to host memory that run beside kernels."""
+        return Bus(memory_limit)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
+from cusubmatch.engines.base import Engine, Prepared, RunOptions
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.strategies.table_evaluation import Evaluation, moduli
-from cusubmatch.graph import Graph
 from cusubmatch.graph.csr import row_lengths
 from cusubmatch.graph.support_graph import prepared, skeleton_of, sources_of
 from cusubmatch.plan import Plan, TablePlan
@@ -37,8 +36,8 @@ class TableRun:
 
     Parameters
     ----------
-    graph, engine, plan, candidates
-        The graph where the engine works, the engine, a plan with `tables`, and the candidates of the vertices.
+    engine, plan, prepared
+        The engine, a plan with `tables`, and what it is walked on.
     deadline, progress
         As for an engine's `Run`.
 
@@ -52,15 +51,14 @@ class TableRun:
 
     def __init__(
         self,
-        graph: Graph,
-        engine: ModuleType,
+        engine: Engine,
         plan: Plan,
-        candidates: Any,
+        prepared: Prepared,
         *,
         deadline: float | None = None,
         progress: Callable[[float, int], None] | None = None,
     ):
-        self.graph, self.engine, self.plan, self.candidates = graph, engine, plan, candidates
+        self.graph, self.engine, self.plan, self.candidates = prepared.graph, engine, plan, prepared.candidates
         self.tables: Any = plan.tables
         self.deadline, self.progress = deadline, progress
         self._done = self._reported = 0.0
@@ -115,7 +113,7 @@ class TableRun:
         residues = []
         walk = functools.cache(self._walk)
         for prime in primes:
-            kernels = self.engine.Kernels(skeleton, self._pulse)
+            kernels = self.engine.table_kernels(skeleton, self._pulse)
             one = Evaluation(
                 self.graph.xp, self.tables.decompositions, skeleton, indicators, kernels, walk, prime, self._finished
             )
@@ -127,7 +125,7 @@ class TableRun:
 
     def _prepared(self):
         """The skeleton and the indicators of the pattern; what was made for it alone is kept with a small graph."""
-        whole, nodes = skeleton_of(self.graph, self.engine.mates), self.tables.nodes
+        whole, nodes = skeleton_of(self.graph, self.engine.reverse_arcs), self.tables.nodes
         plain = not all(self.tables.decompositions[0].edges.values())
         keys = tuple(nodes[node].key for node in self._indicators())
         make = functools.partial(prepared, self.graph, whole, keys, self.candidates.masks, plain=plain)
@@ -137,9 +135,9 @@ class TableRun:
 
     def _walk(self, term):
         """The embeddings of a quotient of the pattern, by walking."""
-        plan, candidates = walk_plan(self.graph, self.engine, self.plan.pattern, term)
+        plan, walked = walk_plan(self.graph, self.engine, self.plan.pattern, term)
         pulse = None if self.progress is None else lambda share, _: self._pulse(share)
-        return self.engine.Run(self.graph, plan, candidates, deadline=self.deadline, progress=pulse).count()
+        return self.engine.run(plan, walked, RunOptions(deadline=self.deadline, progress=pulse)).count()
 
     def _indicators(self):
         """The indicators of the pattern's own pairs."""

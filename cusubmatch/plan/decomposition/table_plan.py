@@ -29,7 +29,7 @@ from cusubmatch.plan.decomposition.expression import (
 )
 from cusubmatch.plan.estimate import Shape
 
-__all__ = ["Rates", "TablePlan", "TableSizes", "plan_tables"]
+__all__ = ["TableCosts", "TablePlan", "TableSizes", "plan_tables"]
 
 PART = 4e5  # of walking make it worth to look at one more part of the pattern,
 LEAST_PARTS, MOST_PARTS = 40, 1500  # within these bounds
@@ -37,7 +37,7 @@ BLOCK_COLUMNS = 64  # of dense matrices, about
 DENSER = 1.5  # paths of two shrink with this power of the share of the entries
 
 
-class Rates(NamedTuple):
+class TableCosts(NamedTuple):
     """Nanoseconds that an engine takes.
 
     Attributes
@@ -148,7 +148,7 @@ def plan_tables(
     sizes: TableSizes,
     walking: float,
     walk_cost: Callable[[Walk], float],
-    rates: Rates,
+    rates: TableCosts,
     roots: Iterable[int] = (-1,),
 ) -> TablePlan | None:
     """The count as a sum of products of tables; None where there is no such sum, or it is not worth looking for.
@@ -162,7 +162,7 @@ def plan_tables(
         Nanoseconds of the best plan by walking.
     walk_cost : callable
         Nanoseconds of walking a quotient of the pattern.
-    rates : Rates
+    rates : TableCosts
         Of the engine.
     roots : iterable of int
         See `decompose`.
@@ -188,7 +188,7 @@ def plan_tables(
 class _Costs:
     """Nanoseconds of tables and terms."""
 
-    def __init__(self, shape: Shape, sizes: TableSizes, walk_cost: Callable[[Walk], float], rates: Rates):
+    def __init__(self, shape: Shape, sizes: TableSizes, walk_cost: Callable[[Walk], float], rates: TableCosts):
         self.walk_cost, self.rates = walk_cost, rates
         needed = 2 * sum(pairs for (a, b), pairs in shape.pairs.items() if a < b)
         share = min(1.0, needed / max(sizes.entries, 1))

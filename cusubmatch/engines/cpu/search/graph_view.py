@@ -11,7 +11,7 @@ import numpy as np
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.search.program import View
-from cusubmatch.graph import Adjacency, Graph, Relation
+from cusubmatch.graph import Adjacency, Graph
 
 __all__ = ["longest_rows", "make_view"]
 
@@ -20,10 +20,9 @@ KEPT_HUBS = 4  # sets of relations
 LEAST_DEGREE = 12  # shorter rows are merged as fast
 
 
-def make_view(graph: Graph, relations: tuple[Relation, ...], masks: np.ndarray, roots: np.ndarray) -> View:
+def make_view(graph: Graph, adjacency: Adjacency, masks: np.ndarray, roots: np.ndarray) -> View:
     """A view of a host graph; bitmaps are kept with the graph for the next call."""
-    adjacency = graph.adjacency(relations)
-    bits, hub, words = graph.cache.get("hubs", relations, lambda: _hubs(adjacency), KEPT_HUBS)
+    bits, hub, words = graph.cache.get("hubs", adjacency.key, lambda: _hubs(adjacency), KEPT_HUBS)
     offsets = adjacency.offsets
     return View(
         offsets.ravel(), adjacency.targets, masks, roots, bits, hub, words, offsets.shape[1], len(offsets), len(roots)

@@ -13,16 +13,16 @@ import functools
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced, threads
 from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.search.bitmap_walker import enter_bitmaps, walk_bitmaps
-from cusubmatch.engines.cpu.search.filters import Candidates, find_candidates
 from cusubmatch.engines.cpu.search.graph_view import longest_rows, make_view
 from cusubmatch.engines.cpu.search.list_walker import enter, walk
 from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import BitmapState, new_bitmap_state
@@ -31,15 +31,13 @@ from cusubmatch.engines.cpu.search.run_progress import passed, shares_of
 from cusubmatch.engines.cpu.search.suffix_counts import walk_suffix
 from cusubmatch.engines.cpu.search.suffix_program import taken_residues
 from cusubmatch.errors import DeadlinePassed, Stopped
-from cusubmatch.graph import Graph
-from cusubmatch.pattern import Pattern
-from cusubmatch.plan import Constraints, Plan
+from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import checking
 from cusubmatch.system.workers import Workers
 
-__all__ = ["METHODS", "Run", "choose", "place", "prepare"]
+__all__ = ["DEFAULTS", "Run"]
 
-METHODS = ("lists", "bitmaps")
+DEFAULTS = RunOptions()
 BUDGET = 1 << 16  # units of work between two returns of a walker
 BLOCK_ROWS = 1 << 16
 CHUNKS = 64  # first tasks
@@ -63,41 +61,17 @@ class Task(NamedTuple):
     method: str
 
 
-def place(graph: Graph) -> Graph:
-    """The graph where this engine works."""
-    return graph.host
-
-
-def choose(_graph: Graph, plans: Callable[..., list[Plan]], _candidates: Candidates) -> Plan:
-    """The best of the plans, by the estimates."""
-    return plans(rivals=1)[0]
-
-
-def prepare(graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Candidates:
-    """Candidates of every pattern vertex in a host graph."""
-    with announced("filters"):
-        return find_candidates(graph, pattern, constraints, graph.adjacency(constraints.relations), injective)
-
-
 class Run:
     """One execution of a plan on a host graph.
 
     Parameters
     ----------
-    graph, plan, candidates
-        The graph in host memory, a plan for it, and the candidates of the pattern's vertices.
-    deadline : float or None
-        Time (`time.monotonic`) after which the run raises `DeadlinePassed`.
-    progress : callable or None
-        Called as progress(fraction done, matches so far) a few times a second.
-    block_rows : int or None
-        Most rows a block of the output; at most, and by default, 65,536.
-    first_rows : int or None
-        Rows of the first blocks, if those are wanted soon; later ones are longer.
-    ahead_rows : int
-        Rows that are found ahead of the caller, about.
-    enough : int or None
-        The run stops when so many matches exist.
+    prepared, plan
+        What is walked on, in host memory, and a plan for it.
+    options : RunOptions
+        Blocks have at most, and by default, 65,536 rows.
+    tasks : TaskRange, optional
+        A range of the roots, the candidates of the first vertex; default all.
 
     Attributes
     ----------
@@ -108,29 +82,26 @@ class Run:
 
     def __init__(
         self,
-        graph: Graph,
+        prepared: Prepared,
         plan: Plan,
-        candidates: Candidates,
-        *,
-        deadline: float | None = None,
-        progress: Callable[[float, int], None] | None = None,
-        block_rows: int | None = None,
-        first_rows: int | None = None,
-        ahead_rows: int = 0,
-        enough: int | None = None,
+        options: RunOptions = DEFAULTS,
+        tasks: TaskRange | None = None,
     ):
-        self.plan, self.deadline, self.progress, self.enough = plan, deadline, progress, enough
-        self.block_rows = min(block_rows or BLOCK_ROWS, enough or BLOCK_ROWS, BLOCK_ROWS)
-        self.first_rows = min(first_rows or self.block_rows, self.block_rows)
-        self.ahead_blocks = -(-ahead_rows // self.block_rows)
-        adjacency = graph.adjacency(plan.relations)
+        self.plan, self.deadline, self.progress, self.enough = plan, options.deadline, options.progress, options.enough
+        self.block_rows = min(options.block_rows or BLOCK_ROWS, self.enough or BLOCK_ROWS, BLOCK_ROWS)
+        self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
+        self._then = options.then
+        self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
+        graph, candidates, adjacency = prepared
         self.longest = longest_rows(adjacency)
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(plan.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
-        self.view = make_view(graph, plan.relations, candidates.masks, roots)
+        if tasks is not None:
+            roots = roots[tasks.begin : tasks.end]
+        self.view = make_view(graph, adjacency, candidates.masks, roots)
         self.matches: Any = 0
         self._sum = 0
-        self._each = 1 if plan.finish == "rows" else plan.factor
+        self._counting = plan.finish != "rows"
         self._most_threads = max(1, min(threads(), len(roots)))
         self._threads = 1
         self._lock = threading.RLock()
@@ -141,10 +112,10 @@ class Run:
         self._open: dict[int, float] = {}  # what each thread has done of its task
         chunks = max(1, min(CHUNKS, len(roots)))
         edges = np.linspace(0, len(roots), chunks + 1).astype(int).tolist()
-        shares = shares_of(plan, adjacency, roots, edges) if progress is not None else [1 / chunks] * chunks
-        tasks = zip(pairwise(edges), shares, strict=True)
+        shares = shares_of(plan, adjacency, roots, edges) if self.progress is not None else [1 / chunks] * chunks
+        ranges = zip(pairwise(edges), shares, strict=True)
         method = plan.method if plan.suffix is None else "suffix"
-        self._tasks = [Task((), a, b, share, method) for (a, b), share in tasks][::-1]
+        self._tasks = [Task((), a, b, share, method) for (a, b), share in ranges][::-1]
 
     def count(self) -> int:
         """The number of matches, by walking.
@@ -153,8 +124,19 @@ class Run:
         ------
         DeadlinePassed
         """
+        self.total()
+        return self.matches
+
+    def total(self) -> int:
+        """What the walk sums up; totals of ranges of tasks add. `Plan.matches_of` makes a count of it.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
         if self.plan.walked == 0:
-            self.matches = len(self.view.roots) * self.plan.factor
+            self._sum = len(self.view.roots)
+            self.matches = self.plan.matches_of(self._sum)
             if self.progress is not None:
                 self.progress(1.0, self.matches)
         else:
@@ -165,7 +147,9 @@ class Run:
                 if self.plan.suffix is not None and not self.plan.suffix.whole:
                     self.matches = None
                 raise
-        return self.matches
+        return self._sum
+
+    ready = False  # of the next block: nobody knows before it comes
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Blocks of matches, int32 (columns of the plan, rows), internal vertices; closing it stops the run.
@@ -174,7 +158,12 @@ class Run:
         ------
         DeadlinePassed
         """
-        return self._spread(self._row_blocks)
+        blocks = self._spread(self._row_blocks)
+        return blocks if self._then is None else self._handed_over(blocks)
+
+    def _handed_over(self, blocks):
+        with contextlib.closing(blocks):
+            yield from map(self._then, blocks)
 
     def _count_blocks(self):
         out, by_suffix = np.empty((0, 0), np.int32), self.plan.suffix is not None
@@ -275,7 +264,7 @@ class Run:
         """Account for what was found, and look at the clock."""
         with self._lock:
             self._sum += found
-            self.matches = self._sum * self._each // self.plan.divisor
+            self.matches = self.plan.matches_of(self._sum) if self._counting else self._sum
         now = time.monotonic()
         if self.enough is not None and self.matches >= self.enough:
             self.stop()

@@ -22,16 +22,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.cpu.primitives.jit import announced, threads
 from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.search.bitmap_walker import deepen_bitmaps, walk_bitmaps
-from cusubmatch.engines.cpu.search.filters import Candidates
 from cusubmatch.engines.cpu.search.graph_view import longest_rows, make_view
 from cusubmatch.engines.cpu.search.list_walker import deepen, walk
 from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import BitmapState, new_bitmap_state
 from cusubmatch.engines.cpu.search.program import State, encode, new_list_state
 from cusubmatch.errors import DeadlinePassed, Stopped
-from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import checking
 from cusubmatch.system.workers import Workers
@@ -64,24 +63,24 @@ class Sampler:
 
     Parameters
     ----------
-    graph, plan, candidates
-        The graph in host memory, a plan for it that counts, and the candidates of the pattern's vertices.
+    prepared, plan
+        What is walked on, in host memory, and a plan for it that counts.
     deadline : float or None
         Time (`time.monotonic`) after which counting and drawing raise `DeadlinePassed`.
     """
 
-    def __init__(self, graph: Graph, plan: Plan, candidates: Candidates, *, deadline: float | None = None):
+    def __init__(self, prepared: Prepared, plan: Plan, *, deadline: float | None = None):
         self.deadline, self._workers = deadline, Workers()
         self.size, self.method = len(plan.levels), plan.method if plan.walked > 1 else "lists"
         finishes = list(dict.fromkeys([plan.finish, "size", "rows"]))
         self.plans = [dataclasses.replace(plan, finish=finish) for finish in finishes]
-        adjacency = graph.adjacency(plan.relations)
+        graph, candidates, adjacency = prepared
         self.longest = longest_rows(adjacency)
         columns = {vertex: vertex for vertex in range(self.size)}
         encoded = [encode(each, columns, self.longest) for each in self.plans]
         self.programs, self.pool = [program for program, _ in encoded], encoded[0][1]
         roots = candidates.of(plan.levels[0].vertex)
-        self.view = make_view(graph, plan.relations, candidates.masks, roots)
+        self.view = make_view(graph, adjacency, candidates.masks, roots)
         self.groups = _groups(plan, adjacency, roots)
         self._first_tasks = list(accumulate((group.tasks for group in self.groups), initial=0))
         self._counts: list[int] = []

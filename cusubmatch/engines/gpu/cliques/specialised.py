@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.gpu.cliques.cliques import Cliques
 from cusubmatch.engines.gpu.cliques.orientation import orient
 from cusubmatch.engines.gpu.cliques.triangles import Triangles
 from cusubmatch.engines.gpu.runtime.device import Machine
-from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
 
 __all__ = ["closed_counter"]
@@ -21,18 +21,19 @@ __all__ = ["closed_counter"]
 KEPT = 4
 
 
-def closed_counter(gpu: Machine, graph: Graph, plan: Plan) -> Callable[[Any], int] | None:
-    """A function that counts the matches, given `check(done, count)`; None if the plan is to be walked."""
+def closed_counter(gpu: Machine, prepared: Prepared, plan: Plan) -> Callable[[Any], int] | None:
+    """A function that counts what a walk would sum up, given `check(done, total)`; None if the plan is to be walked."""
     if not plan.is_closed:
         return None
     relation, k = plan.levels[1].anchors[0].relation, len(plan.levels)
-    key = plan.relations[relation]
+    graph, adjacency = prepared.graph, prepared.adjacency
+    labels, key = plan.relations[relation].target_labels, (adjacency.key, relation)
 
     def oriented():
-        offsets, targets = graph.adjacency((key,))
-        return orient(
-            graph.xp, offsets[0], targets, None if key.target_labels is None else graph.labelled(key.target_labels)
-        )
+        offsets = adjacency.offsets[relation]
+        first, end = (0, len(adjacency.targets)) if len(adjacency.offsets) == 1 else offsets[[0, -1]].tolist()
+        rows = offsets - first if first else offsets
+        return orient(graph.xp, rows, adjacency.targets[first:end], None if labels is None else graph.labelled(labels))
 
     def counter():
         rows = graph.cache.get("oriented", key, oriented, KEPT)
@@ -44,5 +45,5 @@ def closed_counter(gpu: Machine, graph: Graph, plan: Plan) -> Callable[[Any], in
     made = graph.cache.get("closed", (key, k), counter, KEPT)
     if k > 3 and len(made.unsupported):
         return None
-    each = plan.pattern.automorphisms.order if plan.semantics == "homomorphism" else plan.factor
+    each = plan.pattern.automorphisms.order if plan.semantics == "homomorphism" else 1  # a walk visits all embeddings
     return lambda check: each * made.count(lambda done, count: check(done, each * count))

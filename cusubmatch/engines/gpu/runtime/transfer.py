@@ -12,12 +12,9 @@ nothing of the second stream.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
-import mmap
 import os
 import queue
-import sys
 import threading
 import weakref
 from collections import deque
@@ -28,7 +25,9 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-__all__ = ["BLOCK_BYTES", "Arrival", "Bus", "Device", "Pinned", "device", "reserved", "to_host"]
+from cusubmatch.frames import reserved
+
+__all__ = ["BLOCK_BYTES", "Arrival", "Bus", "Device", "Pinned", "device", "to_host"]
 
 BLOCK_BYTES = 256 << 20  # copied in one go: 5 ms, many times what the host does between two blocks
 IN_FLIGHT_BYTES = 2 * BLOCK_BYTES  # asked for and not yet copied
@@ -38,8 +37,6 @@ LIMIT_SHARE = 4  # the ring takes one part of so many of a memory limit
 THREADS = 14  # at most, that empty the ring
 PINNED_BYTES = 3 << 29  # in use and kept, of the process
 UNIT = 1 << 16
-HUGE_BYTES = 1 << 22
-NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux, which Python names from 3.13 on
 
 Pair = tuple[np.ndarray, Any]  # one-dimensional and contiguous: where in host memory, and what on the device
 Spread = tuple[Sequence[np.ndarray], Any]  # the same, at several places
@@ -185,6 +182,7 @@ class Bus:
 
     def __init__(self, memory_limit: int | None = None, cuda: Device | None = None):
         self.device = cuda or device()
+        self.block_bytes, self.pinned = BLOCK_BYTES, self.device.pinned
         self._stream, self._attach = self.device.stream(), self.device.attach()
         slot = SLOT_BYTES if memory_limit is None else memory_limit // (LIMIT_SHARE * SLOTS)
         self._slot_bytes = max(LEAST_SLOT_BYTES, min(SLOT_BYTES, slot))
@@ -199,7 +197,7 @@ class Bus:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def send(self, spreads: list[Spread], direct: bool) -> Arrival:
+    def send(self, spreads: Sequence[Spread], direct: bool) -> Arrival:
         """Copy what the caller's current stream has written by then.
 
         Into pinned memory (`direct`) it crosses the bus for each of its places, through the ring only once.
@@ -280,21 +278,10 @@ class Bus:
         return self._team
 
 
-def reserved(size: int) -> np.ndarray:
-    """Ordinary memory, uint8, that is taken as it is written to, in huge pages; MemoryError."""
-    if size < HUGE_BYTES or sys.platform != "linux":
-        return np.empty(size, np.uint8)
-    try:
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
-    except OSError as error:
-        raise MemoryError(f"no address space for {size:,} bytes") from error
-    with contextlib.suppress(OSError):
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, np.uint8)
-
-
 def to_host(array: Any) -> np.ndarray:
-    """An array of the device in host memory."""
+    """An array of the device in host memory; one that lies there is returned as it is."""
+    if isinstance(array, np.ndarray):
+        return array
     if array.nbytes <= SLOT_BYTES or not array.flags.c_contiguous:
         return array.get()
     with Bus() as bus:

@@ -6,17 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.base import Prepared, TaskRange
 from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS, Machine
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.graph_view import Roots, make_roots, make_rows
 from cusubmatch.engines.gpu.search.warp_walker import PARKED
 from cusubmatch.engines.gpu.search.workspace import Pool, Workspace
-from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
-from cusubmatch.plan.candidates import Candidates
 
-__all__ = ["Prepared", "prepare_plan"]
+__all__ = ["DevicePlan", "make_device_plan"]
 
 RING = 1 << 14  # entries
 CHUNK = 8  # first candidates a ticket
@@ -26,7 +25,7 @@ ENTRY_STEP, PARKED_STEP = 8, 1 << 20  # words: what is about the same
 MANY = 1 << 30  # first candidates, beyond which a ticket has more than CHUNK of them
 
 
-class Prepared(NamedTuple):
+class DevicePlan(NamedTuple):
     """`tickets` is how many there are; `graph` is what a kernel takes of the program's data, after the program.
 
     `roots` and `targets`, the entries of the rows, are the graph's own arrays; the longest of these has `longest`.
@@ -46,20 +45,38 @@ class Prepared(NamedTuple):
     pool: Pool
     longest: int
 
+    @property
+    def tasks(self) -> int:
+        """First-level tasks: roots where the walk visits nothing else, else pairs of a root and a first candidate."""
+        return len(self.roots.vertices) if self.layout.words[p.WHOLE] else self.roots.total
 
-def prepare_plan(
-    gpu: Machine, graph: Graph, plan: Plan, candidates: Candidates, grid, every: int, extra: int = 0
-) -> Prepared:
-    """Encode a plan of at least two levels for a device graph.
+    def of(self, tasks: TaskRange, xp: Any, to_device: Any) -> DevicePlan:
+        """The same plan on some of its first-level tasks."""
+        words = self.layout.words.copy()
+        roots = self.roots.part(tasks, whole=bool(words[p.WHOLE]))
+        words[p.ROOTS] = len(roots.vertices)
+        step, number = int(words[p.STEP]), len(roots.vertices) if words[p.WHOLE] else roots.total
+        return self._replace(
+            layout=self.layout._replace(words=words),
+            program=to_device(xp.asarray(words)),
+            roots=roots,
+            graph=[*self.graph[:4], *(to_device(array) for array in (roots.vertices, roots.bases, roots.ends))],
+            tickets=-(-number // step),
+        )
+
+
+def make_device_plan(gpu: Machine, prepared: Prepared, plan: Plan, grid, every: int, extra: int = 0) -> DevicePlan:
+    """Encode a plan of at least two levels for what it is walked on.
 
     `grid`: blocks and warps, None for as many as fit; `every`: one first candidate, or root, of so many is looked at;
     `extra`: words that a task of the ring has beside its own, if the walker keeps counts by task.
     """
+    graph, candidates, adjacency = prepared
     xp, target = graph.xp, gpu.target
     rows = graph.cache.get(
         "device rows",
-        plan.relations,
-        lambda: make_rows(target, graph, plan.relations, 4 * gpu.processors),
+        adjacency.key,
+        lambda: make_rows(target, xp, adjacency, 4 * gpu.processors),
         graph.keep(KEPT_ROWS),
     )
     layout = p.encode(plan, candidates.tested, warp=target.WARP, wide=rows.wide, longest=rows.longest)
@@ -84,7 +101,7 @@ def prepare_plan(
 
     shape = RING, int(words[p.ENTRY]), _up(blocks * warps * (layout.stack + PARKED), PARKED_STEP)
     pool = graph.cache.get("workspaces", shape, lambda: Pool(lambda: Workspace(xp, gpu.to_device, *shape)), KEPT_POOLS)
-    return Prepared(
+    return DevicePlan(
         layout,
         gpu.to_device(program),
         gpu.to_device(xp.zeros(1, np.int32)),

@@ -17,7 +17,7 @@ from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.device import Machine
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search.candidate_lists import list_functions
-from cusubmatch.engines.gpu.search.device_plan import Prepared
+from cusubmatch.engines.gpu.search.device_plan import DevicePlan
 from cusubmatch.engines.gpu.search.leaf import COUNT, WEIGHTS
 from cusubmatch.engines.gpu.search.stack import stack_functions
 
@@ -87,7 +87,7 @@ def make_deepen(target: Target, slots: int, wide: bool, mode: str):
     return target.kernel(deepen)
 
 
-def deepened(gpu: Machine, made: Prepared, xp: Any, mode: str, level: int, words: Any) -> tuple[Any, Any]:
+def deepened(gpu: Machine, made: DevicePlan, xp: Any, mode: str, level: int, words: Any) -> tuple[Any, Any]:
     """Where the first lists of partial matches begin, and their lengths; `words`, flat, as the kernel takes them."""
     count, layout = len(words) // (level + 1), made.layout
     bases, lengths = xp.empty(count, made.roots.bases.dtype), xp.empty(count, np.int64)

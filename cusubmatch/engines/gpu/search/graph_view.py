@@ -12,10 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search.candidate_lists import list_functions
+from cusubmatch.graph import Adjacency
 
 __all__ = ["Roots", "Rows", "make_first", "make_mark", "make_roots", "make_rows"]
 
@@ -59,12 +61,30 @@ class Roots(NamedTuple):
     ends: Any  # int64
     total: int
 
+    def part(self, tasks: TaskRange, *, whole: bool) -> Roots:
+        """Some of the roots, if tasks are `whole` roots, else those with some of the first candidates."""
+        begin, end = tasks
+        if whole:
+            before = int(self.ends[begin - 1]) if begin else 0
+            ends = self.ends[begin:end] - before
+            return Roots(self.vertices[begin:end], self.bases[begin:end], ends, int(ends[-1]) if end > begin else 0)
+        first, last = self._roots_of(begin, end)
+        ends = self.ends[first:last].clip(max=end) - begin
+        bases = self.bases[first:last].copy()
+        if len(bases):
+            bases[0] += bases.dtype.type(begin - (int(self.ends[first - 1]) if first else 0))
+        return Roots(self.vertices[first:last], bases, ends, end - begin)
 
-def make_rows(target: Target, graph, relations, blocks: int) -> Rows:
-    """The rows of `relations` of a device graph, with bitmaps of its hubs."""
-    xp, n = graph.xp, graph.n_vertices
-    adjacency = graph.adjacency(relations)
-    count = len(relations)
+    def _roots_of(self, begin: int, end: int) -> tuple[int, int]:
+        """The range of roots that the first candidates `begin` to `end` belong to."""
+        if begin == end:
+            return 0, 0
+        return int((self.ends <= begin).sum()), int((self.ends < end).sum()) + 1
+
+
+def make_rows(target: Target, xp, adjacency: Adjacency, blocks: int) -> Rows:
+    """Rows on the device as the walker reads them, with bitmaps of the hubs."""
+    count, n = adjacency.offsets.shape[0], adjacency.offsets.shape[1] - 1
     lengths = adjacency.offsets[:, 1:] - adjacency.offsets[:, :-1]
     longest = int(lengths.max()) if lengths.size else 0
     wide = max(len(adjacency.targets), count * (n + 1)) >= 1 << 32

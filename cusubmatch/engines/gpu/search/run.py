@@ -9,24 +9,23 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cliques.specialised import closed_counter
 from cusubmatch.engines.gpu.runtime.device import Machine, machine
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search import task_ring as r
-from cusubmatch.engines.gpu.search.device_plan import Prepared, prepare_plan
+from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
 from cusubmatch.engines.gpu.search.run_progress import Progress
 from cusubmatch.engines.gpu.search.suffix_counts import SURE_BITS
 from cusubmatch.engines.gpu.search.warp_walker import make_walk
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan, suffix_primes
-from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.crt import recombined
 
 __all__ = ["KEPT_PLANS", "SLICE_S", "Run", "nanoseconds_of"]
@@ -34,6 +33,7 @@ __all__ = ["KEPT_PLANS", "SLICE_S", "Run", "nanoseconds_of"]
 SLICE_S = 0.05  # of a launch
 OUTPUT_BYTES = 256 << 20
 KEPT_PLANS = 16  # at least
+DEFAULTS = RunOptions()
 
 
 class Output(NamedTuple):
@@ -57,23 +57,13 @@ class Run:
 
     Parameters
     ----------
-    graph, plan, candidates
-        The graph in device memory, a plan for it by lists, and the candidates of the pattern's vertices.
-    deadline : float or None
-        Time (`time.monotonic`) after which the run raises `DeadlinePassed`.
-    progress : callable or None
-        Called as progress(fraction done, matches so far) between launches.
-    block_rows : int or None
-        Rows a block of the output, more or less; default as many as 256 MB hold.
-    first_rows : int or None
-        Rows of the first block, if it is wanted soon; later ones are longer.
-    ahead_rows : int
-        Whether a launch runs while the caller works on the rows of the one before, if not 0.
-    enough : int or None
-        The run stops when so many matches exist.
-    then : callable, optional
-        What `blocks` gives instead of a block is then(block). It is called before the next launch, so what it launches
-        on the current stream does not wait for that.
+    prepared, plan
+        What is walked on, in device memory, and a plan for it by warps.
+    options : RunOptions
+        Blocks have 256 MB by default; `progress` is called between launches. With `ahead_rows` a launch runs while the
+        caller works on the rows of the one before; what `then` launches on the current stream does not wait for that.
+    tasks : TaskRange, optional
+        Pairs of a root and a first candidate, or roots where nothing else is visited; default all.
     gpu : Machine, optional
         Where to run; default the current GPU.
     slice_s : float
@@ -92,29 +82,23 @@ class Run:
 
     def __init__(
         self,
-        graph: Graph,
+        prepared: Prepared,
         plan: Plan,
-        candidates: Candidates,
+        options: RunOptions = DEFAULTS,
+        tasks: TaskRange | None = None,
         *,
-        deadline: float | None = None,
-        progress: Callable[[float, int], None] | None = None,
-        block_rows: int | None = None,
-        first_rows: int | None = None,
-        ahead_rows: int = 0,
-        enough: int | None = None,
-        then: Callable[[Any], Any] | None = None,
         gpu: Machine | None = None,
         slice_s: float = SLICE_S,
         grid: tuple[int, int] | None = None,
         every: int = 1,
     ):
-        self.graph, self.plan, self.candidates, self.gpu = graph, plan, candidates, gpu or machine()
-        self.deadline, self.progress, self.slice_s, self.grid = deadline, progress, slice_s, grid
-        self.every = every
+        self.prepared, self.plan, self.tasks, self.gpu = prepared, plan, tasks, gpu or machine()
+        self.deadline, self.progress, self.slice_s, self.grid = options.deadline, options.progress, slice_s, grid
+        self.every, self.xp, enough = every, prepared.graph.xp, options.enough
         most = OUTPUT_BYTES // (4 * max(len(plan.columns), 1))
-        self.block_rows = min(block_rows or most, enough or most, most)
-        self.first_rows = min(first_rows or self.block_rows, self.block_rows)
-        self.ahead, self.enough, self.then = ahead_rows > 0, enough, then
+        self.block_rows = min(options.block_rows or most, enough or most, most)
+        self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
+        self.ahead, self.enough, self.then = options.ahead_rows > 0, enough, options.then
         self._launched: Any = None  # an event after the last launch, where someone may ask for it
         self._passes = 0, 1  # over the graph: those that have ended, and how many there are
         self.matches: int | None = 0
@@ -126,18 +110,26 @@ class Run:
         ------
         DeadlinePassed
         """
-        if self.plan.walked == 0:
-            self.matches = len(self._roots()) * self.plan.factor
-        elif counter := closed_counter(self.gpu, self.graph, self.plan):
-            self.matches = counter(self._look)
-        else:
-            self.matches = self._sum() * self.plan.factor // self.plan.divisor
+        self.matches = self.plan.matches_of(self.total())
         self._report(1.0)
         return self.matches
 
+    def total(self) -> int:
+        """What the walk sums up; totals of ranges of tasks add. `Plan.matches_of` makes a count of it.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        if self.plan.walked == 0:
+            return len(self._roots())
+        if self.tasks is None and (counter := closed_counter(self.gpu, self.prepared, self.plan)):
+            return counter(lambda done, total: self._look(done, self.plan.matches_of(total)))
+        return self._sum()
+
     def _sum(self):
         """What the launches count together, of a suffix by its residues if it may pass 64 bits."""
-        plan, made, primes = self.plan, self.prepared, []
+        plan, made, primes = self.plan, self.device_plan, []
         if plan.suffix is not None:
             primes = suffix_primes(plan, [made.longest] * len(plan.relations), SURE_BITS)
         whole = plan.suffix is None or (plan.suffix.whole and not primes)
@@ -149,7 +141,7 @@ class Run:
             for found, _ in self._launches(program):
                 total += found
                 if whole:
-                    self.matches = total * plan.factor // plan.divisor
+                    self.matches = plan.matches_of(total)
             residues.append(total % prime if prime else total)
         return recombined(residues, primes) if primes else residues[0]
 
@@ -179,36 +171,40 @@ class Run:
         return self._launched is None or self._launched.done
 
     @functools.cached_property
-    def prepared(self) -> Prepared:
-        """The plan on the device; kept with the graph, a trial's aside."""
-        graph, plan = self.graph, self.plan
+    def device_plan(self) -> DevicePlan:
+        """The plan on the device, on the run's tasks; kept with the graph, a trial's aside."""
+        graph, plan, whole = self.prepared.graph, self.plan, None
 
         def make():
-            return prepare_plan(self.gpu, graph, plan, self.candidates, self.grid, self.every)
+            return make_device_plan(self.gpu, self.prepared, plan, self.grid, self.every)
 
         if self.every > 1:
-            return make()
-        asked = plan.pattern, plan.semantics, plan.unique, plan.columns
-        key = (*asked, plan.finish, plan.rising, plan.levels, plan.walked, self.grid)
-        return graph.cache.get("device plans", key, make, graph.keep(KEPT_PLANS))
+            whole = make()
+        else:
+            asked = plan.pattern, plan.semantics, plan.unique, plan.columns
+            walked = plan.finish, plan.rising, plan.levels, plan.walked
+            key = *asked, *walked, self.prepared.adjacency.key, self.grid
+            whole = graph.cache.get("device plans", key, make, graph.keep(KEPT_PLANS))
+        return whole if self.tasks is None else whole.of(self.tasks, self.xp, self.gpu.to_device)
 
     @property
     def mode(self) -> str:
         """What happens at the last level."""
         mode = {"rows": ROWS, "size": COUNT, "suffix": SUFFIX}.get(self.plan.finish, PAIRS)
-        return WEIGHTS if self.prepared.layout.weighed else mode
+        return WEIGHTS if self.device_plan.layout.weighed else mode
 
     @property
     def kernel(self):
         """The kernel that walks the plan."""
-        return make_walk(self.gpu.target, self.prepared.layout.slots, self.prepared.wide, self.mode)
+        return make_walk(self.gpu.target, self.device_plan.layout.slots, self.device_plan.wide, self.mode)
 
     def _roots(self):
-        return self.candidates.of(self.plan.levels[0].vertex)
+        roots = self.prepared.candidates.of(self.plan.levels[0].vertex)
+        return roots if self.tasks is None else roots[self.tasks.begin : self.tasks.end]
 
     def _launches(self, program=None):
         """(matches, rows) of each launch, until none is needed; where rows are wanted ahead, the next one runs then."""
-        made = self.prepared
+        made = self.device_plan
         if not made.tickets:
             return
         workspace, found = made.pool.take(made.layout.stack), 0
@@ -244,7 +240,7 @@ class Run:
                 workspace.stop()
 
     def _launch(self, workspace, output):
-        made = self.prepared
+        made = self.device_plan
         launch = self.kernel[made.blocks, made.warps * self.gpu.target.WARP, 4 * made.shared]
         given = [*made.graph, *workspace.arguments, output.array, workspace.sums]
         launch(output.program, *given, nanoseconds_of(self.slice_s, self.deadline))
@@ -253,7 +249,7 @@ class Run:
 
     def _output(self, rows):
         """Room for so many rows, or about, and the program that fills it."""
-        made, xp, warp = self.prepared, self.graph.xp, self.gpu.target.WARP
+        made, xp, warp = self.device_plan, self.xp, self.gpu.target.WARP
         rows = min(rows, self.block_rows)
         capacity = max(rows, warp)  # the rows of a warp go in together
         words = made.layout.words.copy()
@@ -262,14 +258,14 @@ class Run:
         return Output(array, self.gpu.to_device(array.reshape(-1)), self._program(words), capacity)
 
     def _program(self, words):
-        return self.gpu.to_device(self.graph.xp.asarray(words))
+        return self.gpu.to_device(self.xp.asarray(words))
 
     def _done(self, workspace):
         """The fraction of the work that is done, if someone wants to know and it is not all."""
         if self.progress is None or not workspace.state[r.STOP]:
             return 1.0
         if self._work is None:
-            self._work = Progress(self.gpu, self.prepared, self.graph.xp, self.mode)
+            self._work = Progress(self.gpu, self.device_plan, self.xp, self.mode)
         before, passes = self._passes
         return (before + self._work.done(workspace)) / passes
 

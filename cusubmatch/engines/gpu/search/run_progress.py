@@ -15,7 +15,7 @@ import numpy as np
 from cusubmatch.engines.gpu.runtime.device import Machine
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search import task_ring as r
-from cusubmatch.engines.gpu.search.device_plan import Prepared
+from cusubmatch.engines.gpu.search.device_plan import DevicePlan
 from cusubmatch.engines.gpu.search.extend_frontier import deepened
 from cusubmatch.engines.gpu.search.warp_walker import PARKED
 from cusubmatch.engines.gpu.search.workspace import Workspace
@@ -40,7 +40,7 @@ class Progress:
         How the walker ends.
     """
 
-    def __init__(self, gpu: Machine, made: Prepared, xp: Any, mode: str):
+    def __init__(self, gpu: Machine, made: DevicePlan, xp: Any, mode: str):
         self.made, self.xp = made, xp
         self.last = int(made.layout.words[p.LAST])
         self._looked, self._done = -np.inf, 0.0

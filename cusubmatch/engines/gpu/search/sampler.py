@@ -18,19 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.gpu.runtime.device import Machine, machine
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search import task_ring as r
-from cusubmatch.engines.gpu.search.device_plan import Prepared, prepare_plan
+from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.extend_frontier import deepened
 from cusubmatch.engines.gpu.search.frontier import Frontier, Sums, carry, on_host
 from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, WEIGHTS
 from cusubmatch.engines.gpu.search.run import KEPT_PLANS, SLICE_S, nanoseconds_of
 from cusubmatch.engines.gpu.search.warp_walker import make_walk
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
-from cusubmatch.plan.candidates import Candidates
 
 __all__ = ["Sampler"]
 
@@ -41,7 +40,7 @@ TASK_WORDS = 1  # what a task of the ring has beside its own words
 class Stage(NamedTuple):
     """A plan on the device, and how its last level is counted."""
 
-    made: Prepared
+    made: DevicePlan
     mode: str
 
 
@@ -53,8 +52,8 @@ class Sampler:
 
     Parameters
     ----------
-    graph, plan, candidates
-        The graph in device memory, a plan for it that counts, and the candidates of the pattern's vertices.
+    prepared, plan
+        What is walked on, in device memory, and a plan for it that counts.
     deadline : float or None
         Time (`time.monotonic`) after which counting and drawing raise `DeadlinePassed`.
     gpu : Machine, optional
@@ -67,16 +66,15 @@ class Sampler:
 
     def __init__(
         self,
-        graph: Graph,
+        prepared: Prepared,
         plan: Plan,
-        candidates: Candidates,
         *,
         deadline: float | None = None,
         gpu: Machine | None = None,
         slice_s: float = SLICE_S,
         grid: tuple[int, int] | None = None,
     ):
-        self.graph, self.plan, self.candidates, self.gpu = graph, plan, candidates, gpu or machine()
+        self.prepared, self.graph, self.plan, self.gpu = prepared, prepared.graph, plan, gpu or machine()
         self.deadline, self.slice_s, self.grid = deadline, slice_s, grid
         self.size, self.pairs = len(plan.levels), plan.finish != "size"
         self.deepest = self.size - 1 - self.pairs  # the level whose candidates are the members of the last set
@@ -161,7 +159,7 @@ class Sampler:
         return one, other + (other >= one)
 
     def _roots(self):
-        return self.candidates.of(self.plan.levels[0].vertex)
+        return self.prepared.candidates.of(self.plan.levels[0].vertex)
 
     def _roots_frontier(self) -> Frontier:
         """The roots and their first candidates; whole roots where pairs of those are counted."""
@@ -178,22 +176,31 @@ class Sampler:
 
     @functools.cached_property
     def _main(self) -> Stage:
-        made = self._prepared(self.plan)
+        made = self._on_device(self.plan)
         return Stage(made, WEIGHTS if made.layout.weighed else PAIRS if self.pairs else COUNT)
 
     @functools.cached_property
     def _last(self) -> Stage:
         """The plan that visits the members of the last set one by one."""
         levels = self.plan.levels[: self.deepest + 1]
-        return Stage(self._prepared(dataclasses.replace(self.plan, levels=levels, finish="rows")), COUNT)
+        return Stage(self._on_device(dataclasses.replace(self.plan, levels=levels, finish="rows")), COUNT)
 
-    def _prepared(self, plan: Plan) -> Prepared:
+    def _on_device(self, plan: Plan) -> DevicePlan:
         """A plan on the device, kept with the graph."""
 
         def make():
-            return prepare_plan(self.gpu, self.graph, plan, self.candidates, self.grid, 1, TASK_WORDS)
+            return make_device_plan(self.gpu, self.prepared, plan, self.grid, 1, TASK_WORDS)
 
-        key = (plan.pattern, plan.semantics, plan.unique, plan.finish, plan.rising, plan.levels, self.grid)
+        key = (
+            plan.pattern,
+            plan.semantics,
+            plan.unique,
+            plan.finish,
+            plan.rising,
+            plan.levels,
+            self.prepared.adjacency.key,
+            self.grid,
+        )
         return self.graph.cache.get("sampled plans", key, make, self.graph.keep(KEPT_PLANS))
 
     def _deepen(self, level: int, words) -> Frontier:

@@ -36,7 +36,7 @@ from cusubmatch.engines.table_algebra import Folding
 from cusubmatch.graph.csr import row_lengths, running_sums
 from cusubmatch.graph.support_graph import Skeleton
 
-__all__ = ["Kernels", "Shape", "mates"]
+__all__ = ["Kernels", "Shape", "mates_on"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
@@ -222,16 +222,9 @@ class Kernels(Folding):
         return int((skeleton.upper - skeleton.offsets[:-1]).max()) if skeleton.vertices else 0
 
 
-def mates(offsets: Any, targets: Any, gpu: Machine | None = None) -> Any:
+def mates_on(gpu: Machine, offsets: Any, targets: Any) -> Any:
     """Of each entry (x, y) of symmetric rows the place of (y, x), int64."""
-    import cupy
-
-    return mates_on(gpu or machine(), cupy, offsets, targets)
-
-
-def mates_on(gpu: Machine, xp: Any, offsets: Any, targets: Any) -> Any:
-    """`mates` on any machine."""
-    found, shape = xp.empty(len(targets), np.int64), Shape().edges
+    found, shape = np.empty_like(targets, np.int64), Shape().edges
     if len(targets):
         launch = make_mates(gpu.target, shape.threads)[grid(gpu.target, shape.blocks * gpu.processors, shape.threads)]
         launch(*(gpu.to_device(array) for array in (offsets, targets, found)))

@@ -1,0 +1,236 @@
+"""The contract between `execution` and the engines.
+
+An engine finds candidates (`prepare`), takes one of several plans (`choose`) and runs it (`run`). What a run walks on
+is handed to it in `Prepared`: it never asks the graph for edges. A run may take a range of the first-level tasks of its
+plan; the ranges of a partition, run anywhere and in any order, add up to the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from cusubmatch.engines.table_algebra import Folding
+from cusubmatch.graph import Adjacency, Graph
+from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan import Constraints, Plan
+from cusubmatch.plan.candidates import Candidates
+from cusubmatch.plan.decomposition.table_plan import TableCosts
+
+__all__ = ["Arrival", "Count", "Engine", "Prepared", "Run", "RunOptions", "Sampler", "TaskRange", "Transfer"]
+
+Progress = Callable[[float, int], None]
+
+
+class Prepared(NamedTuple):
+    """What a pattern is matched on.
+
+    Attributes
+    ----------
+    graph : Graph
+        Where the engine works. Runs keep derived arrays in its cache and read nothing else from it.
+    candidates : Candidates
+        The candidate set of each pattern vertex.
+    adjacency : Adjacency
+        The rows that each pattern edge is walked on: row block r belongs to `Plan.relations[r]`.
+    """
+
+    graph: Graph
+    candidates: Candidates
+    adjacency: Adjacency
+
+
+class TaskRange(NamedTuple):
+    """First-level tasks `begin` to `end` (exclusive) of a plan; see `Engine.number_of_tasks`."""
+
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Limits and output of a run.
+
+    Attributes
+    ----------
+    deadline : float or None
+        Time (`time.monotonic`) after which the run raises `DeadlinePassed`.
+    progress : callable or None
+        Called as progress(fraction done, matches so far) a few times a second.
+    block_rows : int or None
+        Most rows of an output block; the engine has a limit of its own.
+    first_rows : int or None
+        Rows of the first blocks, if those are wanted soon; later ones are longer.
+    ahead_rows : int
+        Rows, about, that are found while the caller works on a block.
+    enough : int or None
+        The run stops when so many matches exist.
+    then : callable or None
+        `blocks` yields then(block) instead of a block. It is called before more work is launched.
+    """
+
+    deadline: float | None = None
+    progress: Progress | None = None
+    block_rows: int | None = None
+    first_rows: int | None = None
+    ahead_rows: int = 0
+    enough: int | None = None
+    then: Callable[[Any], Any] | None = None
+
+
+class Count(Protocol):
+    """One count, by any strategy.
+
+    Attributes
+    ----------
+    matches : int or None
+        Matches found so far; None where they are counted in parts.
+    """
+
+    matches: int | None
+
+    def count(self) -> int:
+        """The number of matches; raises `DeadlinePassed`."""
+        ...
+
+
+class Run(Count, Protocol):
+    """One execution of a plan on a range of its first-level tasks."""
+
+    def total(self) -> int:
+        """What the walk sums up. Totals of ranges add; `Plan.matches_of(total)` is the number of matches."""
+        ...
+
+    def blocks(self) -> Iterator[Any]:
+        """Blocks of matches, int32 (named pattern vertices, rows), internal vertices; closing it stops the run."""
+        ...
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next of `blocks` is there without a wait."""
+        ...
+
+
+class Sampler(Protocol):
+    """Counts of tasks, and the matches at given ranks of tasks."""
+
+    def counts(self) -> list[int]:
+        """The number of matches of each task; raises `DeadlinePassed`."""
+        ...
+
+    def rows(self, ranks: Mapping[int, Sequence[int]]) -> Any:
+        """The matches at ranks of tasks: int32 (pattern vertices, ranks), internal vertices, in host memory."""
+        ...
+
+
+class Engine(Protocol):
+    """CPU threads, or a GPU.
+
+    Attributes
+    ----------
+    name : {"cpu", "gpu"}
+    methods : tuple of str
+        The ways of walking that its plans may have.
+    table_costs : TableCosts
+        Nanoseconds of the steps of its table kernels.
+    """
+
+    name: str
+    methods: tuple[str, ...]
+    table_costs: TableCosts
+
+    def place(self, graph: Graph) -> Graph:
+        """The graph where the engine works; itself, or a copy that is made once."""
+        ...
+
+    def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
+        """Find the candidates of every pattern vertex and the rows of every pattern edge in a placed graph."""
+        ...
+
+    def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
+        """The fastest of several plans, its cost in nanoseconds; plans(alternatives=n) gives the n cheapest."""
+        ...
+
+    def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
+        """How many first-level tasks a plan has: first candidates, or pairs of them. They are numbered from 0."""
+        ...
+
+    def run(
+        self, plan: Plan, prepared: Prepared, options: RunOptions = RunOptions(), tasks: TaskRange | None = None
+    ) -> Run:
+        """A run of a plan on a range of its first-level tasks, all of them by default."""
+        ...
+
+    def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
+        """A sampler of the matches of a plan that counts."""
+        ...
+
+    def table_kernels(self, support: Skeleton, check: Callable[[float], None]) -> Folding:
+        """Table kernels on a support graph; check(fraction of a kernel done) is called now and then, and may raise."""
+        ...
+
+    def reverse_arcs(self, offsets: Any, targets: Any) -> Any:
+        """Of each arc (x, y) of symmetric rows the position of (y, x)."""
+        ...
+
+    def to_host(self, array: Any) -> Any:
+        """An array of the engine in host memory."""
+        ...
+
+    def transfer(self, memory_limit: int | None) -> Transfer:
+        """Copies from the engine's memory to the host that run beside its work; the caller closes it."""
+        ...
+
+
+class Arrival(Protocol):
+    """Data on its way to host memory."""
+
+    def wait(self) -> None:
+        """Wait until all of it is there."""
+        ...
+
+
+class Pinned(Protocol):
+    """Page-locked host memory, of which a process has at most `most` bytes."""
+
+    most: int
+
+    def take(self, size: int) -> Any:
+        """A buffer, uint8, that comes back by itself when its last view is gone; None if there is no room."""
+        ...
+
+
+class Transfer(Protocol):
+    """Copies to host memory that run beside the engine's work.
+
+    Attributes
+    ----------
+    block_bytes : int
+        Bytes that are best copied in one go.
+    pinned : Pinned
+    """
+
+    block_bytes: int
+
+    @property
+    def pinned(self) -> Pinned:
+        """Page-locked memory of the process."""
+        ...
+
+    def send(self, spreads: Sequence[tuple[Sequence[Any], Any]], direct: bool) -> Arrival:
+        """Begin to copy each source, a contiguous array, to one or more places; `direct`: the places are pinned."""
+        ...
+
+    def fetch(self, block: Any) -> Any:
+        """Begin to copy a block; the host array is complete after `finish`."""
+        ...
+
+    def finish(self) -> None:
+        """Wait for all copies."""
+        ...
+
+    def close(self) -> None:
+        """Begin no copy any more and let go of buffers."""
+        ...

@@ -1,0 +1,73 @@
+"""The CPU engine: the contract of `engines.base`, kept by compiled walkers on threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cusubmatch.engines.base import Prepared, RunOptions, TaskRange, Transfer
+from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
+from cusubmatch.engines.cpu.primitives.jit import announced
+from cusubmatch.engines.cpu.search.filters import find_candidates
+from cusubmatch.engines.cpu.search.run import DEFAULTS, Run
+from cusubmatch.engines.cpu.search.sampler import Sampler
+from cusubmatch.engines.cpu.tables.table_kernels import Kernels, mates
+from cusubmatch.graph import Graph
+from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan import Constraints, Plan
+
+__all__ = ["CpuEngine"]
+
+
+class CpuEngine:
+    """Plans, tables and samples on the threads of this process."""
+
+    name = "cpu"
+    methods: tuple[str, ...] = ("lists", "bitmaps")
+    table_costs = TABLE_COSTS
+
+    def place(self, graph: Graph) -> Graph:
+        """The graph in host memory."""
+        return graph.host
+
+    def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
+        """Candidates of every pattern vertex in a host graph, and the rows of the pattern's relations."""
+        adjacency = graph.adjacency(constraints.relations)
+        with announced("filters"):
+            return Prepared(graph, find_candidates(graph, pattern, constraints, adjacency, injective), adjacency)
+
+    def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:  # noqa: ARG002
+        """The cheapest plan by the estimates."""
+        return plans(rivals=1)[0]
+
+    def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
+        """Candidates of the first vertex."""
+        return len(prepared.candidates.of(plan.levels[0].vertex))
+
+    def run(
+        self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
+    ) -> Run:
+        """A run of a plan; see `Run`."""
+        return Run(prepared, plan, options, tasks)
+
+    def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
+        """A sampler of the matches of a plan that counts."""
+        return Sampler(prepared, plan, deadline=deadline)
+
+    def table_kernels(self, support: Skeleton, check: Callable[[float], None]) -> Kernels:
+        """Table kernels on a support graph in host memory."""
+        return Kernels(support, check)
+
+    def reverse_arcs(self, offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Of each arc (x, y) of symmetric rows the position of (y, x)."""
+        return mates(offsets, targets)
+
+    def to_host(self, array: np.ndarray) -> np.ndarray:
+        """The array."""
+        return array
+
+    def transfer(self, memory_limit: int | None) -> Transfer:
+        """Not needed: what this engine makes lies in host memory."""
+        raise NotImplementedError
