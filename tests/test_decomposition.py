@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import threading
 import time
@@ -20,10 +19,14 @@ from strategies import cases, examples
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
 from cusubmatch.engines.cpu.tables.table_kernels import Kernels, mates
+from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.query import make_query
-from cusubmatch.execution.strategies import decomposition as counting
+from cusubmatch.execution.strategies import race
+from cusubmatch.execution.strategies import table_count as counting
 from cusubmatch.execution.strategies import table_evaluation as tables
+from cusubmatch.execution.strategies.table_count import TableCount, Tables
+from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.generators import kronecker, rmat
 from cusubmatch.graph.support_graph import skeleton_of
@@ -72,11 +75,10 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     def walk_cost(term):
         return walk_plan(query.placed, query.engine, pattern, term)[0].cost
 
-    plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, query.engine.RATES, roots)
+    plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, query.engine.table_costs, roots)
     if plan is None:
         return None
-    plan = dataclasses.replace(query.plan, tables=plan)
-    return counting.TableRun(query.engine, plan, query.prepared, **options)
+    return TableCount(query.engine, query.plan, query.prepared, plan, **options)
 
 
 def walked(graph, pattern, semantics="monomorphism", unique=None):
@@ -202,10 +204,10 @@ def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
     query = make_query(skewed, SHAPES["house"], "monomorphism", None, "auto", None, counting=True)
     run = table_run(skewed, SHAPES["house"])
     shares = []
-    monkeypatch.setattr(counting, "GRACE_SECONDS", -1e9)
-    hedged = counting.HedgedRun(query._replace, run, lambda done, matches: shares.append(done))
-    run.tables = dataclasses.replace(run.tables, walking=0.0, cost=0.0)
-    assert hedged.count() == walked(skewed, SHAPES["house"])
+    monkeypatch.setattr(race, "GRACE_SECONDS", -1e9)
+    strategy = race.Race(Walk(*query[1:4]), Tables(query.engine, run.plan, query.prepared, run.tables))
+    count = strategy.run(None, lambda done, matches: shares.append(done))
+    assert count.count() == walked(skewed, SHAPES["house"])
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 
@@ -214,7 +216,7 @@ def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
 def test_a_time_limit_ends_the_kernels_soon():
     graph = Graph.from_edgelist(rmat(17, 16, seed=1))
     run = table_run(graph, SHAPES["5-cycle"], deadline=0.0)
-    with pytest.raises(counting.DeadlinePassed):
+    with pytest.raises(DeadlinePassed):
         run.count()
     csm.count_matches(graph, "(a)--(b)--(c)--(a)--(d)", engine="auto")  # what is measured and compiled once
     begin = time.monotonic()

@@ -20,7 +20,7 @@ from cusubmatch.engines.gpu.tables import schedule as team
 from cusubmatch.engines.gpu.tables import table_kernels as tables
 from cusubmatch.engines.gpu.tables.schedule import Grid
 from cusubmatch.engines.gpu.tables.table_kernels import Kernels, Shape, mates_on
-from cusubmatch.execution.strategies import decomposition as counting
+from cusubmatch.execution.strategies import table_count as counting
 from cusubmatch.graph.support_graph import skeleton_of
 
 BLOCKS = Shape(Grid(64, 8, 2), Grid(64, 8, 3), Grid(32, 8, 2), long=3)

@@ -16,9 +16,12 @@ from strategies import cases, examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
+from cusubmatch.execution.planning import plan_of as plan_of_copies
 from cusubmatch.execution.query import make_query
-from cusubmatch.execution.strategies import decomposition as counting
-from cusubmatch.execution.strategies.supergraph_sum import InducedRun
+from cusubmatch.execution.strategies import race
+from cusubmatch.execution.strategies.choose import strategy_of
+from cusubmatch.execution.strategies.supergraph_count import Supergraphs
+from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.generators import rmat
 from cusubmatch.plan import plan_supergraphs, supergraphs
 
@@ -52,7 +55,12 @@ def induced_run(graph, pattern, unique=True, **options):
     plan = dataclasses.replace(query.plan, supergraphs=plan_supergraphs(pattern, math.inf, 0.1, plan_of))
     if plan.supergraphs is None:
         return None
-    return InducedRun(plan, query._replace(deadline=options.get("deadline"))._term_run, **options)
+
+    def strategy(supergraph):
+        return strategy_of(query.engine, *plan_of_copies(query.placed, query.engine, supergraph, "monomorphism", True))
+
+    options = {"deadline": None, "progress": None} | options
+    return Supergraphs(plan, plan.supergraphs, strategy).run(**options)
 
 
 def walked(graph, pattern, unique=True):
@@ -145,10 +153,11 @@ def test_patterns_with_too_many_supergraphs_are_walked(skewed):
 def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
     query = make_query(skewed, SHAPES["house"], "induced", None, "auto", None, counting=True)
     shares = []
-    monkeypatch.setattr(counting, "GRACE_SECONDS", -1e9)
+    monkeypatch.setattr(race, "GRACE_SECONDS", -1e9)
     run = induced_run(skewed, SHAPES["house"])
-    hedged = counting.HedgedRun(query._replace, run, lambda done, matches: shares.append(done))
-    assert hedged.count() == walked(skewed, SHAPES["house"])
+    other = Supergraphs(run.plan, run.terms, run.strategy_of)
+    strategy = race.Race(Walk(*query[1:4]), other)
+    assert strategy.run(None, lambda done, matches: shares.append(done)).count() == walked(skewed, SHAPES["house"])
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 

@@ -19,7 +19,7 @@ from cusubmatch.engines.cpu.tables import cycle_tables as loop_kernels
 from cusubmatch.engines.cpu.tables import pair_sums as pairs
 from cusubmatch.engines.cpu.tables.table_kernels import mates
 from cusubmatch.execution import table_sizes as sizes
-from cusubmatch.execution.strategies import decomposition as counting
+from cusubmatch.execution.strategies import table_count as counting
 from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.generators import rmat
 from cusubmatch.graph.support_graph import skeleton_of

@@ -19,7 +19,18 @@ from cusubmatch.plan import Constraints, Plan
 from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.decomposition.table_plan import TableCosts
 
-__all__ = ["Arrival", "Count", "Engine", "Prepared", "Run", "RunOptions", "Sampler", "TaskRange", "Transfer"]
+__all__ = [
+    "Arrival",
+    "Count",
+    "Engine",
+    "Prepared",
+    "Progress",
+    "Run",
+    "RunOptions",
+    "Sampler",
+    "TaskRange",
+    "Transfer",
+]
 
 Progress = Callable[[float, int], None]
 

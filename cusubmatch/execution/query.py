@@ -11,19 +11,18 @@ import dataclasses
 import functools
 import time
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Engine, Prepared, RunOptions
+from cusubmatch.engines.base import Count, Engine, Prepared, RunOptions
 from cusubmatch.engines.registry import check_engine, choose_engine
 from cusubmatch.errors import DeadlinePassed, TimeLimitExceeded
 from cusubmatch.execution.expand_orbits import turned
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.row_order import RowOrder
-from cusubmatch.execution.strategies.decomposition import HedgedRun, TableRun
-from cusubmatch.execution.strategies.independent_count import IndependentRun
-from cusubmatch.execution.strategies.supergraph_sum import InducedRun
+from cusubmatch.execution.strategies.choose import strategy_of
+from cusubmatch.execution.strategies.table_count import Tables
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.edge_list import EDGE_TABLES, is_arrays
@@ -73,31 +72,9 @@ class Query(NamedTuple):
         """The graph where the engine works."""
         return self.prepared.graph
 
-    def count_run(self, progress):
-        """A run to count with: by tables or from counts of supergraphs, if the plan says so, else by walking."""
-        if self.plan.in_parts is None:
-            return self.run(progress=progress)
-        options = {"deadline": self.deadline, "progress": progress}
-        if self.plan.tables is not None:
-            run: Any = TableRun(self.engine, self.plan, self.prepared, **options)
-        elif self.plan.independent is not None:
-            walk = functools.partial(self.run, progress=progress)
-            return IndependentRun(self.placed.host, self.plan, self._core_blocks, walk, **options)
-        else:
-            run = InducedRun(self.plan, self._term_run, **options)
-        return run if self.plan.in_parts.first else HedgedRun(self._replace, run, progress)
-
-    def _core_blocks(self):
-        """Blocks of the induced embeddings of the core of a plan by independent sets, in host memory."""
-        core = self.plan.independent.core
-        plan, prepared = plan_of(self.placed, self.engine, core, "induced", unique=False, counting=False)
-        blocks = [prepared.candidates.of(0)[None]] if len(core) == 1 else None
-        return map(self.engine.to_host, blocks or self._replace(plan=plan, prepared=prepared).blocks(None, None))
-
-    def _term_run(self, pattern, progress):
-        """A run that counts another pattern in the same graph."""
-        plan, prepared = plan_of(self.placed, self.engine, pattern, "monomorphism", True)
-        return self._replace(plan=plan, prepared=prepared).count_run(progress)
+    def count_run(self, progress) -> Count:
+        """A count by the strategy that the plan says is cheapest."""
+        return strategy_of(self.engine, self.plan, self.prepared).run(self.deadline, progress)
 
     def vertex_run(self, progress, row_ns):
         """A run that counts by vertex and orbit without rows, each of which costs `row_ns`; None: rows are cheaper."""
@@ -108,8 +85,7 @@ class Query(NamedTuple):
         tables = tables_of(self.engine, self.plan, self.prepared, rows, orbits)
         if tables is None or not tables.first:
             return None
-        plan = dataclasses.replace(self.plan, tables=tables)
-        return TableRun(self.engine, plan, self.prepared, deadline=self.deadline, progress=progress)
+        return Tables(self.engine, self.plan, self.prepared, tables).run(self.deadline, progress)
 
     def run(self, **options):
         return self.engine.run(self.plan, self.prepared, RunOptions(deadline=self.deadline, **options))

@@ -60,8 +60,8 @@ def skeleton_of(graph: Graph, mates: Callable[[Any, Any], Any]) -> Skeleton:
     """The skeleton of a whole graph, kept with it; an engine's `mates` finds the mates of its entries."""
 
     def make():
-        offsets, targets = graph.adjacency((WHOLE,))
-        offsets = offsets.reshape(-1)
+        rows = graph.adjacency((WHOLE,))
+        offsets, targets = rows.offsets.reshape(-1), rows.targets
         return Skeleton(graph.xp, offsets, targets, lambda: mates(offsets, targets))
 
     return graph.cache.get("skeleton", None, make, 1)

@@ -202,7 +202,7 @@ def clique(graph, k, runs):
             timeline.append(busy_until_they_left(gone, cupy.cuda.get_elapsed_time(begin, end)))
         return int(state[0]) + (int(state[1]) << 32)
 
-    offsets, targets = graph.adjacency(graph_relations(graph))
+    offsets, targets, _ = graph.adjacency(graph_relations(graph))
     rows = oriented.orient(cupy, offsets[0], targets, None)
     watching = target._replace(kernel=kernel)
     counter = cliques.Cliques(watching, cupy, rows, k, processors=made.processors, to_device=made.to_device)

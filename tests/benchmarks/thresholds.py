@@ -62,7 +62,7 @@ def timed(count, expected=None):
 def closed(G):
     """(pattern, {variation: a function that makes a counter}) of triangles and cliques; the default comes first."""
     gpu = machine.machine()
-    offsets, targets = G.adjacency(csm.explain(G, csm.Pattern.clique(3), engine="gpu").relations)
+    offsets, targets, _ = G.adjacency(csm.explain(G, csm.Pattern.clique(3), engine="gpu").relations)
     graph = oriented.orient(G.xp, offsets[0], targets)
     given = {"processors": gpu.processors, "to_device": gpu.to_device}
     largest = int(graph.degrees.max())

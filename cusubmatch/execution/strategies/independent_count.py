@@ -9,18 +9,21 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
+from cusubmatch.engines.base import Engine, Prepared, Progress, RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.induced_subgraph import components
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.expand_orbits import turned
+from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.strategies.independence_polynomials import independent_sets, power, times, without_branches
-from cusubmatch.graph import Graph
+from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.plan import Plan
+from cusubmatch.plan.independent_leaves import IndependentPlan
 
-__all__ = ["IndependentRun"]
+__all__ = ["IndependentCount", "IndependentSets"]
 
 LARGEST_COMPONENT = 300  # with branches
 TICKS = 64  # between two looks at the clock
@@ -32,21 +35,58 @@ class TooDenseError(Exception):
     """Too many candidates of the leaves touch each other."""
 
 
-class IndependentRun:
+class IndependentSets:
+    """Counting the leaves at each match of a core.
+
+    Parameters
+    ----------
+    engine, plan, prepared
+        The engine, the plan of walking the pattern, and what it is walked on.
+    leaves : IndependentPlan
+    """
+
+    number_of_tasks = 1  # where it is given up, the pattern is walked: parts could go different ways
+
+    def __init__(self, engine: Engine, plan: Plan, prepared: Prepared, leaves: IndependentPlan):
+        self.engine, self.plan, self.prepared, self.leaves = engine, plan, prepared, leaves
+
+    @property
+    def estimate(self) -> float:
+        """Nanoseconds."""
+        return self.leaves.cost
+
+    def run(
+        self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None
+    ) -> IndependentCount:
+        """One count, or nothing of it."""
+        return IndependentCount(self, deadline, progress, tasks is None or tasks.end > tasks.begin)
+
+    def matches_of(self, total: int) -> int:
+        """The number of matches."""
+        return total
+
+    def core_blocks(self, deadline: float | None) -> Iterator[np.ndarray]:
+        """Blocks of the induced embeddings of the core, int32 (core vertices, rows), in host memory."""
+        graph, core = self.prepared.graph, self.leaves.core
+        plan, prepared = plan_of(graph, self.engine, core, "induced", unique=False, counting=False)
+        if len(core) == 1:
+            yield self.engine.to_host(prepared.candidates.of(0)[None])
+            return
+        blocks = self.engine.run(plan, prepared, RunOptions(deadline=deadline)).blocks()
+        for block in turned(blocks, plan, graph.xp):
+            yield self.engine.to_host(block)
+
+
+class IndependentCount:
     """One count of induced matches by independent sets.
 
     Parameters
     ----------
-    graph : Graph
-        In host memory.
-    plan : Plan
-        A plan with `independent`.
-    core_blocks : callable
-        Gives blocks of all induced embeddings of the core, arrays (core vertices, rows) in host memory.
-    walk : callable
-        Makes a run that walks the pattern.
+    strategy : IndependentSets
     deadline, progress
-        As for an engine's `Run`.
+        As for an engine's run.
+    whole : bool
+        Whether anything is to be counted.
 
     Attributes
     ----------
@@ -56,18 +96,15 @@ class IndependentRun:
 
     def __init__(
         self,
-        graph: Graph,
-        plan: Plan,
-        core_blocks: Callable[[], Iterable[np.ndarray]],
-        walk: Callable[[], Any],
-        *,
-        deadline: float | None = None,
-        progress: Callable[[float, int], None] | None = None,
+        strategy: IndependentSets,
+        deadline: float | None,
+        progress: Progress | None,
+        whole: bool = True,
     ):
-        self.graph, self.plan, self.core_blocks, self.walk = graph, plan, core_blocks, walk
-        self.deadline, self.progress = deadline, progress
-        self.expected: Any = plan.independent
-        self.matches: Any = None
+        self.strategy, self.plan, self.leaves = strategy, strategy.plan, strategy.leaves
+        self.graph = strategy.prepared.graph.host
+        self.deadline, self.progress, self._whole = deadline, progress, whole
+        self.matches: int | None = None
         self._ticks = 0
 
     def count(self) -> int:
@@ -77,32 +114,38 @@ class IndependentRun:
         ------
         DeadlinePassed
         """
-        self._give_up = time.monotonic() + max(LEAST_SECONDS, SHARE * self.expected.walking / 1e9)
+        if not self._whole:
+            return 0
+        self._give_up = time.monotonic() + max(LEAST_SECONDS, SHARE * self.leaves.walking / 1e9)
         try:
             sets = self._sets()
         except TooDenseError:
-            run = self.walk()
+            walk = Walk(self.strategy.engine, self.plan, self.strategy.prepared).run(self.deadline, self.progress)
             try:
-                return run.count()
+                return walk.count()
             finally:
-                self.matches = run.matches
-        total = sets * math.factorial(len(self.expected.leaves))
+                self.matches = walk.matches
+        total = sets * math.factorial(len(self.leaves.leaves))
         if self.plan.unique:
             total //= self.plan.pattern.automorphisms.order
         if self.progress is not None:
             self.progress(1.0, total)
         return total
 
+    def total(self) -> int:
+        """The number of matches."""
+        return self.count()
+
     def _sets(self):
         """The independent sets of leaves at all matches of the core."""
-        plan, many = self.expected, len(self.expected.leaves)
+        plan, many = self.leaves, len(self.leaves.leaves)
         rows = {relation: self.graph.adjacency((relation,)) for _, relation in (*plan.required, *plan.forbidden)}
         rows = {relation: (found.offsets.reshape(-1), found.targets) for relation, found in rows.items()}
         apart = self.graph.adjacency((plan.apart,))
         apart_rows = apart.offsets.reshape(-1), apart.targets
         place = np.full(self.graph.n_vertices, -1, np.int32)
         total = 0
-        for block in self.core_blocks():
+        for block in self.strategy.core_blocks(self.deadline):
             fit = np.ones(block.shape[1], bool)
             for u, relation in plan.required:
                 fit &= np.diff(rows[relation][0])[block[u]] >= many
@@ -122,9 +165,9 @@ class IndependentRun:
 
         members = functools.reduce(
             functools.partial(np.intersect1d, assume_unique=True),
-            (row(u, relation) for u, relation in self.expected.required),
+            (row(u, relation) for u, relation in self.leaves.required),
         )
-        taken = [images, *(row(u, relation) for u, relation in self.expected.forbidden)]
+        taken = [images, *(row(u, relation) for u, relation in self.leaves.forbidden)]
         return np.setdiff1d(members, np.concatenate(taken), assume_unique=False)
 
     def _independent(self, inner, size, many):

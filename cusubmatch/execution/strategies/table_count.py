@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
-from typing import Any
 
-from cusubmatch.engines.base import Engine, Prepared, RunOptions
+from cusubmatch.engines.base import Engine, Prepared, Progress, RunOptions
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.strategies.table_evaluation import Evaluation, moduli
@@ -21,23 +19,45 @@ from cusubmatch.plan import Plan, TablePlan
 from cusubmatch.plan.crt import recombined
 from cusubmatch.plan.decomposition.expression import Indicator
 
-__all__ = ["HedgedRun", "TableRun"]
+__all__ = ["TableCount", "Tables"]
 
 KEPT_BOUNDS = 256  # of counts, with a graph
 PREPARED = 8  # arrays of an element an entry, about, that a pattern's skeleton and indicators are as large as
-PATIENCE = 1.5  # times the estimate, or as long as tables take, walking may last before it is given up,
-GRACE_SECONDS = 0.05  # and this long
 LARGEST = (1 << 63) - 1  # that a column of counts can hold
 REPORT_SECONDS = 0.1  # between two reports of progress
 
 
-class TableRun:
-    """One count by decomposition.
+class Tables:
+    """Counting by decomposition, without walking the pattern itself.
 
     Parameters
     ----------
     engine, plan, prepared
-        The engine, a plan with `tables`, and what it is walked on.
+        The engine, the plan of walking the pattern, and what it is walked on.
+    tables : TablePlan
+        Its decomposition.
+    """
+
+    def __init__(self, engine: Engine, plan: Plan, prepared: Prepared, tables: TablePlan):
+        self.engine, self.plan, self.prepared, self.tables = engine, plan, prepared, tables
+
+    @property
+    def estimate(self) -> float:
+        """Nanoseconds."""
+        return self.tables.cost
+
+    def run(self, deadline: float | None, progress: Progress | None) -> TableCount:
+        """One count."""
+        return TableCount(self.engine, self.plan, self.prepared, self.tables, deadline=deadline, progress=progress)
+
+
+class TableCount:
+    """One count by decomposition.
+
+    Parameters
+    ----------
+    engine, plan, prepared, tables
+        As for `Tables`.
     deadline, progress
         As for an engine's `Run`.
 
@@ -47,27 +67,23 @@ class TableRun:
         Nothing is known before the end.
     """
 
-    matches = None
+    matches: int | None = None
 
     def __init__(
         self,
         engine: Engine,
         plan: Plan,
         prepared: Prepared,
+        tables: TablePlan,
         *,
         deadline: float | None = None,
-        progress: Callable[[float, int], None] | None = None,
+        progress: Progress | None = None,
     ):
         self.graph, self.engine, self.plan, self.candidates = prepared.graph, engine, plan, prepared.candidates
-        self.tables: Any = plan.tables
+        self.tables = tables
         self.deadline, self.progress = deadline, progress
         self._done = self._reported = 0.0
         self._whole = 1.0  # cost of all residues, once their number is known
-
-    @property
-    def expected(self) -> TablePlan:
-        """What the whole, and walking instead, is expected to cost."""
-        return self.tables
 
     def count(self) -> int:
         """The number of matches.
@@ -202,56 +218,3 @@ class TableRun:
 def _on_host(residue):
     """A number, or an array in host memory."""
     return residue.get() if hasattr(residue, "get") else residue
-
-
-class HedgedRun:
-    """A count by walking that is given up for one in parts when it takes much longer than was expected.
-
-    Estimates of walking can be far off on graphs with hubs; what tables cost is known. So a wrong choice costs no more
-    than the tables do once more.
-
-    Parameters
-    ----------
-    walk : callable
-        Makes a query with another deadline: walk(deadline=...).run(progress=...) walks.
-    in_parts : TableRun or InducedRun
-        By decomposition, or from the counts of supergraphs.
-    progress : callable or None
-    """
-
-    def __init__(self, walk: Callable[..., Any], in_parts: Any, progress: Callable[[float, int], None] | None):
-        self.walk, self.in_parts, self.matches = walk, in_parts, None
-        self.progress = None if progress is None else _Rising(progress)
-        in_parts.progress = self.progress
-
-    def count(self) -> int:
-        """The number of matches.
-
-        Raises
-        ------
-        DeadlinePassed
-        """
-        plan, deadline = self.in_parts.expected, self.in_parts.deadline
-        patience = max(PATIENCE * plan.walking, plan.cost) / 1e9 + GRACE_SECONDS
-        give_up = time.monotonic() + patience
-        limited = deadline is not None and deadline <= give_up
-        run = self.walk(deadline=deadline if limited else give_up).run(progress=self.progress)
-        try:
-            return run.count()
-        except DeadlinePassed:
-            if limited:
-                self.matches = run.matches
-                raise
-        del run  # and the memory that it holds
-        return self.in_parts.count()
-
-
-class _Rising:
-    """Reports of progress, none of which takes back an earlier one."""
-
-    def __init__(self, progress):
-        self.progress, self.done, self.matches = progress, 0.0, 0
-
-    def __call__(self, done, matches):
-        self.done, self.matches = max(self.done, done), max(self.matches, matches)
-        self.progress(self.done, self.matches)

@@ -1,0 +1,36 @@
+"""The strategy of a plan: what it says is cheapest, or a race where only an estimate says that walking is."""
+
+from __future__ import annotations
+
+from cusubmatch.engines.base import Engine, Prepared
+from cusubmatch.execution.planning import plan_of
+from cusubmatch.execution.strategies.independent_count import IndependentSets
+from cusubmatch.execution.strategies.race import Race
+from cusubmatch.execution.strategies.strategy import Strategy
+from cusubmatch.execution.strategies.supergraph_count import Supergraphs
+from cusubmatch.execution.strategies.table_count import Tables
+from cusubmatch.execution.strategies.walk import Walk
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan import Plan, TablePlan
+from cusubmatch.plan.independent_leaves import IndependentPlan
+
+__all__ = ["strategy_of"]
+
+
+def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
+    """How the matches of a planned pattern are counted."""
+    walk = Walk(engine, plan, prepared)
+    if plan.in_parts is None:
+        return walk
+
+    def of_supergraph(pattern: Pattern) -> Strategy:
+        return strategy_of(engine, *plan_of(prepared.graph, engine, pattern, "monomorphism", True))
+
+    other: Strategy
+    if isinstance(plan.in_parts, TablePlan):
+        other = Tables(engine, plan, prepared, plan.in_parts)
+    elif isinstance(plan.in_parts, IndependentPlan):
+        return IndependentSets(engine, plan, prepared, plan.in_parts)
+    else:
+        other = Supergraphs(plan, plan.in_parts, of_supergraph)
+    return other if plan.in_parts.first else Race(walk, other)

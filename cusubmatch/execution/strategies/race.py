@@ -1,0 +1,81 @@
+"""Walking first, and another strategy when that takes much longer than was expected.
+
+Estimates of walking can be far off on graphs with hubs; what a decomposition costs is known. So a wrong choice costs no
+more than the other strategy does once more.
+"""
+
+from __future__ import annotations
+
+import time
+
+from cusubmatch.engines.base import Progress
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.strategies.strategy import Strategy
+
+__all__ = ["Race", "RaceCount"]
+
+RACE_FACTOR = 1.5  # a walk is given up after so many times its estimate, or after the other strategy's estimate,
+GRACE_SECONDS = 0.05  # and this long
+
+
+class Race:
+    """A walk that is given up for another strategy."""
+
+    def __init__(self, walk: Strategy, other: Strategy):
+        self.walk, self.other = walk, other
+
+    @property
+    def estimate(self) -> float:
+        """Nanoseconds."""
+        return self.walk.estimate
+
+    def run(self, deadline: float | None, progress: Progress | None) -> RaceCount:
+        """One count."""
+        return RaceCount(self, deadline, progress)
+
+
+class RaceCount:
+    """One count by a race.
+
+    Attributes
+    ----------
+    matches : int or None
+        Matches that the walk has found, if the deadline ended it.
+    """
+
+    def __init__(self, race: Race, deadline: float | None, progress: Progress | None):
+        self.race, self.deadline = race, deadline
+        self.matches: int | None = None
+        self.progress = None if progress is None else _Monotonic(progress)
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        walk, other = self.race.walk, self.race.other
+        patience_s = max(RACE_FACTOR * walk.estimate, other.estimate) / 1e9 + GRACE_SECONDS
+        give_up = time.monotonic() + patience_s
+        limited = self.deadline is not None and self.deadline <= give_up
+        count = walk.run(self.deadline if limited else give_up, self.progress)
+        try:
+            return count.count()
+        except DeadlinePassed:
+            if limited:
+                self.matches = count.matches
+                raise
+        del count  # and the memory that it holds
+        return other.run(self.deadline, self.progress).count()
+
+
+class _Monotonic:
+    """Reports of progress, none of which takes back an earlier one."""
+
+    def __init__(self, progress: Progress):
+        self.progress, self.done, self.matches = progress, 0.0, 0
+
+    def __call__(self, done: float, matches: int) -> None:
+        self.done, self.matches = max(self.done, done), max(self.matches, matches)
+        self.progress(self.done, self.matches)

@@ -1,0 +1,30 @@
+"""Counting by walking a plan: level by level, the last ones or a suffix by the sizes of sets."""
+
+from __future__ import annotations
+
+from cusubmatch.engines.base import Engine, Prepared, Progress, Run, RunOptions
+from cusubmatch.plan import Plan
+
+__all__ = ["Walk"]
+
+
+class Walk:
+    """The walk of one plan.
+
+    Parameters
+    ----------
+    engine, plan, prepared
+        The engine, a plan that counts, and what it is walked on.
+    """
+
+    def __init__(self, engine: Engine, plan: Plan, prepared: Prepared):
+        self.engine, self.plan, self.prepared = engine, plan, prepared
+
+    @property
+    def estimate(self) -> float:
+        """Nanoseconds."""
+        return self.plan.cost
+
+    def run(self, deadline: float | None, progress: Progress | None) -> Run:
+        """One count."""
+        return self.engine.run(self.plan, self.prepared, RunOptions(deadline=deadline, progress=progress))
