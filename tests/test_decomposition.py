@@ -25,7 +25,7 @@ from cusubmatch.execution.query import make_query
 from cusubmatch.execution.strategies import race
 from cusubmatch.execution.strategies import table_count as counting
 from cusubmatch.execution.strategies import table_evaluation as tables
-from cusubmatch.execution.strategies.table_count import TableCount, Tables
+from cusubmatch.execution.strategies.table_count import Tables
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.generators import kronecker, rmat
@@ -78,7 +78,9 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, query.engine.table_costs, roots)
     if plan is None:
         return None
-    return TableCount(query.engine, query.plan, query.prepared, plan, **options)
+    return Tables(query.engine, query.plan, query.prepared, plan).run(
+        **({"deadline": None, "progress": None} | options)
+    )
 
 
 def walked(graph, pattern, semantics="monomorphism", unique=None):
@@ -205,7 +207,7 @@ def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
     run = table_run(skewed, SHAPES["house"])
     shares = []
     monkeypatch.setattr(race, "GRACE_SECONDS", -1e9)
-    strategy = race.Race(Walk(*query[1:4]), Tables(query.engine, run.plan, query.prepared, run.tables))
+    strategy = race.Race(Walk(*query[1:4]), run.strategy)
     count = strategy.run(None, lambda done, matches: shares.append(done))
     assert count.count() == walked(skewed, SHAPES["house"])
     assert shares == sorted(shares)

@@ -155,8 +155,7 @@ def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
     shares = []
     monkeypatch.setattr(race, "GRACE_SECONDS", -1e9)
     run = induced_run(skewed, SHAPES["house"])
-    other = Supergraphs(run.plan, run.terms, run.strategy_of)
-    strategy = race.Race(Walk(*query[1:4]), other)
+    strategy = race.Race(Walk(*query[1:4]), run.strategy)
     assert strategy.run(None, lambda done, matches: shares.append(done)).count() == walked(skewed, SHAPES["house"])
     assert shares == sorted(shares)
     assert shares[-1] == 1.0

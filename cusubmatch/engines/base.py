@@ -103,16 +103,16 @@ class Count(Protocol):
     matches: int | None
 
     def count(self) -> int:
-        """The number of matches; raises `DeadlinePassed`."""
+        """The number of matches, of all tasks; raises `DeadlinePassed`."""
+        ...
+
+    def total(self) -> int:
+        """What a range of tasks adds up to; raises `DeadlinePassed`. Totals of ranges add."""
         ...
 
 
 class Run(Count, Protocol):
-    """One execution of a plan on a range of its first-level tasks."""
-
-    def total(self) -> int:
-        """What the walk sums up. Totals of ranges add; `Plan.matches_of(total)` is the number of matches."""
-        ...
+    """One execution of a plan on a range of its first-level tasks; `Plan.matches_of` makes a count of its total."""
 
     def blocks(self) -> Iterator[Any]:
         """Blocks of matches, int32 (named pattern vertices, rows), internal vertices; closing it stops the run."""

@@ -20,7 +20,7 @@ from cusubmatch.pattern import Pattern, PatternEdge
 if TYPE_CHECKING:
     from cusubmatch.plan.plan import Plan
 
-__all__ = ["Supergraph", "SupergraphPlan", "Term", "plan_supergraphs", "supergraphs"]
+__all__ = ["Supergraph", "SupergraphPlan", "SupergraphTerm", "plan_supergraphs", "supergraphs"]
 
 MOST_VERTICES = 8
 MOST_MISSING = 10  # edges that may be added
@@ -37,7 +37,7 @@ class Supergraph(NamedTuple):
     factor: int
 
 
-class Term(NamedTuple):
+class SupergraphTerm(NamedTuple):
     """The plan of counting a supergraph, and what the count is multiplied by."""
 
     plan: Plan
@@ -50,14 +50,14 @@ class SupergraphPlan:
 
     Attributes
     ----------
-    terms : tuple of Term
+    terms : tuple of SupergraphTerm
     cost : float
         Nanoseconds of all.
     walking : float
         What walking was estimated to cost.
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[SupergraphTerm, ...]
     cost: float
     walking: float
 
@@ -87,7 +87,7 @@ def plan_supergraphs(
     terms, cost = [], 0.0
     for supergraph, factor in supergraphs(pattern, most):
         plan = plan_of(supergraph)
-        terms.append(Term(plan, factor))
+        terms.append(SupergraphTerm(plan, factor))
         cost += plan.count_cost
         if cost > HOPELESS * walking:
             return None

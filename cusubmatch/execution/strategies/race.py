@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from cusubmatch.engines.base import Progress
+from cusubmatch.engines.base import Count, Progress, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 
@@ -29,9 +29,20 @@ class Race:
         """Nanoseconds."""
         return self.walk.estimate
 
-    def run(self, deadline: float | None, progress: Progress | None) -> RaceCount:
-        """One count."""
+    @property
+    def number_of_tasks(self) -> int:
+        """Tasks of the walk."""
+        return self.walk.number_of_tasks
+
+    def run(self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None) -> Count:
+        """One count; a part of it is walked, since all parts must go the same way."""
+        if tasks is not None:
+            return self.walk.run(deadline, progress, tasks)
         return RaceCount(self, deadline, progress)
+
+    def matches_of(self, total: int) -> int:
+        """The number of matches, from the sum of the totals of all tasks."""
+        return self.walk.matches_of(total)
 
 
 class RaceCount:
@@ -68,6 +79,10 @@ class RaceCount:
                 raise
         del count  # and the memory that it holds
         return other.run(self.deadline, self.progress).count()
+
+    def total(self) -> int:
+        """The number of matches: a race has no parts."""
+        return self.count()
 
 
 class _Monotonic:

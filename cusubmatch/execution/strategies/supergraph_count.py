@@ -5,12 +5,13 @@ Every term is counted by the strategy that is cheapest for it (`plan/supergraphs
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from cusubmatch.engines.base import Progress
+from cusubmatch.engines.base import Progress, TaskRange
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan, SupergraphPlan
+from cusubmatch.plan.supergraphs import SupergraphTerm
 
 __all__ = ["SupergraphCount", "Supergraphs"]
 
@@ -34,9 +35,19 @@ class Supergraphs:
         """Nanoseconds."""
         return self.terms.cost
 
-    def run(self, deadline: float | None, progress: Progress | None) -> SupergraphCount:
-        """One count."""
-        return SupergraphCount(self.plan, self.terms, self.strategy_of, deadline, progress)
+    @property
+    def number_of_tasks(self) -> int:
+        """Terms of the sum."""
+        return len(self.terms.terms)
+
+    def run(self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None) -> SupergraphCount:
+        """One count, or the sum of some of its terms."""
+        begin, end = tasks or (0, self.number_of_tasks)
+        return SupergraphCount(self, self.terms.terms[begin:end], deadline, progress)
+
+    def matches_of(self, total: int) -> int:
+        """The number of matches, from the sum of all terms."""
+        return total if self.plan.unique else total * self.plan.pattern.automorphisms.order
 
 
 class SupergraphCount:
@@ -52,13 +63,12 @@ class SupergraphCount:
 
     def __init__(
         self,
-        plan: Plan,
-        terms: SupergraphPlan,
-        strategy_of: Callable[[Pattern], Strategy],
+        strategy: Supergraphs,
+        terms: Sequence[SupergraphTerm],
         deadline: float | None,
         progress: Progress | None,
     ):
-        self.plan, self.terms, self.strategy_of = plan, terms, strategy_of
+        self.strategy, self.terms = strategy, terms
         self.deadline, self.progress = deadline, progress
 
     def count(self) -> int:
@@ -68,16 +78,24 @@ class SupergraphCount:
         ------
         DeadlinePassed
         """
-        total, done = 0, 0.0
-        for plan, factor in self.terms.terms:
-            share = plan.count_cost / max(self.terms.cost, 1.0)
-            term = self.strategy_of(plan.pattern).run(self.deadline, self._reporting(done, share))
+        matches = self.strategy.matches_of(self.total())
+        if self.progress is not None:
+            self.progress(1.0, matches)
+        return matches
+
+    def total(self) -> int:
+        """The sum of the terms.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        total, done, cost = 0, 0.0, sum(plan.count_cost for plan, _ in self.terms)
+        for plan, factor in self.terms:
+            share = plan.count_cost / max(cost, 1.0)
+            term = self.strategy.strategy_of(plan.pattern).run(self.deadline, self._reporting(done, share))
             total += factor * term.count()
             done += share
-        if not self.plan.unique:
-            total *= self.plan.pattern.automorphisms.order
-        if self.progress is not None:
-            self.progress(1.0, total)
         return total
 
     def _reporting(self, before: float, share: float) -> Progress | None:

@@ -7,12 +7,14 @@ the count is there.
 from __future__ import annotations
 
 import functools
+import math
 import time
+from collections import Counter
 
-from cusubmatch.engines.base import Engine, Prepared, Progress, RunOptions
+from cusubmatch.engines.base import Engine, Prepared, Progress, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
-from cusubmatch.execution.strategies.table_evaluation import Evaluation, moduli
+from cusubmatch.execution.strategies.table_evaluation import WORD, Evaluation, moduli
 from cusubmatch.graph.csr import row_lengths
 from cusubmatch.graph.support_graph import prepared, skeleton_of, sources_of
 from cusubmatch.plan import Plan, TablePlan
@@ -46,9 +48,19 @@ class Tables:
         """Nanoseconds."""
         return self.tables.cost
 
-    def run(self, deadline: float | None, progress: Progress | None) -> TableCount:
-        """One count."""
-        return TableCount(self.engine, self.plan, self.prepared, self.tables, deadline=deadline, progress=progress)
+    @property
+    def number_of_tasks(self) -> int:
+        """Terms of the sum."""
+        return len(self.tables.decompositions[0].terms)
+
+    def run(self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None) -> TableCount:
+        """One count, or some terms of its sum."""
+        return TableCount(self, deadline, progress, tasks)
+
+    def matches_of(self, total: int) -> int:
+        """The number of matches, from the sum of the totals of all terms."""
+        embeddings = total % TableCount(self, None, None).modulus
+        return embeddings // (self.plan.pattern.automorphisms.order if self.plan.unique else 1)
 
 
 class TableCount:
@@ -56,10 +68,11 @@ class TableCount:
 
     Parameters
     ----------
-    engine, plan, prepared, tables
-        As for `Tables`.
+    strategy : Tables
     deadline, progress
-        As for an engine's `Run`.
+        As for an engine's run.
+    tasks : TaskRange, optional
+        Terms of the sum; default all.
 
     Attributes
     ----------
@@ -71,16 +84,17 @@ class TableCount:
 
     def __init__(
         self,
-        engine: Engine,
-        plan: Plan,
-        prepared: Prepared,
-        tables: TablePlan,
-        *,
+        strategy: Tables,
         deadline: float | None = None,
         progress: Progress | None = None,
+        tasks: TaskRange | None = None,
     ):
-        self.graph, self.engine, self.plan, self.candidates = prepared.graph, engine, plan, prepared.candidates
-        self.tables = tables
+        self.strategy, self.engine, self.plan, self.tables = strategy, strategy.engine, strategy.plan, strategy.tables
+        self.graph, self.candidates, _ = strategy.prepared
+        self.decompositions = self.tables.decompositions
+        if tasks is not None:
+            terms = list(self.decompositions[0].terms.items())[tasks.begin : tasks.end]
+            self.decompositions = (self.decompositions[0]._replace(terms=Counter(dict(terms))),)
         self.deadline, self.progress = deadline, progress
         self._done = self._reported = 0.0
         self._whole = 1.0  # cost of all residues, once their number is known
@@ -92,11 +106,25 @@ class TableCount:
         ------
         DeadlinePassed
         """
-        order = self.plan.pattern.automorphisms.order if self.plan.unique else 1
-        total = self._evaluated(Evaluation.totals)[0] // order
+        matches = self.strategy.matches_of(self.total())
         if self.progress is not None:
-            self.progress(1.0, total)
-        return total
+            self.progress(1.0, matches)
+        return matches
+
+    def total(self) -> int:
+        """The sum of the terms, modulo `modulus`.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        return self._evaluated(Evaluation.totals)[0] if self.decompositions[0].terms else 0
+
+    @property
+    def modulus(self) -> int:
+        """More than all embeddings can be: totals are known up to multiples of it."""
+        primes = self._primes(*self._prepared())
+        return 1 << WORD if primes == [0] else math.prod(primes)
 
     def counts(self) -> list:
         """The matches in which each vertex stands in each orbit that the plan has a decomposition for, int64 arrays.
@@ -122,22 +150,25 @@ class TableCount:
         self._pulse(0.0)
         skeleton, indicators = self._prepared()
         self._pulse(0.0)
-        key = self.plan.pattern, self.plan.semantics
-        bound = self.graph.cache.get("bounds", key, lambda: self._bound(skeleton, indicators), KEPT_BOUNDS)
-        primes = moduli(bound)
+        primes = self._primes(skeleton, indicators)
         self._whole = self.tables.cost * len(primes)
         residues = []
         walk = functools.cache(self._walk)
         for prime in primes:
             kernels = self.engine.table_kernels(skeleton, self._pulse)
             one = Evaluation(
-                self.graph.xp, self.tables.decompositions, skeleton, indicators, kernels, walk, prime, self._finished
+                self.graph.xp, self.decompositions, skeleton, indicators, kernels, walk, prime, self._finished
             )
             residues.append(what(one))
         if primes == [0]:
             return residues[0]
         there = (map(_on_host, some) for some in zip(*residues, strict=True))
         return [recombined(list(some), primes) for some in there]
+
+    def _primes(self, skeleton, indicators):
+        """What to compute modulo: [0] for 2^64, or primes."""
+        key = self.plan.pattern, self.plan.semantics
+        return moduli(self.graph.cache.get("bounds", key, lambda: self._bound(skeleton, indicators), KEPT_BOUNDS))
 
     def _prepared(self):
         """The skeleton and the indicators of the pattern; what was made for it alone is kept with a small graph."""

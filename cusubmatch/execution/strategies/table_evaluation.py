@@ -29,7 +29,7 @@ from cusubmatch.plan.decomposition.expression import (
     reachable,
 )
 
-__all__ = ["Evaluation", "moduli"]
+__all__ = ["WORD", "Evaluation", "moduli"]
 
 WORD = 64
 SPARE = 1.001  # of the bound, which is computed in floating point

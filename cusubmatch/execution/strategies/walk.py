@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.base import Engine, Prepared, Progress, Run, RunOptions
+from cusubmatch.engines.base import Engine, Prepared, Progress, Run, RunOptions, TaskRange
 from cusubmatch.plan import Plan
 
 __all__ = ["Walk"]
@@ -25,6 +25,15 @@ class Walk:
         """Nanoseconds."""
         return self.plan.cost
 
-    def run(self, deadline: float | None, progress: Progress | None) -> Run:
-        """One count."""
-        return self.engine.run(self.plan, self.prepared, RunOptions(deadline=deadline, progress=progress))
+    @property
+    def number_of_tasks(self) -> int:
+        """First-level tasks of the plan."""
+        return self.engine.number_of_tasks(self.plan, self.prepared)
+
+    def run(self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None) -> Run:
+        """One count, or a part of it."""
+        return self.engine.run(self.plan, self.prepared, RunOptions(deadline=deadline, progress=progress), tasks)
+
+    def matches_of(self, total: int) -> int:
+        """The number of matches, from the sum of the totals of all tasks."""
+        return self.plan.matches_of(total)
