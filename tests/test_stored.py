@@ -47,7 +47,7 @@ def test_a_graph_is_saved_and_loaded(tmp_path, name, ids):
 
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_ids_of_every_kind_come_back_in_their_dtype(tmp_path, name, case):
-    if case in ("integers as objects", "tuples", "mixed objects"):
+    if case in ("integers as objects", "tuples", "mixed objects", "surrogates as objects"):
         pytest.skip("Arrow has no such type")
     source, destination, *_ = case_of(name, case)[0]
     family, size = family_named(name), min(len(source), len(destination))

@@ -54,7 +54,9 @@ def plan_of(
                 found = plan_supergraphs(pattern, plan.cost, engine.table_costs.worth, lambda pattern: term(pattern)[0])
                 plan = dataclasses.replace(plan, supergraphs=found)
                 if found is None or not found.first:
-                    plan = dataclasses.replace(plan, independent=_independent_of(graph, engine, plan, candidates))
+                    plan = dataclasses.replace(
+                        plan, independent=_independent_of(graph, engine, plan, prepared.candidates)
+                    )
             else:
                 plan = dataclasses.replace(plan, tables=tables_of(engine, plan, prepared, plan.cost))
         return plan, prepared

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from cusubmatch.frames import reserved
+from cusubmatch.system.host_memory import reserved
 
 __all__ = ["BLOCK_BYTES", "Arrival", "Bus", "Device", "Pinned", "device", "to_host"]
 
