@@ -12,7 +12,7 @@ from test_decomposition import table_run, walked
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.cpu import Kernels
+from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
 from cusubmatch.generators import rmat
 from cusubmatch.plan.decomposition.expression import ApexTree
 
@@ -104,7 +104,7 @@ def test_labels_of_vertices_and_pairs_that_must_differ_are_kept():
 def test_blocks_of_images_and_primes_change_nothing(monkeypatch):
     graph, pattern = Graph.from_edgelist(rmat(6, 4, seed=3)), PATTERNS["theta"]
     expected = table_run(graph, pattern, "homomorphism").count()
-    monkeypatch.setattr(Kernels, "cells", 1)
+    monkeypatch.setattr(TableKernels, "cells", 1)
     assert table_run(graph, pattern, "homomorphism").count() == expected
     monkeypatch.setattr(
         "cusubmatch.execution.strategies.decomposition.moduli", lambda bound: [2147483647, 2147483629, 2147483587]

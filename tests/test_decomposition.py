@@ -18,7 +18,7 @@ from strategies import cases, examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
-from cusubmatch.engines.cpu.tables.table_kernels import Kernels, mates
+from cusubmatch.engines.cpu.tables.table_kernels import TableKernels, reverse_arcs
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.query import make_query
@@ -29,10 +29,10 @@ from cusubmatch.execution.strategies.table_count import Tables
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.generators import kronecker, rmat
-from cusubmatch.graph.support_graph import skeleton_of
+from cusubmatch.graph.support_graph import support_graph_of
 from cusubmatch.plan import constraints_of, plan_tables
 from cusubmatch.plan.decomposition.decompose import Decomposition
-from cusubmatch.plan.decomposition.expression import Link, Product, Rows
+from cusubmatch.plan.decomposition.expression import Link, Product, RowSums
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -264,19 +264,19 @@ def test_the_bound_loses_nothing_behind_large_rows():
 
 @pytest.mark.parametrize("prime", [0, 2**31 - 1])
 def test_rows_that_several_terms_ask_for_are_computed_once_and_let_go(skewed, prime, monkeypatch):
-    skeleton, computed = skeleton_of(skewed, mates), []
-    rows = Kernels.rows
-    monkeypatch.setattr(Kernels, "rows", lambda *some: computed.append(1) or rows(*some))
-    nodes = Rows(Link()), Rows(Link((), (0,))), Rows(Link((), (1,)))
-    degrees = np.diff(skeleton.offsets).astype(object)
-    two = np.array([degrees[skeleton.targets[i:j]].sum() for i, j in pairwise(skeleton.offsets.tolist())], object)
-    three = two[skeleton.targets].sum()
+    support, computed = support_graph_of(skewed, reverse_arcs), []
+    rows = TableKernels.rows
+    monkeypatch.setattr(TableKernels, "rows", lambda *some: computed.append(1) or rows(*some))
+    nodes = RowSums(Link()), RowSums(Link((), (0,))), RowSums(Link((), (1,)))
+    degrees = np.diff(support.offsets).astype(object)
+    two = np.array([degrees[support.targets[i:j]].sum() for i, j in pairwise(support.offsets.tolist())], object)
+    three = two[support.targets].sum()
     wanted = {(2,): three, (0,): degrees.sum(), (0, 0): (degrees**2).sum(), (0, 1): (degrees * two).sum()}
     for asked in ([(2,)], [(0,), (2,)], [(0, 0)], [(0, 1), (2,)], [(0,), (0, 0), (0, 1), (2,)]):
         terms = {Product(term): many for many, term in enumerate(asked, 2)}
         for decompositions in ([terms], [terms, terms], [{Product((0,)): 1}, terms]):
             given = [Decomposition(nodes, (False,) * 3, some, {}) for some in decompositions]
-            one = tables.Evaluation(np, given, skeleton, {}, Kernels(skeleton, lambda _: None), None, prime)
+            one = tables.Evaluation(np, given, support, {}, TableKernels(support, lambda _: None), None, prime)
             computed.clear()
             expected = [sum(many * wanted[term.weights] for term, many in one.items()) for one in decompositions]
             assert one.totals() == [number % (prime or 1 << 64) for number in expected]
@@ -296,31 +296,31 @@ def test_what_a_labelled_pattern_is_counted_on_is_kept_with_a_small_graph_alone(
 
 
 def test_vectors_take_memory_for_few_tables_at_a_time():
-    skeleton = skeleton_of(Graph.from_edgelist(rmat(14, 2, seed=1)), mates)
+    support = support_graph_of(Graph.from_edgelist(rmat(14, 2, seed=1)), reverse_arcs)
     size = 30
-    nodes = tuple(Rows(Link((), (i - 1,) if i else ())) for i in range(size))
+    nodes = tuple(RowSums(Link((), (i - 1,) if i else ())) for i in range(size))
     terms = {Product((i,)): 1 for i in range(size)}
     given = [Decomposition(nodes, (False,) * size, some, {}) for some in (terms, {Product((0,)): 3})]
-    one = tables.Evaluation(np, given, skeleton, {}, Kernels(skeleton, lambda _: None), None)
+    one = tables.Evaluation(np, given, support, {}, TableKernels(support, lambda _: None), None)
     tracemalloc.start()
     try:
         whole, degrees = one.vectors()
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert np.array_equal(degrees, 3 * np.diff(skeleton.offsets))
-    expected, walks = np.zeros(skeleton.vertices, np.uint64), np.ones(skeleton.vertices, np.uint64)
+    assert np.array_equal(degrees, 3 * np.diff(support.offsets))
+    expected, walks = np.zeros(support.vertices, np.uint64), np.ones(support.vertices, np.uint64)
     for _ in range(size):
-        walks = np.add.reduceat(np.append(walks[skeleton.targets], np.uint64(0)), skeleton.offsets[:-1])
-        walks[np.diff(skeleton.offsets) == 0] = 0
+        walks = np.add.reduceat(np.append(walks[support.targets], np.uint64(0)), support.offsets[:-1])
+        walks[np.diff(support.offsets) == 0] = 0
         expected += walks
     assert np.array_equal(whole, expected)
     assert peak < 10 * whole.nbytes
 
 
 def test_paths_that_read_alike_from_both_ends_are_counted_from_one(skewed, monkeypatch):
-    asked, halves = [], Kernels._squares
-    monkeypatch.setattr(Kernels, "_squares", lambda *some: asked.append(some[2]) or halves(*some))
+    asked, halves = [], TableKernels._squares
+    monkeypatch.setattr(TableKernels, "_squares", lambda *some: asked.append(some[2]) or halves(*some))
     for pattern, alike in {
         "(x)--(w)--(z)--(y)--(x), (w)--(s)--(z), (x)--(r)--(y)": {True},
         "(x)--(w)--(z)--(y)--(x), (w)--(s)--(x), (z)--(t)--(y)": {True},

@@ -8,7 +8,7 @@ from cusubmatch.engines.gpu.cliques import cliques, triangles
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
 from cusubmatch.engines.gpu.search import filters
-from cusubmatch.engines.gpu.search.extend_frontier import deepen_signature, make_deepen
+from cusubmatch.engines.gpu.search.extend_frontier import extend_frontier_signature, make_extend_frontier
 from cusubmatch.engines.gpu.search.graph_view import make_first, make_mark
 from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
 from cusubmatch.engines.gpu.search.warp_walker import make_walk
@@ -18,7 +18,7 @@ from cusubmatch.engines.gpu.tables import four_cycles as wedges
 from cusubmatch.engines.gpu.tables import reverse_arcs as entries
 from cusubmatch.engines.gpu.tables import sparse_product as products
 from cusubmatch.engines.gpu.tables import triangle_lists as bridges
-from cusubmatch.engines.gpu.tables.table_kernels import Shape
+from cusubmatch.engines.gpu.tables.table_kernels import LaunchShape
 
 # Registers of a thread: with 64 a multiprocessor holds 32 warps, with 48 it holds 40.
 MOST = {
@@ -30,7 +30,7 @@ MOST = {
     "triangles": 40,
     "filters": 48,
     "rows": 40,
-    "deepen": 56,
+    "extend_frontier": 56,
     "tables": 72,
     "wedges": 64,  # a block of 1024 threads has no more
 }
@@ -47,8 +47,8 @@ def walkers():
         yield "walk with a suffix", "wide" if wide else "", make_walk(gpu(), 32, wide, SUFFIX).py_func, walk
         for mode in (COUNT, PAIRS, WEIGHTS):
             yield "walk by task", f"{mode}{' wide' * wide}", make_walk(gpu(), 32, wide, mode, tasks=True).py_func, walk
-            deepen = make_deepen(gpu(), 32, wide, mode).py_func
-            yield "deepen", f"{mode}{' wide' * wide}", deepen, deepen_signature(wide)
+            deepen = make_extend_frontier(gpu(), 32, wide, mode).py_func
+            yield "extend_frontier", f"{mode}{' wide' * wide}", deepen, extend_frontier_signature(wide)
         width = types.int64
         mark = void(offsets, U32, U32, width, width, width, width, width)
         yield "rows", f"mark hubs{' wide' * wide}", make_mark(gpu(), wide).py_func, mark
@@ -57,7 +57,7 @@ def walkers():
 
 
 def table_signatures():
-    shape = Shape()
+    shape = LaunchShape()
     yield from loops.signatures(gpu(), shape.tops.threads, shape.tops.lanes)
     yield from pair_kernels.signatures(gpu(), shape.pairs.threads, shape.pairs.lanes)
     for module in (triangle_tables, bridges):
@@ -73,7 +73,7 @@ def kernels():
         "cliques": cliques.signatures(gpu()),
         "filters": filters.signatures(),
         "tables": table_signatures(),
-        "wedges": wedges.signatures(gpu(), Shape().wedges.threads, Shape().wedges.lanes),
+        "wedges": wedges.signatures(gpu(), LaunchShape().wedges.threads, LaunchShape().wedges.lanes),
     }.items():
         for name, function, signature in found:
             yield module, name, function, signature

@@ -9,25 +9,25 @@ import pandas as pd
 import pytest
 from targets import emulator
 from test_decomposition import table_run, walked
-from test_gpu_tables import NATIVE, PRIME, all_kernels, nothing, on_gpu, pairs_by_matrices, skeleton
+from test_gpu_tables import NATIVE, PRIME, all_kernels, nothing, on_gpu, pairs_by_matrices, support
 
 from cusubmatch import Graph
 from cusubmatch.engines.cpu import CpuEngine
-from cusubmatch.engines.cpu.tables.table_kernels import Kernels as OnCpu
-from cusubmatch.engines.cpu.tables.table_kernels import mates as mates_on_cpu
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.cpu.tables.table_kernels import TableKernels as OnCpu
+from cusubmatch.engines.cpu.tables.table_kernels import reverse_arcs as reverse_arcs_on_cpu
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tables import schedule as team
 from cusubmatch.engines.gpu.tables import table_kernels as tables
 from cusubmatch.engines.gpu.tables.schedule import Grid
-from cusubmatch.engines.gpu.tables.table_kernels import Kernels, Shape, mates_on
+from cusubmatch.engines.gpu.tables.table_kernels import LaunchShape, TableKernels, reverse_arcs_on
 from cusubmatch.execution.strategies import table_count as counting
-from cusubmatch.graph.support_graph import skeleton_of
+from cusubmatch.graph.support_graph import support_graph_of
 
-BLOCKS = Shape(Grid(64, 8, 2), Grid(64, 8, 3), Grid(32, 8, 2), long=3)
+BLOCKS = LaunchShape(Grid(64, 8, 2), Grid(64, 8, 3), Grid(32, 8, 2), long=3)
 
 
 def of_edges(edges):
-    return skeleton_of(Graph.from_edgelist(pd.DataFrame(edges, columns=["src", "dst"])), mates_on_cpu)
+    return support_graph_of(Graph.from_edgelist(pd.DataFrame(edges, columns=["src", "dst"])), reverse_arcs_on_cpu)
 
 
 def hubs(leaves, *between):
@@ -38,7 +38,7 @@ def hubs(leaves, *between):
 
 def counted_ones_agree(gpu):
     """What is counted in counters and hash tables: paths of three, cycles of four and of five."""
-    cpu = OnCpu(gpu.skeleton, nothing)
+    cpu = OnCpu(gpu.support, nothing)
     assert np.array_equal(cpu.chain([None] * 3, True, 0), gpu.chain([None] * 3, True, 0))
     assert cpu.fours(0) == gpu.fours(0)
     assert (cpu.fives() - gpu.fives()) % (1 << 64) == 0
@@ -50,7 +50,7 @@ def counted_ones_agree(gpu):
 @pytest.mark.parametrize("window", [0, 1, 3, 7, 40])
 def test_counters_of_either_width_agree_with_the_cpu_in_any_window(window, most, monkeypatch):
     monkeypatch.setattr(tables, "MOST_PACKED", most)
-    for target, graph in ((emulator(seed=window), skeleton(5, degree=4)), (NATIVE, skeleton(9))):
+    for target, graph in ((emulator(seed=window), support(5, degree=4)), (NATIVE, support(9))):
         for few in (0, 30):
             monkeypatch.setattr(tables, "FEW", few)
             gpu = on_gpu(graph, target, BLOCKS._replace(window=window))
@@ -62,13 +62,13 @@ def test_counters_of_either_width_agree_with_the_cpu_in_any_window(window, most,
 
 @pytest.mark.parametrize("window", [0, 1, 2, 3, 100])
 def test_counters_of_half_a_word_do_not_run_into_each_other_when_they_are_full(window):
-    bipartite = on_gpu(hubs(tables.MOST_PACKED), NATIVE, Shape(window=window))
+    bipartite = on_gpu(hubs(tables.MOST_PACKED), NATIVE, LaunchShape(window=window))
     assert bipartite.packed
     assert counted_ones_agree(bipartite) == (3 * math.comb(tables.MOST_PACKED, 2), 0)
-    adjacent = on_gpu(hubs(tables.MOST_PACKED - 2, (0, 1), (0, 2), (1, 2)), NATIVE, Shape(window=window))
+    adjacent = on_gpu(hubs(tables.MOST_PACKED - 2, (0, 1), (0, 2), (1, 2)), NATIVE, LaunchShape(window=window))
     assert adjacent.packed
     assert counted_ones_agree(adjacent)[1] > 0
-    larger = on_gpu(hubs(tables.MOST_PACKED + 1), NATIVE, Shape(window=window))
+    larger = on_gpu(hubs(tables.MOST_PACKED + 1), NATIVE, LaunchShape(window=window))
     assert not larger.packed
     assert counted_ones_agree(larger) == (3 * math.comb(tables.MOST_PACKED + 1, 2), 0)
 
@@ -84,7 +84,7 @@ def test_a_hash_table_holds_as_many_ends_as_there_may_be(slots, monkeypatch):
     for edges, fours in (([*middles, *ends, *leaves], 0), ([*middles, *ends[:-1], *leaves, *closing], 1)):
         graph = of_edges(edges)
         for target in (NATIVE, emulator(seed=1)):
-            gpu = on_gpu(graph, target, Shape(edges=Grid(64, 8, 1)))
+            gpu = on_gpu(graph, target, LaunchShape(edges=Grid(64, 8, 1)))
             tops = gpu._tops(2)
             assert tops.many == 0
             assert tops.work >= tables.FEW
@@ -96,8 +96,8 @@ def test_a_hash_table_holds_as_many_ends_as_there_may_be(slots, monkeypatch):
 def test_pieces_add_up_to_the_whole(how, prime, seconds, monkeypatch):
     monkeypatch.setattr(team, "PIECE_S", seconds)
     monkeypatch.setattr(tables, "FEW", 20)
-    graph, looks = skeleton(8), []
-    gpu = Kernels(graph, looks.append, Machine(NATIVE, 1, 100_000), Shape(window=30))
+    graph, looks = support(8), []
+    gpu = TableKernels(graph, looks.append, Device(NATIVE, 1, 100_000), LaunchShape(window=30))
     all_kernels(OnCpu(graph, nothing), gpu, how, prime)
     assert len(looks) > 20
     assert all(0 <= share <= 1 for share in looks)
@@ -110,7 +110,7 @@ def test_pieces_add_up_to_the_whole(how, prime, seconds, monkeypatch):
 def test_pairs_with_many_bridges_are_cut_into_more_pieces(monkeypatch):
     ends = [(i, j) for i in range(40) for j in range(i)]
     graph, looks = of_edges(ends), []
-    gpu = Kernels(graph, looks.append, Machine(NATIVE, 1, 100_000), Shape())
+    gpu = TableKernels(graph, looks.append, Device(NATIVE, 1, 100_000), LaunchShape())
     monkeypatch.setattr(team, "PIECE_S", 40**3 / 2e9)
     for values, least in ((None,) * 2, 0), ((None,) * 5, 10):
         looks.clear()
@@ -126,14 +126,14 @@ class Stopped(Exception):
 def test_kernels_that_were_stopped_between_pieces_count_right_afterwards(monkeypatch):
     monkeypatch.setattr(team, "PIECE_S", 1e-9)
     monkeypatch.setattr(tables, "FEW", 20)
-    graph, left = skeleton(7), [0]
+    graph, left = support(7), [0]
 
-    def pulse(_share):
+    def check_deadline(_share):
         left[0] -= 1
         if left[0] == 0:
             raise Stopped
 
-    gpu = Kernels(graph, pulse, Machine(NATIVE, 1, 100_000), Shape(window=30))
+    gpu = TableKernels(graph, check_deadline, Device(NATIVE, 1, 100_000), LaunchShape(window=30))
     ones = [None] * 5
     weights = [np.arange(len(graph.targets), dtype=np.uint64) % np.uint64(3)] * 5
     kinds = [((None, None), 1), ((None,) * 5, 1)]
@@ -159,7 +159,7 @@ def test_kernels_that_were_stopped_between_pieces_count_right_afterwards(monkeyp
 def test_rows_that_would_take_too_much_memory_leave_fewer_blocks(room, monkeypatch):
     monkeypatch.setattr(team, "ROWS_BYTES", room)
     monkeypatch.setattr(tables, "ROWS_BYTES", room)
-    graph = skeleton(5, degree=4)
+    graph = support(5, degree=4)
     gpu = on_gpu(graph, emulator(seed=3), BLOCKS._replace(window=5))
     assert gpu.team.rows(np.uint64, graph.vertices, gpu.shape.tops, 4).blocks == max(1, room // (32 * graph.vertices))
     all_kernels(OnCpu(graph, nothing), gpu, "some", 0)
@@ -206,14 +206,14 @@ def test_whole_counts_are_those_of_the_cpu(name, primes, monkeypatch):
         monkeypatch.setattr(counting, "moduli", lambda _: primes)
     monkeypatch.setattr(tables, "FEW", 10)
     run = table_run(graph, PATTERNS[name])
-    machine, made = Machine(NATIVE, 1, 100_000), []
+    machine, made = Device(NATIVE, 1, 100_000), []
 
     class Engine(CpuEngine):
         def reverse_arcs(self, *rows):
-            return mates_on(machine, *rows)
+            return reverse_arcs_on(machine, *rows)
 
         def table_kernels(self, *given):
-            made.append(Kernels(*given, machine, Shape(window=21)))
+            made.append(TableKernels(*given, machine, LaunchShape(window=21)))
             return made[-1]
 
     run.engine = Engine()
@@ -240,10 +240,11 @@ def everything_agrees(graph, target):
 
 def test_a_star_of_four_million_leaves():
     leaves = 4_000_000
-    graph = skeleton_of(
-        Graph.from_edgelist(pd.DataFrame({"src": np.zeros(leaves, int), "dst": np.arange(1, leaves + 1)})), mates_on_cpu
+    graph = support_graph_of(
+        Graph.from_edgelist(pd.DataFrame({"src": np.zeros(leaves, int), "dst": np.arange(1, leaves + 1)})),
+        reverse_arcs_on_cpu,
     )
-    gpu = on_gpu(graph, NATIVE, Shape())
+    gpu = on_gpu(graph, NATIVE, LaunchShape())
     assert not gpu.packed
     assert gpu.fours(0) == gpu.loop([None] * 5, 0) == 0
     assert not gpu.chain([None] * 3, True, 0).any()
@@ -255,7 +256,9 @@ def test_a_star_of_four_million_leaves():
 def test_sums_that_come_back_to_zero_modulo_a_word_do_not_overflow_the_list_of_ends(target):
     graph = of_edges([(i, j) for i in range(12) for j in range(12, 24)] + [(0, 1), (12, 13)])
     half = np.full(len(graph.targets), 1 << 63, np.uint64)
-    gpu = Kernels(graph, nothing, Machine(target, 2, 100_000), Shape(Grid(32, 8, 1), Grid(32, 8, 1), Grid(32, 8, 1)))
+    gpu = TableKernels(
+        graph, nothing, Device(target, 2, 100_000), LaunchShape(Grid(32, 8, 1), Grid(32, 8, 1), Grid(32, 8, 1))
+    )
     cpu = OnCpu(graph, nothing)
     some = half.copy()
     some[::5] = 3

@@ -22,7 +22,7 @@ from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu.search import filters as on_cpu
 from cusubmatch.engines.gpu.search import filters as on_gpu
 from cusubmatch.plan import constraints_of
-from cusubmatch.plan.candidates import ROUNDS, demands_of
+from cusubmatch.plan.candidates import ROUNDS, candidate_constraints_of
 
 SEMANTICS = ("monomorphism", "homomorphism")
 LABELLED = "(a:A)-->(b:B|C)-->(c)--(a), (c)-->(d:B), (e:B)<--(c)"
@@ -56,7 +56,7 @@ def rows_of(graph, constraints):
 def defined_masks(graph, pattern, semantics):
     """The masks by sets: labels, degrees, then, unless degrees say it all, rounds of consistency along the edges."""
     constraints = constraints_of(pattern, graph, semantics)
-    demands, rows = demands_of(constraints, semantics != "homomorphism"), rows_of(graph, constraints)
+    demands, rows = candidate_constraints_of(constraints, semantics != "homomorphism"), rows_of(graph, constraints)
     candidates = [
         {
             v
@@ -115,7 +115,7 @@ def test_pairs_of_candidates_and_how_unequally_they_are_shared_are_those_of_the_
     raw, pattern = data.draw(cases())
     graph = raw.graph()
     found, constraints = find(on_cpu, graph, pattern), constraints_of(pattern, graph, "monomorphism")
-    demands, rows = demands_of(constraints, injective=True), rows_of(graph, constraints)
+    demands, rows = candidate_constraints_of(constraints, injective=True), rows_of(graph, constraints)
     assert bool(found.shape.biases) == (not demands.uniform and bool(len(demands.edges)))
     fewest = {}
     for u, w, relation in demands.edges.tolist() if found.shape.biases else ():
@@ -131,9 +131,9 @@ def test_pairs_of_candidates_and_how_unequally_they_are_shared_are_those_of_the_
 def test_a_sweep_never_looks_at_what_it_clears():
     graph = skewed_graph()
     for text in (LABELLED, "(a)-->(b)-->(c)-->(d)-->(a)-->(c)", "(a)", "(h)--(a:A), (h)--(b:B), (h)--(c)"):
-        demands = demands_of(constraints_of(Pattern.parse(text), graph, "monomorphism"), injective=True)
-        assert sum(end - begin for begin, end in demands.sweeps) == len(demands.edges)
-        for begin, end in demands.sweeps:
+        demands = candidate_constraints_of(constraints_of(Pattern.parse(text), graph, "monomorphism"), injective=True)
+        assert sum(end - begin for begin, end in demands.passes) == len(demands.edges)
+        for begin, end in demands.passes:
             sources, targets = (set(demands.edges[begin:end, side].tolist()) for side in (0, 1))
             assert not sources & targets
 

@@ -20,7 +20,7 @@ def reports_of(text, graph, slice_ticks=60, grid=(1, 2)):
         patch.object(walk, "WINDOWS", 1),
         patch.object(prepared, "RING", 64),
         patch("cusubmatch.engines.gpu.search.run_progress.REPORT_S", 0),
-        patch("cusubmatch.engines.gpu.search.run.closed_counter", lambda *_: None),
+        patch("cusubmatch.engines.gpu.search.run.specialised_count", lambda *_: None),
     ):
         run = run_of(graph, Pattern.parse(text), Settings(slice_ticks=slice_ticks, grid=grid))
         seen = []
@@ -54,7 +54,7 @@ def test_what_a_warp_holds_of_a_hub_is_not_done():
 def test_nothing_is_estimated_where_nobody_asks():
     graph = csm.Graph.from_edgelist(csm.generators.rmat(5, 3, seed=3))
     with (
-        patch("cusubmatch.engines.gpu.search.run.Progress", side_effect=AssertionError),
+        patch("cusubmatch.engines.gpu.search.run.RunProgress", side_effect=AssertionError),
         patch.object(walk, "STEPS", 1),
     ):
         run = run_of(graph, Pattern.parse(SHAPES["square"]), Settings(slice_ticks=30))

@@ -27,7 +27,7 @@ import cusubmatch as csm
 from cusubmatch import Pattern, count_matches
 from cusubmatch.api.sample_matches import sample_matches
 from cusubmatch.engines.cpu import CpuEngine
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search import device_plan as prepared
 from cusubmatch.engines.gpu.search import frontier
 from cusubmatch.engines.gpu.search import sampler as engine
@@ -44,7 +44,7 @@ TASKS = {"many tasks": (1 << 20, 1 << 22), "few tasks": (8, 64), "two tasks": (1
 
 @pytest.fixture(scope="module")
 def lane():
-    return Machine(one_lane(), 1, SHARED)
+    return Device(one_lane(), 1, SHARED)
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def forced(tasks=TASKS["many tasks"], settings=None):
 
 def sampler_of(graph, pattern, gpu, settings=None, semantics="monomorphism", unique=True):
     settings = settings or Settings(grid=(1, 1))
-    only = {"methods": ("warps",), "rising": settings.rising, "order": connected_order(pattern, settings.order)}
+    only = {"methods": ("warps",), "rising": settings.ascending, "order": connected_order(pattern, settings.order)}
     plan, prepared = plan_for(graph, pattern, semantics, unique, True, **only)
     graph.cache = Cache()
     slice_s = settings.slice_ticks / 1e9
@@ -90,12 +90,12 @@ ORDERED = [
 
 @pytest.mark.parametrize("rising", [False, True])
 @pytest.mark.parametrize(("name", "order", "semantics", "distinct"), ORDERED)
-def test_ranks_are_the_rows_of_the_plan_however_the_tasks_are_cut(lane, name, order, semantics, distinct, rising):
+def test_ranks_are_the_rows_of_the_plan_however_the_tasks_are_cut(lane, name, order, semantics, distinct, ascending):
     pattern = Pattern.parse((UNDIRECTED | DIRECTED).get(name, name), distinct=map(tuple, distinct))
     graph, unique = labelled_graph(name in DIRECTED), semantics != "homomorphism"
     ranks = tuple(order.index(vertex) for vertex in pattern.names)
-    expected = rows_with(Rows(method="lists", rising=rising, order=ranks), graph, pattern, semantics, unique)
-    settings = Settings(grid=(1, 1), order=ranks, rising=rising)
+    expected = rows_with(Rows(method="lists", ascending=ascending, order=ranks), graph, pattern, semantics, unique)
+    settings = Settings(grid=(1, 1), order=ranks, ascending=ascending)
     rows = all_rows(sampler_of(graph, pattern, lane, settings, semantics, unique)[1])
     assert Counter(rows) == expected
     for name, n in (("few tasks", 100), ("two tasks", 3)):
@@ -129,7 +129,7 @@ def test_ranks_in_sets_that_are_counted_by_words(lane, name):
 def test_under_any_schedule_the_ranks_are_the_oracles_matches(semantics, unique, case, settings, tasks):
     raw, pattern = case
     graph, expected = raw.graph(), matches(raw.naive(), pattern, semantics, unique)
-    gpu = Machine(emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
+    gpu = Device(emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
     with forced(TASKS[tasks], settings):
         plan, sampler = sampler_of(graph, pattern, gpu, settings, semantics, unique)
         [count] = sampler.counts()
@@ -150,7 +150,7 @@ def test_work_given_away_is_counted_for_its_own_task(name):
     for seed, grid in ((0, (1, 1)), (1, (2, 2)), (2, (2, 3))):
         settings = Settings(seed=seed, steps=1, windows=1, long=0, ring=32, slice_ticks=2000, grid=grid)
         with forced(settings=settings):
-            _, sampler = sampler_of(graph, pattern, Machine(emulator(seed, max_steps=2_000_000), 1, SHARED), settings)
+            _, sampler = sampler_of(graph, pattern, Device(emulator(seed, max_steps=2_000_000), 1, SHARED), settings)
             sampler.counts()
         counts.append(sampler._counted[0].sums.tolist())
     assert counts[0] == counts[1] == counts[2]
@@ -233,14 +233,14 @@ def test_samples_are_matches_of_the_oracle_each_once(lane, semantics, unique, da
 def test_the_same_seed_draws_the_same_sample_whatever_the_schedule(lane):
     with sampled_by(lane):
         expected, count = sample_matches(skewed(), HOUSE, 10, seed=5, unique=False)
-    with sampled_by(Machine(emulator(1), 1, SHARED), (1, 2)):
+    with sampled_by(Device(emulator(1), 1, SHARED), (1, 2)):
         sample, again = sample_matches(skewed(), HOUSE, 10, seed=5, unique=False)
     assert again == count
     assert sample.equals(expected)
 
 
 def test_a_time_limit_leaves_nothing():
-    with sampled_by(Machine(emulator(0), 1, SHARED)), pytest.raises(csm.TimeLimitExceeded) as caught:
+    with sampled_by(Device(emulator(0), 1, SHARED)), pytest.raises(csm.TimeLimitExceeded) as caught:
         sample_matches(skewed(), HOUSE, 5, time_limit=0)
     assert caught.value.partial is None
 

@@ -130,8 +130,11 @@ def test_a_deadline_leaves_whole_matches_or_nothing():
 
 
 def test_more_tests_than_a_word_has_bits(lane):
-    anchors = [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (0, 9)]
-    pairs = [*((a, a + 1) for a in range(9)), *((a, 10 + x) for x, ends in enumerate(anchors) for a in ends)]
+    backward_neighbours = [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (0, 9)]
+    pairs = [
+        *((a, a + 1) for a in range(9)),
+        *((a, 10 + x) for x, ends in enumerate(backward_neighbours) for a in ends),
+    ]
     more = np.nonzero(np.triu(np.random.default_rng(2).random((20, 20)) < 0.15, 1))  # beside a copy
     graph, pattern = Graph.from_edgelist(np.concatenate([pairs, np.transpose(more)])), Pattern(pairs)
     count, run = result_of(graph, pattern, replace(ALONE, suffix=6), counting=True, target=lane)

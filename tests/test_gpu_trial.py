@@ -13,7 +13,7 @@ NEVER = float("inf")
 class Plan:
     name: str
     cost: float
-    finish: str = "size"
+    leaf_mode: str = "size"
     walked: int = 3
     is_clique: bool = False
 
@@ -27,7 +27,7 @@ def chosen(monkeypatch):
         monkeypatch.setattr(
             trial, "_seconds", lambda _gpu, _graph, plan, _some, every, _limit: seconds[plan.name, every]
         )
-        found = trial.quickest(None, None, lambda rivals: plans[:rivals], None)
+        found = trial.fastest_plan(None, None, lambda alternatives: plans[:alternatives], None)
         return found.name, found.cost
 
     return choose

@@ -23,11 +23,11 @@ from targets import emulator, one_lane
 import cusubmatch as csm
 from cusubmatch import Pattern
 from cusubmatch.engines.base import RunOptions
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search import device_plan, program
 from cusubmatch.engines.gpu.search import warp_walker as walk
 from cusubmatch.engines.gpu.search.run import Run
-from cusubmatch.execution.expand_orbits import turned
+from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.graph.cache import Cache
 
 # Random patterns ask for labels that random graphs lack.
@@ -63,7 +63,7 @@ class Settings:
     slice_ticks: int = 10**9
     grid: tuple[int, int] = (1, 2)
     block_rows: int | None = None
-    rising: bool | None = None
+    ascending: bool | None = None
     order: tuple[int, ...] = ()
     suffix: int = 0
 
@@ -79,7 +79,7 @@ stressful = st.builds(
     slice_ticks=st.sampled_from((300, 3000, 10**9)),
     grid=st.sampled_from(((1, 1), (2, 2), (1, 3))),
     block_rows=st.sampled_from((5, 64, None)),
-    rising=st.sampled_from((None, False, True)),
+    ascending=st.sampled_from((None, False, True)),
     order=st.one_of(st.just(()), st.permutations(range(6)).map(tuple)),
 )
 
@@ -87,10 +87,10 @@ stressful = st.builds(
 def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, counting=True, target=None):
     """A run of the walker, never of the closed kernels, and the patches to run it under."""
     order = connected_order(pattern, settings.order)
-    only = {"methods": ("warps",), "rising": settings.rising, "order": order, "suffix": settings.suffix}
+    only = {"methods": ("warps",), "rising": settings.ascending, "order": order, "suffix": settings.suffix}
     plan, prepared = plan_for(graph, pattern, semantics, unique, counting, **only)
     graph.cache = Cache()
-    machine = Machine(target or emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
+    machine = Device(target or emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
     options = {"gpu": machine, "slice_s": settings.slice_ticks / 1e9, "grid": settings.grid}
     return Run(prepared, plan, RunOptions(block_rows=settings.block_rows), **options)
 
@@ -104,12 +104,12 @@ def result_of(graph, pattern, settings, *ways, counting, target=None):
         patch.object(walk, "WINDOWS", settings.windows),
         patch.object(device_plan, "RING", settings.ring),
         patch.object(device_plan, "CHUNK", settings.chunk),
-        patch("cusubmatch.engines.gpu.search.run.closed_counter", lambda *_: None),
+        patch("cusubmatch.engines.gpu.search.run.specialised_count", lambda *_: None),
     ):
         run = run_of(graph, pattern, settings, *ways, counting=counting, target=target)
         if counting:
             return run.count(), run
-        blocks = turned(run.blocks(), run.plan, np)
+        blocks = expand_orbits(run.blocks(), run.plan, np)
         return Counter(tuple(row) for block in blocks for row in block.T.tolist()), run
 
 
@@ -171,8 +171,8 @@ def test_partial_matches_carry_the_size_of_a_set_that_is_complete(name, semantic
     text, order = WEIGHED[name]
     pattern, graph = Pattern.parse(text, distinct=distinct if semantics == "homomorphism" else []), skewed()
     ranks = tuple(order.index(vertex) for vertex in pattern.names)
-    for rising in (False, True):
-        settings = Settings(seed=7, steps=1, windows=1, long=0, order=ranks, rising=rising, grid=(1, 2))
+    for ascending in (False, True):
+        settings = Settings(seed=7, steps=1, windows=1, long=0, order=ranks, ascending=ascending, grid=(1, 2))
         count, run = result_of(graph, pattern, settings, semantics, semantics != "homomorphism", counting=True)
         assert run.prepared.layout.weighed
         assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
@@ -196,7 +196,7 @@ def test_one_huge_task_is_divided_among_all_warps(seed, ring):
     settings = Settings(seed=seed, steps=1, windows=1, long=0, ring=ring, chunk=8, grid=(2, 2))
     count, run = result_of(graph, pattern, settings, "homomorphism", False, counting=True)
     assert count == csm.count_matches(graph, pattern, semantics="homomorphism", engine="cpu")
-    assert run.given_away > 0
+    assert run.donated > 0
 
 
 def test_a_full_ring_means_that_the_work_is_kept():
@@ -294,12 +294,12 @@ WORDWISE = {  # orders that end in a set of two rows or more, or carry the size 
 @pytest.mark.parametrize("name", WORDWISE)
 @pytest.mark.parametrize("semantics", ["monomorphism", "induced"])
 @pytest.mark.parametrize("rising", [False, True])
-def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, rising):
+def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, ascending):
     text, order = WORDWISE[name]
     pattern = Pattern.parse(text)
     a, b = np.nonzero(np.triu(np.random.default_rng(4).random((90, 90)) < 0.5, 1))
     graph = csm.Graph.from_edgelist((a, b))
-    settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), rising=rising, grid=(1, 1))
+    settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), ascending=ascending, grid=(1, 1))
     with patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1):
         count, run = result_of(graph, pattern, settings, semantics, counting=True, target=lane)
     words = run.prepared.layout.words

@@ -17,13 +17,13 @@ from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tables import cycle_tables as loop_kernels
 from cusubmatch.engines.cpu.tables import pair_sums as pairs
-from cusubmatch.engines.cpu.tables.table_kernels import mates
+from cusubmatch.engines.cpu.tables.table_kernels import reverse_arcs
 from cusubmatch.execution import table_sizes as sizes
 from cusubmatch.execution.strategies import table_count as counting
 from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.generators import rmat
-from cusubmatch.graph.support_graph import skeleton_of
-from cusubmatch.plan.decomposition.expression import Loop, Pairs, Walk
+from cusubmatch.graph.support_graph import support_graph_of
+from cusubmatch.plan.decomposition.expression import CycleTerm, EnumerateTerm, Pairs
 from cusubmatch.plan.explain.describe_tables import lines_of_tables
 
 BRIDGED = "4-wheel less a spoke"
@@ -120,11 +120,11 @@ def test_lists_that_would_take_too_much_memory_are_made_in_rounds(labelled, labe
 def test_quotients_are_walked_where_bridges_are_too_dear(skewed, monkeypatch):
     name = "two paths and a bridge"
     run = table_run(skewed, SHAPES[name])
-    assert not any(isinstance(term, Walk) for term in terms(run))
+    assert not any(isinstance(term, EnumerateTerm) for term in terms(run))
     expected = run.count()
     monkeypatch.setattr(CpuEngine, "table_costs", CpuEngine.table_costs._replace(bridge=1e9))
     run = table_run(skewed, SHAPES[name])
-    assert any(isinstance(term, Walk) for term in terms(run))
+    assert any(isinstance(term, EnumerateTerm) for term in terms(run))
     assert run.count() == expected == walked(skewed, SHAPES[name])
 
 
@@ -141,8 +141,8 @@ def test_the_text_says_what_lies_between_two_vertices(skewed, labelled):
 def test_the_number_of_bridges_is_estimated():
     for graph in (Graph.from_edgelist(rmat(12, 16, seed=1)), Graph.from_edgelist(rmat(10, 4, seed=2))):
         adjacent = np.zeros((graph.n_vertices, graph.n_vertices))
-        skeleton = skeleton_of(graph, mates)
-        adjacent[np.repeat(np.arange(graph.n_vertices), np.diff(skeleton.offsets)), skeleton.targets] = 1
+        support = support_graph_of(graph, reverse_arcs)
+        adjacent[np.repeat(np.arange(graph.n_vertices), np.diff(support.offsets)), support.targets] = 1
         common = (adjacent @ adjacent) * adjacent
         assert table_sizes(graph, CpuEngine()).bridges() == pytest.approx((common**2).sum() / 2, rel=0.2)
 
@@ -156,23 +156,23 @@ def test_what_a_sample_lists_at_a_time_changes_no_estimate(monkeypatch):
 
 def test_a_cycle_of_four_alone_is_a_loop(skewed, labelled):
     (term,) = terms(table_run(skewed, SHAPES["4-cycle"]))
-    assert isinstance(term, Loop)
+    assert isinstance(term, CycleTerm)
     assert len(term.links) == 4
     for pattern in ("(a:A)--(b)--(c)--(d)--(a)", "(a)--(b)--(c)--(d)--(a)--(e)"):
         run = table_run(labelled, pattern)
-        assert not any(isinstance(term, Loop) for term in terms(run))
+        assert not any(isinstance(term, CycleTerm) for term in terms(run))
         assert run.count() == walked(labelled, pattern)
     run = table_run(skewed, "(a)--(b)--(c)--(d)--(e)")  # the ends may be one
-    assert any(isinstance(term, Loop) for term in terms(run))
+    assert any(isinstance(term, CycleTerm) for term in terms(run))
     assert run.count() == walked(skewed, "(a)--(b)--(c)--(d)--(e)")
 
 
 @pytest.mark.parametrize("base", [0, 1000, loop_kernels.LARGEST - 40, loop_kernels.LARGEST])
 def test_a_row_of_32_bits_starts_again_when_it_is_full(skewed, base):
-    skeleton = skeleton_of(skewed, mates)
-    row, out = np.full(skeleton.vertices, base, np.uint32), np.zeros(1, np.uint64)
-    graph = skeleton.offsets, skeleton.targets, skeleton.upper
-    end, begin = skeleton.vertices, 0
+    support = support_graph_of(skewed, reverse_arcs)
+    row, out = np.full(support.vertices, base, np.uint32), np.zeros(1, np.uint64)
+    graph = support.offsets, support.targets, support.upper
+    end, begin = support.vertices, 0
     base = np.full(1, base, np.uint32)
     while begin < end:
         begin = loop_kernels.plain_squares(*graph, begin, end, 5, np.uint64(0), row, base, out)

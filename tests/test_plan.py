@@ -56,9 +56,9 @@ def test_every_order_method_and_direction_counts_the_same(name, semantics, uniqu
     counts, methods = set(), set()
     for order in connected_orders(pattern):
         for method in ("lists", "bitmaps"):
-            for rising in (False, True):
+            for ascending in (False, True):
                 try:
-                    only = {"methods": (method,), "rising": rising, "order": order}
+                    only = {"methods": (method,), "rising": ascending, "order": order}
                     plan, prepared = plan_for(graph, pattern, semantics, unique, True, prepared, **only)
                 except ValueError:  # bitmaps need a first vertex that touches all others
                     continue
@@ -95,7 +95,7 @@ def test_the_text_of_a_plan_names_every_level_set_and_restriction(name, counting
     for number, _ in enumerate(plan.steps, 1):
         assert f"make S{number} = " in text
         assert text.count(f"S{number}") >= 2  # made, and used
-    side = "above" if plan.rising else "below"
+    side = "above" if plan.ascending else "below"
     applied = sum(len(level.pending) for level in plan.levels) + sum(len(step.bounds) for step in plan.steps)
     assert text.count(f"rank {side} ") == applied
     assert ("estimated work" in text, plan.engine in text, plan.why in text) == (True, True, True)

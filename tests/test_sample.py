@@ -104,12 +104,12 @@ def check_ranks(plan, prepared, expected):
 @pytest.mark.parametrize("rising", [False, True])
 @pytest.mark.parametrize(("case", "finish", "name", "order", "semantics", "distinct"), COUNTED_LEAVES)
 def test_every_way_to_count_a_leaf_has_a_match_at_every_rank(
-    case, finish, name, order, semantics, distinct, rising, method
+    case, finish, name, order, semantics, distinct, ascending, method
 ):
     pattern = Pattern.parse((UNDIRECTED | DIRECTED).get(name, name), distinct=map(tuple, distinct))
     graph, unique = labelled_graph(name in DIRECTED), semantics != "homomorphism"
     ranks = tuple(order.index(vertex) for vertex in pattern.names)
-    settings = Settings(method=method, rising=rising, order=ranks)
+    settings = Settings(method=method, ascending=ascending, order=ranks)
     plan, prepared = plan_of(graph, pattern, semantics, unique, True, settings)
     assert (plan.method, plan.finish) == (method, finish)
     expected = rows_with(settings, graph, pattern, semantics, unique)

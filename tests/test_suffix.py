@@ -41,12 +41,12 @@ def suffix_counts(graph, pattern, semantics, unique, settings=None):
     """The counts by the cheapest plans with suffixes of every length, both directions of restrictions."""
     settings = settings or Settings()
     for size in range(1, len(pattern)):
-        for rising in (False, True):
+        for ascending in (False, True):
             try:
-                plan, prepared = plan_for(graph, pattern, semantics, unique, True, suffix=size, rising=rising)
+                plan, prepared = plan_for(graph, pattern, semantics, unique, True, suffix=size, ascending=ascending)
             except ValueError:  # no such suffix leaves a connected core
                 continue
-            assert (plan.finish, len(plan.suffix.choices), plan.walked) == ("suffix", size, len(pattern) - size)
+            assert (plan.leaf_mode, len(plan.suffix.choices), plan.walked) == ("suffix", size, len(pattern) - size)
             with settings.applied():
                 run = Run(prepared, plan)
                 run._waiting = int(settings.gives)
@@ -225,9 +225,9 @@ def test_residues_stand_for_any_number_below_the_product_of_their_primes():
 
 def test_cliques_are_walked_and_stars_are_not():
     graph = Graph.from_edgelist(generators.rmat(8, 8))
-    assert explain(graph, Pattern.clique(4), engine="cpu").finish == "size"
+    assert explain(graph, Pattern.clique(4), engine="cpu").leaf_mode == "size"
     assert explain(graph, Pattern.star(31), engine="cpu").walked == 1
-    assert explain(graph, Pattern.star(4), counting=False, engine="cpu").finish == "rows"
+    assert explain(graph, Pattern.star(4), counting=False, engine="cpu").leaf_mode == "rows"
     assert explain(graph, Pattern.star(4), semantics="induced", engine="cpu").suffix is None
 
 

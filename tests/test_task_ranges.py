@@ -15,12 +15,12 @@ from cusubmatch import Pattern
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.gpu import GpuEngine
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.execution.strategies.walk import Walk
 
 ENGINES = {
     "cpu": (CpuEngine(), ("lists", "bitmaps")),
-    "gpu": (GpuEngine(Machine(one_lane(), 1, 228 << 10), grid=(1, 1)), ("warps",)),
+    "gpu": (GpuEngine(Device(one_lane(), 1, 228 << 10), grid=(1, 1)), ("warps",)),
 }
 TEXTS = {
     "vertex": "(a)",

@@ -22,12 +22,12 @@ import cusubmatch as csm
 from cusubmatch import Pattern
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime import transfer as bus
-from cusubmatch.engines.gpu.runtime.device import Machine
-from cusubmatch.engines.gpu.runtime.transfer import Bus, Device, Pinned
+from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.transfer import CopyDevice, DeviceTransfer, Pinned
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution import device_to_host as unload
-from cusubmatch.execution.device_to_host import Unloading
+from cusubmatch.execution.device_to_host import HostStream
 from cusubmatch.execution.query import Query
 
 SQUARE = "(a)--(b)--(c)--(d)--(a)"
@@ -107,18 +107,20 @@ def late_device(seed=0, most=1 << 24):
         assert waits, "a copy that does not wait for what fills its source"
         stream.copy(host, array)
 
-    cuda = Device(Pinned(allocate, most), stream, Event, lambda *pair: waits.append(pair), copy, lambda: lambda: None)
+    cuda = CopyDevice(
+        Pinned(allocate, most), stream, Event, lambda *pair: waits.append(pair), copy, lambda: lambda: None
+    )
     return cuda, streams
 
 
 def unloading(graph, text, seed=0, unique=True, most=1 << 24, deadline=None, sort=False, **options):
     plan, prepared = plan_for(graph, Pattern.parse(text), "monomorphism", unique, counting=False, methods=("warps",))
-    engine = GpuEngine(Machine(TARGET, 1, 228 << 10), grid=(1, 1))
+    engine = GpuEngine(Device(TARGET, 1, 228 << 10), grid=(1, 1))
     cuda, streams = late_device(seed, most)
     options = {"limit": None, "memory_limit": None} | options
-    options["transfer"] = Bus(options["memory_limit"], cuda)
+    options["transfer"] = DeviceTransfer(options["memory_limit"], cuda)
     query = Query(graph, engine, plan, prepared, deadline)
-    return Unloading(query.in_order() if sort else query, **options), cuda, streams
+    return HostStream(query.in_order() if sort else query, **options), cuda, streams
 
 
 def in_use(cuda):
@@ -286,7 +288,7 @@ def test_arrays_fetched_through_the_ring_arrive_as_they_are(seed):
     random_arrays = [np.random.default_rng(seed).integers(0, 1 << 40, (3, rows)) for rows in (0, 1, 999, 70_001)]
     for most in (1 << 24, 0):  # pinned, or not
         cuda, streams = late_device(seed, most)
-        with patch.object(bus, "SLOTS", 3), Bus(1 << 12, cuda) as own:
+        with patch.object(bus, "SLOTS", 3), DeviceTransfer(1 << 12, cuda) as own:
             arrived = [own.fetch(array) for array in random_arrays]
             own.finish()
             again = own.fetch(random_arrays[-1])
@@ -299,7 +301,7 @@ def test_arrays_fetched_through_the_ring_arrive_as_they_are(seed):
 
 
 def test_a_block_is_sent_before_the_next_launch_and_delivered_after_it(graph):
-    order, launch, take = [], Run._launch, Unloading._take
+    order, launch, take = [], Run._launch, HostStream._take
 
     def launched(run, *arguments):
         order.append("launch")
@@ -309,7 +311,7 @@ def test_a_block_is_sent_before_the_next_launch_and_delivered_after_it(graph):
         order.append("send")
         return take(self, rows)
 
-    with patch.object(Run, "_launch", launched), patch.object(Unloading, "_take", taken):
+    with patch.object(Run, "_launch", launched), patch.object(HostStream, "_take", taken):
         held, *_ = unloading(graph, SQUARE, batch_rows=64)
         for _ in held.blocks(None):
             order.append("deliver")  # noqa: PERF401 - the loop body is the consumer
@@ -329,7 +331,7 @@ def test_an_interrupt_between_copies_leaves_none_that_writes_later(which, direct
             raise KeyboardInterrupt
 
     source, target = np.arange(40_000).reshape(4, -1), cuda.pinned.take(320_000).view(np.int64).reshape(4, -1)
-    with pytest.raises(KeyboardInterrupt), Bus(1 << 12, cuda._replace(copy=interrupted)) as own:
+    with pytest.raises(KeyboardInterrupt), DeviceTransfer(1 << 12, cuda._replace(copy=interrupted)) as own:
         own.send([((row,), part) for row, part in zip(target, source, strict=True)], direct)
         own.send([((row,), part) for row, part in zip(target, source, strict=True)], direct)
     assert streams[0].done_so_far == streams[0].asked == which + 1

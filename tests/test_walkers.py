@@ -34,7 +34,7 @@ from cusubmatch.engines.cpu.search import leaf, program
 from cusubmatch.engines.cpu.search import neighbourhood_bitmaps as neighbourhood
 from cusubmatch.engines.cpu.search import run as engine
 from cusubmatch.engines.cpu.search.run import Run
-from cusubmatch.execution.expand_orbits import turned
+from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.graph.cache import Cache
 
 # Random patterns ask for labels that random graphs lack.
@@ -53,7 +53,7 @@ class Settings:
     """
 
     method: str | None = None
-    rising: bool | None = None
+    ascending: bool | None = None
     order: tuple[int, ...] = ()
     budget: int | None = None
     block_rows: int = 1 << 16
@@ -87,7 +87,7 @@ def plan_of(graph, pattern, semantics, unique, counting, settings):
     methods = {"methods": (settings.method,)} if settings.method else {}
     try:
         order = connected_order(pattern, settings.order)
-        found, prepared = plan_for(*asked, rising=settings.rising, order=order, **methods)
+        found, prepared = plan_for(*asked, ascending=settings.ascending, order=order, **methods)
     except ValueError:  # no vertex touches all others, which bitmaps need
         return plan_for(*asked)
     if found.method == "bitmaps" and found.walked < 2:  # counted at the root, before there is a neighbourhood
@@ -116,7 +116,7 @@ def rows_with(settings, graph, pattern, semantics="monomorphism", unique=True):
         blocks = list(run.blocks())
     assert all(block.dtype == np.int32 and block.shape[1] <= settings.block_rows for block in blocks)
     assert run.matches == sum(block.shape[1] for block in blocks)
-    return Counter(tuple(row) for block in turned(blocks, run.plan, np) for row in block.T.tolist())
+    return Counter(tuple(row) for block in expand_orbits(blocks, run.plan, np) for row in block.T.tolist())
 
 
 def graph_of(pairs, directed=False):
@@ -154,7 +154,7 @@ def test_a_root_that_bitmaps_leave_and_whose_sets_are_empty_counts_nothing():
 settings_of_any_kind = st.builds(
     Settings,
     method=st.sampled_from((None, "lists", "bitmaps", "bitmaps")),
-    rising=st.sampled_from((None, False, True)),
+    ascending=st.sampled_from((None, False, True)),
     order=st.one_of(st.just(()), st.permutations(range(6)).map(tuple)),
     budget=st.sampled_from((1, 2, 3, 7, 50, None)),
     block_rows=st.sampled_from((1, 2, 7, 1 << 16)),
@@ -315,16 +315,16 @@ COUNTED_LEAVES = [
 @pytest.mark.parametrize("rising", [False, True])
 @pytest.mark.parametrize(("case", "finish", "name", "order", "semantics", "distinct"), COUNTED_LEAVES)
 def test_every_way_to_count_a_leaf_gives_the_number_of_rows(
-    case, finish, name, order, semantics, distinct, rising, method
+    case, leaf_mode, name, order, semantics, distinct, ascending, method
 ):
     pattern = Pattern.parse((UNDIRECTED | DIRECTED).get(name, name), distinct=map(tuple, distinct))
     graph, unique = labelled_graph(name in DIRECTED), semantics != "homomorphism"
     ranks = tuple(order.index(vertex) for vertex in pattern.names)
-    settings = Settings(method=method, rising=rising, order=ranks)
+    settings = Settings(method=method, ascending=ascending, order=ranks)
     plan, _ = plan_of(graph, pattern, semantics, unique, True, settings)
     header = program.encode(plan, {}, [100] * len(plan.relations))[0].header
     assert [pattern.names[level.vertex] for level in plan.levels] == list(order)
-    assert (plan.method, CASES[int(header[program.CASE])], plan.finish) == (method, case, finish)
+    assert (plan.method, CASES[int(header[program.CASE])], plan.leaf_mode) == (method, case, leaf_mode)
 
     expected = rows_with(settings, graph, pattern, semantics, unique).total()
     for forced in (settings, replace(settings, budget=2, gives=True, chunks=1), replace(settings, hubs=True)):

@@ -12,7 +12,7 @@ import numpy as np
 
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge
 from cusubmatch.execution.query import make_query, no_rows, shown, time_limit_exceeded
-from cusubmatch.execution.row_buffer import Held
+from cusubmatch.execution.row_buffer import RowBuffer
 from cusubmatch.io.targets import check_rows
 from cusubmatch.pattern import Pattern
 
@@ -109,11 +109,11 @@ def _gathered(held, progress, time_limit):
 
 def _held(query, limit, memory_limit, **options):
     """What gathers the rows: where the engine works, or on their way to host memory."""
-    if not query.unloads:
-        return Held(query, limit, memory_limit, **options)
-    from cusubmatch.execution.device_to_host import Unloading
+    if not query.streams_to_host:
+        return RowBuffer(query, limit, memory_limit, **options)
+    from cusubmatch.execution.device_to_host import HostStream
 
-    return Unloading(query, limit, memory_limit, **options)
+    return HostStream(query, limit, memory_limit, **options)
 
 
 def iter_matches(
@@ -162,8 +162,8 @@ def iter_matches(
 
 
 def _batches(query, limit, batch_rows, time_limit, memory_limit, progress):
-    if query.unloads and query.order is None:
-        yield from _unloaded(query, limit, batch_rows, time_limit, memory_limit, progress)
+    if query.streams_to_host and query.order is None:
+        yield from _streamed_to_host(query, limit, batch_rows, time_limit, memory_limit, progress)
         return
     held, rows = [], 0
     with shown(progress, "matching") as report:
@@ -191,7 +191,7 @@ def _batches(query, limit, batch_rows, time_limit, memory_limit, progress):
             yield query.frame(held)
 
 
-def _unloaded(query, limit, batch_rows, time_limit, memory_limit, progress):
+def _streamed_to_host(query, limit, batch_rows, time_limit, memory_limit, progress):
     """Batches from a device for a caller in host memory."""
     with shown(progress, "matching") as report:
         held = _held(query, limit, memory_limit, batch_rows=batch_rows)

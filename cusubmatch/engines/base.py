@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from cusubmatch.engines.table_algebra import Folding
+from cusubmatch.engines.table_algebra import TableAlgebra
 from cusubmatch.graph import Adjacency, Graph
-from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
 from cusubmatch.plan.candidates import Candidates
@@ -24,7 +24,7 @@ __all__ = [
     "Count",
     "Engine",
     "Prepared",
-    "Progress",
+    "ProgressCallback",
     "Run",
     "RunOptions",
     "Sampler",
@@ -32,7 +32,7 @@ __all__ = [
     "Transfer",
 ]
 
-Progress = Callable[[float, int], None]
+ProgressCallback = Callable[[float, int], None]
 
 
 class Prepared(NamedTuple):
@@ -83,7 +83,7 @@ class RunOptions:
     """
 
     deadline: float | None = None
-    progress: Progress | None = None
+    progress: ProgressCallback | None = None
     block_rows: int | None = None
     first_rows: int | None = None
     ahead_rows: int = 0
@@ -178,7 +178,7 @@ class Engine(Protocol):
         """A sampler of the matches of a plan that counts."""
         ...
 
-    def table_kernels(self, support: Skeleton, check: Callable[[float], None]) -> Folding:
+    def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph; check(fraction of a kernel done) is called now and then, and may raise."""
         ...
 

@@ -12,20 +12,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from cusubmatch.graph.csr import running_sums
-from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.graph.support_graph import SupportGraph
 
-__all__ = ["Folding"]
+__all__ = ["TableAlgebra"]
 
 Values = Sequence[Any]  # arrays over the entries, None for all ones
 
 
-class Folding(ABC):
+class TableAlgebra(ABC):
     """Kernels on a skeleton; chains and cycles from sums over triangles and over what lies below a vertex.
 
     Values are uint64 arrays over the entries, or None for all ones; with a `prime`, residues, else modulo 2^64.
     """
 
-    skeleton: Skeleton
+    support: SupportGraph
     cells: int  # numbers of a dense matrix that its kernels like best
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Folding(ABC):
         """
 
     @abstractmethod
-    def pairs(self, ends: Sequence, paths: Sequence, below: bool, apart: bool, prime: int) -> int:
+    def pairs(self, ends: Sequence, paths: Sequence, below: bool, distinct_pairs: bool, prime: int) -> int:
         """The sum over pairs of vertices x, y of the product of their weights and of what lies between them, to powers.
 
         Parameters
@@ -98,9 +98,9 @@ class Folding(ABC):
             Only pairs that differ.
         """
 
-    def turned(self, values: Any) -> Any:
+    def transposed(self, values: Any) -> Any:
         """An array over entries, read at the mates."""
-        return None if values is None else values[self.skeleton.mate]
+        return None if values is None else values[self.support.reverse_arc]
 
     def chain(self, values: Values, same: bool, prime: int) -> Any:
         """Over entries (x, y): sums over paths of two or three steps from x to y; `same`: turned round they are alike.
@@ -109,22 +109,22 @@ class Folding(ABC):
         """
         if all(value is None for value in values):
             out = self.triangles() if len(values) == 2 else self.wedges()
-            out += out[self.skeleton.mate]
+            out += out[self.support.reverse_arc]
         else:
             out = self.weighted_triangles(values, prime) if len(values) == 2 else self._squares(values, same, prime)
         return out % out.dtype.type(prime) if prime else out
 
     def _squares(self, values, same, prime):
         """Each of the four vertices in turn is the highest one."""
-        mate, (first, second, third) = self.skeleton.mate, values
-        first_back, second_back, third_back = map(self.turned, values)
+        reverse_arc, (first, second, third) = self.support.reverse_arc, values
+        first_back, second_back, third_back = map(self.transposed, values)
         ends = self.paths_below((first, second, None, third_back), towards_top=True, prime=prime)
         ends += self.paths_below((second, third, first_back, None), towards_top=False, prime=prime)
         if same:
-            return ends + ends[mate]
+            return ends + ends[reverse_arc]
         out = self.paths_below((third_back, second_back, None, first), towards_top=True, prime=prime)
         out += self.paths_below((second_back, first_back, third, None), towards_top=False, prime=prime)
-        return ends + out[mate]
+        return ends + out[reverse_arc]
 
     def loop(self, values: list, prime: int) -> int:
         """The sum over cycles of four steps, all ones, or of five, from each start, in this direction.
@@ -138,14 +138,14 @@ class Folding(ABC):
             return 5 * self.fives() % modulus
         kinds = [-1 if value is None else id(value) for value in values]
         around = [tuple(kinds[top:] + kinds[:top]) for top in range(5)]
-        backs, total = [self.turned(value) for value in values], 0
+        backs, total = [self.transposed(value) for value in values], 0
         for name, many in Counter(around).items():
             top = around.index(name)
             total += many * self._from_top(values[top:] + values[:top], backs[top:] + backs[:top], prime)
         return total % modulus
 
     def _from_top(self, values, backs, prime):
-        xp, entries = self.skeleton.xp, len(self.skeleton.targets)
+        xp, entries = self.support.xp, len(self.support.targets)
         there_and_back = xp.ones(entries, xp.uint64)
         for value in (backs[0], values[4]):
             if value is not None:

@@ -17,12 +17,12 @@ import numpy as np
 
 from cusubmatch.engines.base import Arrival, Transfer
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.expand_orbits import image_columns
+from cusubmatch.execution.expand_orbits import orbit_columns
 from cusubmatch.execution.query import Query
 from cusubmatch.system.deadlines import each_until
 from cusubmatch.system.host_memory import reserved
 
-__all__ = ["Unloading"]
+__all__ = ["HostStream"]
 
 BLOCKS = 16  # of rows that exist at once, about, under a memory limit
 SMALL_BYTES = 1 << 18  # of a block, or of the batches it makes: it is copied whole, and images are made on the device
@@ -32,7 +32,7 @@ PINNED_BATCHES = 5  # that exist at once: two with the caller, complete, on thei
 SORTED_ROWS = 1 << 20  # given to the sort at a time
 
 
-class Target:
+class HostTarget:
     """An array (columns, capacity) that is being filled."""
 
     def __init__(self, array: np.ndarray, pinned: bool):
@@ -52,7 +52,7 @@ class Target:
         return self.array[:, : self.rows]
 
 
-class Unloading:
+class HostStream:
     """The rows of a query whose engine works on a device, for a caller in host memory; close it at the end.
 
     Parameters
@@ -86,14 +86,14 @@ class Unloading:
         self._plain = plain is not None
         self._dtype = np.dtype(np.int32) if plain is None else plain.dtype
         self._columns, self._factor = len(query.columns()), plan.factor
-        self._images = image_columns(plan) if self._factor > 1 else np.arange(self._columns)[:, None]
+        self._images = orbit_columns(plan) if self._factor > 1 else np.arange(self._columns)[:, None]
         self._room = query.budget(memory_limit, np)
         row_bytes = self._columns * self._dtype.itemsize
         self._bus = transfer or query.engine.transfer(memory_limit)
         block = self._bus.block_bytes if memory_limit is None else min(self._bus.block_bytes, memory_limit // BLOCKS)
         self._block_rows = max(1, block // (max(row_bytes, query.row_bytes) * self._factor))
         self._table = None if plain is None else query.device_ids()
-        self._targets: deque[Target] = deque()  # the oldest rows first
+        self._targets: deque[HostTarget] = deque()  # the oldest rows first
         self._run: Any = None
         self._small = self._pinned = False
         if batch_rows is not None:
@@ -222,7 +222,7 @@ class Unloading:
         return total
 
     def _target_in(self, memory, pinned):
-        return Target(memory.view(self._dtype).reshape(self._columns, -1), pinned)
+        return HostTarget(memory.view(self._dtype).reshape(self._columns, -1), pinned)
 
     def _target(self):
         """Where the next rows go."""

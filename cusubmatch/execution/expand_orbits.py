@@ -13,17 +13,17 @@ import numpy as np
 if TYPE_CHECKING:
     from cusubmatch.plan import Plan
 
-__all__ = ["image_columns", "turned"]
+__all__ = ["expand_orbits", "orbit_columns"]
 
 HOST_BYTES, DEVICE_BYTES = 1 << 20, 256 << 20  # of a block that comes out, about
 
 
-def turned(blocks: Iterable[Any], plan: Plan, xp: Any) -> Generator[Any, None, None]:
+def expand_orbits(blocks: Iterable[Any], plan: Plan, xp: Any) -> Generator[Any, None, None]:
     """Blocks of all rows, int32 (columns of the plan, rows), from blocks whose rows stand for `plan.factor` each."""
     if plan.factor == 1:
         yield from blocks
         return
-    places = xp.asarray(image_columns(plan))
+    places = xp.asarray(orbit_columns(plan))
     columns = len(places)
     rows = max(1, (HOST_BYTES if xp is np else DEVICE_BYTES) // (4 * max(places.size, 1)))
     for block in blocks:
@@ -32,7 +32,7 @@ def turned(blocks: Iterable[Any], plan: Plan, xp: Any) -> Generator[Any, None, N
             yield part[places].reshape(columns, plan.factor * part.shape[1])
 
 
-def image_columns(plan: Plan) -> np.ndarray:
+def orbit_columns(plan: Plan) -> np.ndarray:
     """(columns, factor): which column of a row each column of its images is."""
     column = {vertex: place for place, vertex in enumerate(plan.columns)}
     automorphisms = map(plan.pattern.automorphisms.element, range(plan.factor))

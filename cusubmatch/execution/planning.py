@@ -26,7 +26,7 @@ from cusubmatch.plan import (
     plan_supergraphs,
     plan_tables,
 )
-from cusubmatch.plan.decomposition.expression import Walk
+from cusubmatch.plan.decomposition.expression import EnumerateTerm
 
 __all__ = ["plan_of", "tables_of", "walk_plan"]
 
@@ -97,7 +97,7 @@ def tables_of(
     )
 
 
-def walk_plan(graph: Graph, engine: Engine, pattern: Pattern, term: Walk) -> tuple[Plan, Prepared]:
+def walk_plan(graph: Graph, engine: Engine, pattern: Pattern, term: EnumerateTerm) -> tuple[Plan, Prepared]:
     """The plan of walking all embeddings of a quotient of a pattern, and what it is walked on."""
     quotient = _quotient_of(graph, pattern, term.members)
 
@@ -124,7 +124,7 @@ def _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_tri
         methods=engine.methods,
         suffix=suffix,
     )
-    return engine.choose(plans, prepared) if by_trial else plans(rivals=1)[0], prepared
+    return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
 
 
 def _quotient_of(graph: Graph, pattern: Pattern, members: Sequence[Sequence[int]]) -> Pattern:

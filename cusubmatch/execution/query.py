@@ -18,7 +18,7 @@ import numpy as np
 from cusubmatch.engines.base import Count, Engine, Prepared, RunOptions
 from cusubmatch.engines.registry import check_engine, choose_engine
 from cusubmatch.errors import DeadlinePassed, TimeLimitExceeded
-from cusubmatch.execution.expand_orbits import turned
+from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.row_order import RowOrder
 from cusubmatch.execution.strategies.choose import strategy_of
@@ -101,7 +101,7 @@ class Query(NamedTuple):
         most = None if memory_limit is None else max(1, memory_limit // (BLOCKS * self.row_bytes * self.plan.factor))
         run = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=most)
         found = each_until(self.deadline, run.blocks())
-        blocks = turned(found, self.plan, self.placed.xp)
+        blocks = expand_orbits(found, self.plan, self.placed.xp)
         try:
             for block in blocks:
                 rows = block[:, :limit]
@@ -125,7 +125,7 @@ class Query(NamedTuple):
             return self.run(progress=progress, enough=limit, **(ahead | options))
 
     @property
-    def unloads(self):
+    def streams_to_host(self):
         """Whether rows are found on a device and wanted in host memory."""
         return self.graph.xp is np and self.placed.xp is not np
 

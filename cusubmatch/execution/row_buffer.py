@@ -12,12 +12,12 @@ import numpy as np
 
 from cusubmatch.execution.query import Query
 
-__all__ = ["Held"]
+__all__ = ["RowBuffer"]
 
 DEVICE_SHARE = 0.5  # of a device's budget that waiting rows may take; the rest is for columns
 
 
-class Held:
+class RowBuffer:
     """The rows of a query that stay where its engine works; close it at the end.
 
     Parameters

@@ -8,7 +8,7 @@ from itertools import pairwise
 from cusubmatch.engines.base import Engine
 from cusubmatch.graph import Graph
 from cusubmatch.graph.csr import row_lengths
-from cusubmatch.graph.support_graph import skeleton_of, sources_of
+from cusubmatch.graph.support_graph import sources_of, support_graph_of
 from cusubmatch.plan import TableSizes
 
 __all__ = ["table_sizes"]
@@ -25,8 +25,8 @@ def table_sizes(graph: Graph, engine: Engine) -> TableSizes:
 
 
 def _measured(graph, engine):
-    xp, skeleton = graph.xp, skeleton_of(graph, engine.reverse_arcs)
-    offsets, targets, upper = skeleton.offsets, skeleton.targets, skeleton.upper
+    xp, support = graph.xp, support_graph_of(graph, engine.reverse_arcs)
+    offsets, targets, upper = support.offsets, support.targets, support.upper
     n, entries = len(offsets) - 1, len(targets)
     lengths = row_lengths(offsets).astype(xp.float64)
     higher = (offsets[1:] - upper).astype(xp.float64)

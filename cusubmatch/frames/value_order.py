@@ -41,9 +41,9 @@ def order_of_objects(values: list) -> np.ndarray:
     """
     try:
         order = sorted(range(len(values)), key=values.__getitem__)
-        rising = all(values[a] < values[b] for a, b in pairwise(order))
+        ascending = all(values[a] < values[b] for a, b in pairwise(order))
     except TypeError as error:
         raise ValueError(str(error)) from None
-    if not rising:
+    if not ascending:
         raise ValueError("of some two of them neither is below the other")
     return np.array(order, np.int64)

@@ -1,7 +1,8 @@
 """The skeleton of a graph: which vertices are adjacent at all, in either direction and by any edge.
 
-An entry is an ordered pair of adjacent vertices; `mate` finds the entry of the same pair turned round. A pair of the
-pattern asks for more: directions, edge labels, labels and filters at its ends. That is an indicator over the entries,
+An arc is an ordered pair of adjacent vertices; `reverse_arc` finds the arc of the same pair in the other direction. A
+pair of the pattern asks for more: directions, edge labels, labels and filters at its ends. That is an indicator over
+the entries,
 and the entries that serve no pair of the pattern are left out. `xp` is NumPy or CuPy.
 """
 
@@ -17,13 +18,13 @@ from cusubmatch.graph import Graph, Relation
 from cusubmatch.graph.cache import Cache
 from cusubmatch.graph.csr import edge_keys, row_lengths, running_sums
 
-__all__ = ["Skeleton", "prepared", "skeleton_of", "sources_of"]
+__all__ = ["SupportGraph", "prepared", "sources_of", "support_graph_of"]
 
 WHOLE = Relation("any")
 WORTH_LEAVING_OUT = 0.8  # a share of entries above this is not worth the copy
 
 
-class Skeleton:
+class SupportGraph:
     """Rows of neighbours, ascending.
 
     Attributes
@@ -37,8 +38,8 @@ class Skeleton:
         Of each entry the place of the same pair turned round; found when it is first asked for.
     """
 
-    def __init__(self, xp: Any, offsets: Any, targets: Any, find_mates: Callable[[], Any]):
-        self.xp, self.offsets, self.targets, self._find_mates = xp, offsets, targets, find_mates
+    def __init__(self, xp: Any, offsets: Any, targets: Any, find_reverse_arcs: Callable[[], Any]):
+        self.xp, self.offsets, self.targets, self._find_reverse_arcs = xp, offsets, targets, find_reverse_arcs
         self._kept = Cache(xp)
         higher = targets > sources_of(xp, offsets)
         self.upper = offsets[1:] - row_lengths(running_sums(xp, higher, xp.int64)[offsets])
@@ -48,21 +49,21 @@ class Skeleton:
         return len(self.offsets) - 1
 
     @property
-    def mate(self) -> Any:
-        return self.keep("mate", self._find_mates)
+    def reverse_arc(self) -> Any:
+        return self.keep("mate", self._find_reverse_arcs)
 
     def keep(self, name: str, make: Callable[[], Any]) -> Any:
         """What an engine's kernels derive from the skeleton, made when it is first asked for."""
         return self._kept.get(name, None, make, 1)
 
 
-def skeleton_of(graph: Graph, mates: Callable[[Any, Any], Any]) -> Skeleton:
-    """The skeleton of a whole graph, kept with it; an engine's `mates` finds the mates of its entries."""
+def support_graph_of(graph: Graph, reverse_arcs: Callable[[Any, Any], Any]) -> SupportGraph:
+    """The skeleton of a whole graph, kept with it; an engine's `reverse_arcs` finds the mates of its entries."""
 
     def make():
         rows = graph.adjacency((WHOLE,))
         offsets, targets = rows.offsets.reshape(-1), rows.targets
-        return Skeleton(graph.xp, offsets, targets, lambda: mates(offsets, targets))
+        return SupportGraph(graph.xp, offsets, targets, lambda: reverse_arcs(offsets, targets))
 
     return graph.cache.get("skeleton", None, make, 1)
 
@@ -73,8 +74,8 @@ def sources_of(xp, offsets):
 
 
 def prepared(
-    graph: Graph, skeleton: Skeleton, keys: Iterable[tuple], masks: Any, *, plain: bool
-) -> tuple[Skeleton, dict[tuple, Any]]:
+    graph: Graph, support: SupportGraph, keys: Iterable[tuple], masks: Any, *, plain: bool
+) -> tuple[SupportGraph, dict[tuple, Any]]:
     """The skeleton that a pattern needs and its indicators, bool, by key.
 
     A key has what is asked from either end: relations to the other end, all to be fulfilled, and the pattern vertex
@@ -85,32 +86,32 @@ def prepared(
     allowed = {side: _allowed(graph, side, masks) for key in keys for side in key}
     kept = None
     if not plain and not any(mask is None for mask in allowed.values()):
-        some = xp.zeros(skeleton.vertices, bool)
+        some = xp.zeros(support.vertices, bool)
         for mask in allowed.values():
             some |= mask
-        kept = some[skeleton.targets]
-        kept &= xp.repeat(some, row_lengths(skeleton.offsets))
-    whole = skeleton
-    skeleton, kept = _smaller(xp, whole, kept)
-    found = {key: _indicator(graph, whole, skeleton, kept, key, allowed) for key in keys}
+        kept = some[support.targets]
+        kept &= xp.repeat(some, row_lengths(support.offsets))
+    whole = support
+    support, kept = _smaller(xp, whole, kept)
+    found = {key: _indicator(graph, whole, support, kept, key, allowed) for key in keys}
     if plain or not found:
-        return skeleton, found
-    union = xp.zeros(len(skeleton.targets), bool)
+        return support, found
+    union = xp.zeros(len(support.targets), bool)
     for indicator in found.values():
         union |= indicator
-    union |= union[skeleton.mate]
-    skeleton, kept = _smaller(xp, skeleton, union)
-    return skeleton, found if kept is None else {key: one[kept] for key, one in found.items()}
+    union |= union[support.reverse_arc]
+    support, kept = _smaller(xp, support, union)
+    return support, found if kept is None else {key: one[kept] for key, one in found.items()}
 
 
-def _smaller(xp, skeleton, kept):
+def _smaller(xp, support, kept):
     """The skeleton of the entries to be kept, a symmetric choice, and that choice; as it is where that is most."""
     if kept is None or xp.count_nonzero(kept) > WORTH_LEAVING_OUT * len(kept):
-        return skeleton, None
+        return support, None
     place = running_sums(xp, kept, xp.int64)
-    offsets, targets = place[skeleton.offsets], skeleton.targets[kept]
-    mate = place[skeleton.mate[kept]]
-    return Skeleton(xp, offsets, targets, lambda: mate), kept
+    offsets, targets = place[support.offsets], support.targets[kept]
+    reverse_arc = place[support.reverse_arc[kept]]
+    return SupportGraph(xp, offsets, targets, lambda: reverse_arc), kept
 
 
 def _allowed(graph, side, masks):
@@ -125,14 +126,14 @@ def _allowed(graph, side, masks):
     return found
 
 
-def _indicator(graph, whole, skeleton, kept, key, allowed):
+def _indicator(graph, whole, support, kept, key, allowed):
     """Which entries fulfil what a pair asks."""
     xp, (here, there) = graph.xp, key
-    indicator = xp.ones(len(skeleton.targets), bool)
+    indicator = xp.ones(len(support.targets), bool)
     if allowed[here] is not None:
-        indicator &= allowed[here][skeleton.targets]
+        indicator &= allowed[here][support.targets]
     if allowed[there] is not None:
-        indicator &= xp.repeat(allowed[there], row_lengths(skeleton.offsets))
+        indicator &= xp.repeat(allowed[there], row_lengths(support.offsets))
     for relation in here[0]:
         asked = relation._replace(direction=relation.direction if graph.directed else "any", target_labels=None)
         if asked != WHOLE:
@@ -141,11 +142,11 @@ def _indicator(graph, whole, skeleton, kept, key, allowed):
     return indicator
 
 
-def _related(graph, skeleton, relation):
+def _related(graph, support, relation):
     """Which entries of a whole skeleton are in a relation."""
     xp, rows = graph.xp, graph.adjacency((relation,))
     offsets = rows.offsets.reshape(-1)
-    entries = edge_keys(xp, sources_of(xp, skeleton.offsets), skeleton.targets)
+    entries = edge_keys(xp, sources_of(xp, support.offsets), support.targets)
     related = xp.zeros(len(entries), bool)
     related[xp.searchsorted(entries, edge_keys(xp, sources_of(xp, offsets), rows.targets))] = True
     return related

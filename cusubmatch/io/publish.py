@@ -26,7 +26,7 @@ try:
 except ImportError:  # no POSIX: what others left behind is not told from what they are writing, and stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FOLDER", "Output", "Target", "plain_schema", "table_writer", "whole_folder"]
+__all__ = ["FOLDER", "Output", "OutputPath", "plain_schema", "table_writer", "whole_folder"]
 
 FOLDER = ""  # the suffix of a folder of parts
 CSV_ROWS = 1 << 16  # made into text at once: a fifth faster than Arrow's 1024
@@ -36,7 +36,7 @@ UNFLUSHABLE = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}  # where 
 _numbers = itertools.count()  # apart, where threads of one process write the same target
 
 
-class Target(NamedTuple):
+class OutputPath(NamedTuple):
     """A place to write to: as the caller wrote it, with links resolved, and its suffix or FOLDER."""
 
     name: str
@@ -141,7 +141,7 @@ class Output:
 
 
 @contextlib.contextmanager
-def whole_folder(target: Target, argument: str) -> Iterator[Path]:
+def whole_folder(target: OutputPath, argument: str) -> Iterator[Path]:
     """A hidden sibling folder to write files to, which gets the target's name when the block ends without an error."""
     _remove_leftovers(target.path)
     hidden, lock = _sibling(target.path), None

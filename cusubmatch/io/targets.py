@@ -7,12 +7,12 @@ from numbers import Integral
 from pathlib import Path
 
 from cusubmatch.io.formats import FILE_SUFFIXES, suffix_of
-from cusubmatch.io.publish import FOLDER, Target
+from cusubmatch.io.publish import FOLDER, OutputPath
 
 __all__ = ["check_folder", "check_rows", "check_target"]
 
 
-def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> Target:
+def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> OutputPath:
     """The place to write to; ValueError, before any work, if matches cannot be written there."""
     name = _name_of("path", path)
     suffix, target = suffix_of(os.path.abspath(name)), Path(os.path.realpath(name))  # noqa: PTH100 - "a/.."
@@ -24,15 +24,15 @@ def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> T
         if suffix != FOLDER:
             raise ValueError(f"rows_per_file: {name!r} is one file; leave its suffix out for a folder of parts")
     _check_place("path", name, target, suffix == FOLDER, ", or a .parquet or .csv file")
-    return Target(name, target, suffix)
+    return OutputPath(name, target, suffix)
 
 
-def check_folder(folder: str | os.PathLike) -> Target:
+def check_folder(folder: str | os.PathLike) -> OutputPath:
     """A folder to write files to, which must not exist yet or be empty; ValueError if it cannot be written."""
     name = _name_of("folder", folder)
     target = Path(os.path.realpath(name))
     _check_place("folder", name, target, True, "")
-    return Target(name, target, FOLDER)
+    return OutputPath(name, target, FOLDER)
 
 
 def _name_of(argument, path):

@@ -2,10 +2,10 @@
 
 from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
 from cusubmatch.plan.decomposition.table_plan import TableCosts, TablePlan, TableSizes, plan_tables
-from cusubmatch.plan.estimate import Shape
+from cusubmatch.plan.estimate import Cardinalities
 from cusubmatch.plan.independent_leaves import IndependentPlan, plan_independent
 from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
-from cusubmatch.plan.reuse import Rows, Step
+from cusubmatch.plan.reuse import NeighbourRows, SetOperation
 from cusubmatch.plan.suffix.polynomial import instructions
 from cusubmatch.plan.suffix.suffix_plan import Loss, Suffix, Variable, suffix_primes, tests_of
 from cusubmatch.plan.supergraphs import SupergraphPlan, plan_supergraphs, supergraphs
@@ -13,14 +13,14 @@ from cusubmatch.plan.symmetry import implied_bounds
 
 __all__ = [
     "SEMANTICS",
+    "Cardinalities",
     "Constraints",
     "IndependentPlan",
     "Level",
     "Loss",
+    "NeighbourRows",
     "Plan",
-    "Rows",
-    "Shape",
-    "Step",
+    "SetOperation",
     "Suffix",
     "SupergraphPlan",
     "TableCosts",

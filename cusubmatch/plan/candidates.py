@@ -17,9 +17,19 @@ import numpy as np
 
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.plan.constraints import Constraints
-from cusubmatch.plan.estimate import Shape
+from cusubmatch.plan.estimate import Cardinalities
 
-__all__ = ["ROUNDS", "SAMPLE", "Candidates", "Demands", "demands_of", "fitting", "select", "spacing", "uniform"]
+__all__ = [
+    "ROUNDS",
+    "SAMPLE",
+    "CandidateConstraints",
+    "Candidates",
+    "candidate_constraints_of",
+    "label_degree_filter",
+    "select",
+    "spacing",
+    "uniform",
+]
 
 ROUNDS = 3  # of consistency
 SELECTIVE = 0.9  # a filter that keeps more than this share of a label's vertices is not tested in the search
@@ -30,7 +40,7 @@ class Candidates(NamedTuple):
     """`masks`: uint32 (n,), bit u where the vertex may be pattern vertex u. `shape` and `tested` are the planner's."""
 
     masks: Any
-    shape: Shape
+    shape: Cardinalities
     tested: tuple[int | None, ...]
 
     def of(self, vertex: int) -> Any:
@@ -38,7 +48,7 @@ class Candidates(NamedTuple):
         return (self.masks & np.uint32(1 << vertex)).nonzero()[0][::-1].astype(np.int32)
 
 
-class Demands(NamedTuple):
+class CandidateConstraints(NamedTuple):
     """What a pattern asks of single vertices and of their neighbours.
 
     Attributes
@@ -54,12 +64,12 @@ class Demands(NamedTuple):
     """
 
     edges: np.ndarray
-    sweeps: tuple[tuple[int, int], ...]
+    passes: tuple[tuple[int, int], ...]
     least: tuple[dict[int, int], ...]
     uniform: bool
 
 
-def demands_of(constraints: Constraints, injective: bool) -> Demands:
+def candidate_constraints_of(constraints: Constraints, injective: bool) -> CandidateConstraints:
     """The demands, with the pattern's edges in an order for few sweeps: sources by greedy colouring."""
     required, size = constraints.required, len(constraints.labels)
     least: tuple[dict[int, int], ...] = tuple({} for _ in range(size))
@@ -72,15 +82,17 @@ def demands_of(constraints: Constraints, injective: bool) -> Demands:
         colours.append(next(colour for colour in range(size) if colour not in taken))
     edges = sorted((colours[u], u, w, relation) for (u, w), relations in required.items() for relation in relations)
     begins = [place for place, edge in enumerate(edges) if place == 0 or edge[0] != edges[place - 1][0]]
-    return Demands(
+    return CandidateConstraints(
         edges=np.array([edge[1:] for edge in edges], np.int32).reshape(-1, 3),
-        sweeps=tuple(pairwise([*begins, len(edges)])),
+        passes=tuple(pairwise([*begins, len(edges)])),
         least=least,
         uniform=len(constraints.relations) <= 1 and all(labels is None for labels in constraints.labels),
     )
 
 
-def fitting(graph: Graph, constraints: Constraints, demands: Demands, adjacency: Adjacency) -> Any:
+def label_degree_filter(
+    graph: Graph, constraints: Constraints, demands: CandidateConstraints, adjacency: Adjacency
+) -> Any:
     """Masks (uint32, one a vertex) of the pattern vertices whose label and degrees a vertex has."""
     xp, size = graph.xp, len(constraints.labels)
     relations = sorted({relation for least in demands.least for relation in least})
@@ -107,7 +119,7 @@ def fitting(graph: Graph, constraints: Constraints, demands: Demands, adjacency:
     return masks
 
 
-def uniform(graph: Graph, demands: Demands, adjacency: Adjacency, masks: Any) -> Candidates:
+def uniform(graph: Graph, demands: CandidateConstraints, adjacency: Adjacency, masks: Any) -> Candidates:
     """The candidates where demands are uniform and so nothing is left to filter."""
     xp, asked = graph.xp, [tuple(least.values()) for least in demands.least]
     one = {least: u for u, least in enumerate(asked)}  # a pattern vertex of each demand
@@ -116,13 +128,15 @@ def uniform(graph: Graph, demands: Demands, adjacency: Adjacency, masks: Any) ->
         counts[place] = xp.count_nonzero(masks & np.uint32(1 << u))
     size_of = dict(zip(one, counts.tolist(), strict=True))
     pairs = {(u, w): float(len(adjacency.targets)) for u, w, _ in demands.edges.tolist()}
-    return Candidates(masks, Shape(tuple(float(size_of[least]) for least in asked), pairs, {}), (None,) * len(asked))
+    return Candidates(
+        masks, Cardinalities(tuple(float(size_of[least]) for least in asked), pairs, {}), (None,) * len(asked)
+    )
 
 
 def select(
     graph: Graph,
     constraints: Constraints,
-    demands: Demands,
+    demands: CandidateConstraints,
     masks: Any,
     sizes: Sequence[int],
     found: Sequence[tuple[int, int]],
@@ -151,7 +165,7 @@ def select(
             tested.append(None)
         else:
             tested.append(next((w for w in range(u) if tested[w] == w and sizes[w] == kept and equal(w, u)), u))
-    return Candidates(masks, Shape(tuple(map(float, sizes)), pairs, biases), tuple(tested))
+    return Candidates(masks, Cardinalities(tuple(map(float, sizes)), pairs, biases), tuple(tested))
 
 
 def spacing(total: int, sample: int) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["is_prime", "primes_beyond", "recombined"]
+__all__ = ["chinese_remainder", "is_prime", "primes_beyond"]
 
 PRIME_BITS = 31
 
@@ -33,7 +33,7 @@ def is_prime(number: int) -> bool:
     return True
 
 
-def recombined(residues: Sequence[Any], primes: Sequence[int]) -> Any:
+def chinese_remainder(residues: Sequence[Any], primes: Sequence[int]) -> Any:
     """The least number with these residues, or an array of such numbers, Python's integers."""
     number, product = 0, 1
     for given, prime in zip(residues, primes, strict=True):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cusubmatch.graph.statistics import Statistics
 
-__all__ = ["Estimator", "Shape"]
+__all__ = ["Cardinalities", "Estimator"]
 
 VISIT = 50.0  # entering a partial match
 SET = 80.0  # making a candidate set, and
@@ -35,7 +35,7 @@ PROBE = 0.01  # looking for it in one more row, and
 TERM = 0.002  # the polynomial of a suffix, by the states of the recursion that gives it
 
 
-class Shape(NamedTuple):
+class Cardinalities(NamedTuple):
     """Candidates per pattern vertex, candidate pairs per required pair (u, w), and how unequally they are shared.
 
     `biases[u, w]` is how many times the mean candidate of u the one at a random pair (u, w) has candidates of w, as far
@@ -58,8 +58,8 @@ class Estimator:
         Whether restrictions make later vertices higher in rank (towards the hubs) or lower.
     """
 
-    def __init__(self, shape: Shape, statistics: Statistics, rising: bool, clustered: bool = False):
-        self.shape, self.statistics, self.rising, self.clustered = shape, statistics, rising, clustered
+    def __init__(self, shape: Cardinalities, statistics: Statistics, ascending: bool, clustered: bool = False):
+        self.shape, self.statistics, self.ascending, self.clustered = shape, statistics, ascending, clustered
         mean = max(statistics.mean_degree, 1e-9)
         self.alike = not shape.biases
         self._bias = max(statistics.neighbour_degree / mean, 1.0)
@@ -97,7 +97,7 @@ class Estimator:
                 size *= min(max(chance, closure * (1.0 if near else 0.4)), 1.0)
         if bounds:
             sparse = len(placed) == 1 or not self.clustered
-            if self.rising and len(order) > 1 and self.alike and order[bounds[-1]] in placed and sparse:
+            if self.ascending and len(order) > 1 and self.alike and order[bounds[-1]] in placed and sparse:
                 size *= self.oriented
             else:
                 size /= len(bounds) + 1
@@ -111,7 +111,7 @@ class Estimator:
             length *= 0.5  # the shorter of several
         if not bounds:
             return length
-        return length * self.oriented if self.rising and self.alike else length / (len(bounds) + 1)
+        return length * self.oriented if self.ascending and self.alike else length / (len(bounds) + 1)
 
     def intersection(self, order, vertex, bounds) -> float:
         """Elements read to make the candidates of `vertex` out of its last anchor's row, cut by its restrictions.
@@ -124,12 +124,12 @@ class Estimator:
             return 0.0
         reach = min(self._reach(order, u, vertex, first=not self.alike) for u in placed)
         read = min(reach, self.shape.sizes[vertex])
-        if not self.rising:
+        if not self.ascending:
             return read
         by_others = bounds and not any(order[bound] in placed for bound in bounds)
         return read * max(self.oriented, 1 / (len(bounds) + 1) if by_others else 0.0)
 
     def common(self, order, block) -> float:
         """Elements read to intersect the rows that the candidates of all vertices of a block lie in."""
-        pairs = [(u, v) for u in block.anchors for v in block.vertices if (u, v) in self.shape.pairs]
+        pairs = [(u, v) for u in block.backward_neighbours for v in block.vertices if (u, v) in self.shape.pairs]
         return min(self._reach(order, u, v) for u, v in pairs)

@@ -15,7 +15,7 @@ from cusubmatch.graph import Relation
 from cusubmatch.graph.statistics import Statistics
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan.constraints import Constraints
-from cusubmatch.plan.estimate import Shape
+from cusubmatch.plan.estimate import Cardinalities
 
 __all__ = ["IndependentPlan", "plan_independent"]
 
@@ -61,7 +61,7 @@ class IndependentPlan:
 def plan_independent(
     pattern: Pattern,
     constraints: Constraints,
-    shape: Shape,
+    shape: Cardinalities,
     statistics: Statistics,
     walking: float,
     matches_of: Callable[[Pattern], float],

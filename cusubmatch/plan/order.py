@@ -129,7 +129,7 @@ class _Search:
         self.vertices = [v for v in range(len(neighbours)) if core is None or v not in core.suffix]
         self.found: list[Choice] = []
         # Where restrictions bound every vertex by the first one, bitmaps hold one side of a neighbourhood only.
-        self.one_sided = restricted and estimator.rising and len(set(group.orbits())) == 1
+        self.one_sided = restricted and estimator.ascending and len(set(group.orbits())) == 1
 
     def run(self, budget):
         """Search all orders, or greedily from the best first vertices, expanding about `budget` prefixes (each)."""
@@ -199,15 +199,15 @@ class _Search:
         """Cost of drawing this vertex's candidates, or of the size of their set where that is a weight."""
         if not order:
             return 0.0
-        level, anchors = len(order), [i for i, u in enumerate(order) if u in self.neighbours[vertex]]
+        level, backward_neighbours = len(order), [i for i, u in enumerate(order) if u in self.neighbours[vertex]]
         last = level + 1 == len(self.neighbours)
         if last and frozenset((order[-1], vertex)) in self.pairs:
             return 0.0  # counted with the vertex before it
-        each = DRAW + PROBE * (len(anchors) - 1)
+        each = DRAW + PROBE * (len(backward_neighbours) - 1)
         length = self.estimator.shortest(order, vertex, bounds)
-        complete = max([*anchors, *bounds])
+        complete = max([*backward_neighbours, *bounds])
         if last and self.weighed and complete < level - 1:
-            return matches[complete] * (length * each if len(anchors) > 1 else DRAW)
+            return matches[complete] * (length * each if len(backward_neighbours) > 1 else DRAW)
         return matches[level - 1] * length * each
 
     def _work(self, order, matches, vertex, bounds, expected, found):
@@ -256,11 +256,11 @@ class _Search:
         """Cost of visiting the last core level, and of the sizes and the polynomial at each of its vertices."""
         leaf, work = len(order) - 1, matches[-1] * (COUNT + STATE * self.core.states)
         places = {u: level for level, u in enumerate(order)}
-        for anchors, block in {block.anchors: block for block in self.core.blocks}.items():
-            last = max(places[u] for u in anchors)
-            unsure = sum(u not in anchors and not anchors <= self.neighbours[u] for u in order)
+        for backward_neighbours, block in {block.backward_neighbours: block for block in self.core.blocks}.items():
+            last = max(places[u] for u in backward_neighbours)
+            unsure = sum(u not in backward_neighbours and not backward_neighbours <= self.neighbours[u] for u in order)
             work += matches[leaf] * (SIZE + unsure * TEST)
-            if len(anchors) > 1:
+            if len(backward_neighbours) > 1:
                 read = self.estimator.common(order, block)
                 work += matches[last] * (COMMON + read * MARKED if last == leaf else SET + read * ELEMENT)
         return work
@@ -269,10 +269,16 @@ class _Search:
         """The same by warps, in candidates drawn."""
         work = matches[-1] * (DRAW + TERM * self.core.states)
         places = {u: level for level, u in enumerate(order)}
-        for anchors, block in {block.anchors: block for block in self.core.blocks}.items():
-            work += matches[-1] * PROBE * sum(u not in anchors and not anchors <= self.neighbours[u] for u in order)
-            elements = self.estimator.common(order, block) if len(anchors) > 1 else 0.0
-            work += matches[max(places[u] for u in anchors)] * (DRAW + elements * (DRAW + PROBE * (len(anchors) - 1)))
+        for backward_neighbours, block in {block.backward_neighbours: block for block in self.core.blocks}.items():
+            work += (
+                matches[-1]
+                * PROBE
+                * sum(u not in backward_neighbours and not backward_neighbours <= self.neighbours[u] for u in order)
+            )
+            elements = self.estimator.common(order, block) if len(backward_neighbours) > 1 else 0.0
+            work += matches[max(places[u] for u in backward_neighbours)] * (
+                DRAW + elements * (DRAW + PROBE * (len(backward_neighbours) - 1))
+            )
         return work
 
     def _with_suffix(self, order, candidates, matches):

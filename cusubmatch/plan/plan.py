@@ -19,11 +19,11 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.decomposition.table_plan import TablePlan
 from cusubmatch.plan.equivalent_vertices import interchangeable, same_set
-from cusubmatch.plan.estimate import Estimator, Shape
+from cusubmatch.plan.estimate import Cardinalities, Estimator
 from cusubmatch.plan.explain.describe import describe, summarize
 from cusubmatch.plan.independent_leaves import IndependentPlan
 from cusubmatch.plan.order import Choice, best_orders
-from cusubmatch.plan.reuse import Rows, Step, candidate_sets
+from cusubmatch.plan.reuse import NeighbourRows, SetOperation, candidate_sets
 from cusubmatch.plan.suffix.cores import Core, cores
 from cusubmatch.plan.suffix.suffix_plan import Suffix, suffix_of, with_sources
 from cusubmatch.plan.supergraphs import SupergraphPlan
@@ -32,7 +32,7 @@ from cusubmatch.plan.symmetry import implied_bounds, restrictions
 __all__ = ["Level", "Plan", "make_plan", "make_plans"]
 
 
-CLOSED_CLIQUES = (3, 4, 5)  # their sizes
+SPECIALISED_CLIQUES = (3, 4, 5)  # their sizes
 MOST_IMAGES = 1024  # automorphisms that rows are turned by
 SHALLOW = 0.7  # how much of its estimate counts for a plan with a suffix: estimates fall short of the deeper walks,
 # those of filtered candidates by every level
@@ -42,17 +42,17 @@ WARP_STATES = 90  # of a suffix whose words fit the shared memory of a block
 class Level(NamedTuple):
     """One level of the matching order.
 
-    `bounds` are all its restrictions (levels), `pending` those not yet applied when its source was made; `differ` the
-    levels it must be compared with.
+    `bounds` are all its restrictions (levels), `deferred_restrictions` those not yet applied when its source was made;
+    `injectivity_checks` are the levels it must be compared with.
     """
 
     vertex: int
-    source: Rows | int | None
-    anchors: tuple[Rows, ...]
-    forbidden: tuple[Rows, ...]
+    source: NeighbourRows | int | None
+    backward_neighbours: tuple[NeighbourRows, ...]
+    forbidden: tuple[NeighbourRows, ...]
     bounds: tuple[int, ...]
-    pending: tuple[int, ...]
-    differ: tuple[int, ...]
+    deferred_restrictions: tuple[int, ...]
+    injectivity_checks: tuple[int, ...]
     candidates: float
     matches: float
 
@@ -94,11 +94,11 @@ class Plan:
     unique: bool
     relations: tuple[Relation, ...]
     levels: tuple[Level, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[SetOperation, ...]
     sizes: tuple[float, ...]
-    rising: bool
+    ascending: bool
     method: str
-    finish: str
+    leaf_mode: str
     factor: int
     cost: float
     divisor: int = 1
@@ -143,12 +143,12 @@ class Plan:
     @property
     def is_clique(self) -> bool:
         """Whether it counts cliques: all vertices joined in one relation that has no direction, and exchangeable."""
-        rows = {row.relation for level in self.levels for row in level.anchors}
+        rows = {row.relation for level in self.levels for row in level.backward_neighbours}
         return (
-            self.finish == "size"
+            self.leaf_mode == "size"
             and len(rows) == 1
             and self.relations[next(iter(rows))].direction == "any"
-            and all(len(level.anchors) == i for i, level in enumerate(self.levels))
+            and all(len(level.backward_neighbours) == i for i, level in enumerate(self.levels))
             and self.pattern.automorphisms.order == math.factorial(len(self.levels))
         )
 
@@ -158,16 +158,16 @@ class Plan:
         return "on the GPU" if self.method == "warps" else "on one core"
 
     @property
-    def is_closed(self) -> bool:
+    def is_specialised(self) -> bool:
         """Whether warps have kernels for just this count."""
-        return self.method == "warps" and self.is_clique and len(self.levels) in CLOSED_CLIQUES
+        return self.method == "warps" and self.is_clique and len(self.levels) in SPECIALISED_CLIQUES
 
     @property
     def walked(self) -> int:
         """Levels that are visited one by one; those after them are counted."""
         if self.suffix is not None:
             return len(self.levels) - len(self.suffix.choices)
-        return len(self.levels) - {"rows": 0, "size": 1}.get(self.finish, 2)
+        return len(self.levels) - {"rows": 0, "size": 1}.get(self.leaf_mode, 2)
 
 
 def make_plan(*arguments, **options) -> Plan:
@@ -178,7 +178,7 @@ def make_plan(*arguments, **options) -> Plan:
 def make_plans(
     pattern: Pattern,
     constraints: Constraints,
-    shape: Shape,
+    shape: Cardinalities,
     masks: tuple[int | None, ...],
     statistics: Statistics,
     *,
@@ -186,10 +186,10 @@ def make_plans(
     unique: bool,
     counting: bool,
     methods: tuple[str, ...] = ("lists", "bitmaps"),
-    rising: bool | None = None,
+    ascending: bool | None = None,
     order: tuple[int, ...] | None = None,
     suffix: int | None = None,
-    rivals: int = 1,
+    alternatives: int = 1,
 ) -> list[Plan]:
     """The cheapest plans by the estimates, the cheapest first.
 
@@ -216,14 +216,14 @@ def make_plans(
     """
     size, group = len(pattern), pattern.automorphisms
     injective = semantics != "homomorphism"
-    turned = injective and not unique and (counting or _turns_rows(pattern))
-    restricted = injective and (unique or turned)
+    expands_orbits = injective and not unique and (counting or _expands_orbits(pattern))
+    restricted = injective and (unique or expands_orbits)
     neighbours = [{w for w in range(size) if (v, w) in constraints.required} for v in range(size)]
     avoided = [{u for u in range(size) if (u, v) in constraints.forbidden} for v in range(size)]
-    twins = interchangeable(pattern, constraints, masks) if counting and semantics != "induced" else set()
+    equivalent_vertices = interchangeable(pattern, constraints, masks) if counting and semantics != "induced" else set()
     found: list[tuple[float, Choice, bool, str, Core | None]] = []
 
-    def search(group, way, twins=frozenset(), core=None):
+    def search(group, way, equivalent_vertices=frozenset(), core=None):
         nonlocal found
         walked = {orbit for v, orbit in enumerate(group.orbits()) if core is None or v not in core.suffix}
         symmetric = restricted and len(walked) < size - (len(core.suffix) if core else 0)
@@ -231,7 +231,7 @@ def make_plans(
         if core is not None:
             weight = SHALLOW ** (len(core.suffix) - 1) if shape.biases else SHALLOW
         for direction in (False, True) if symmetric else (False,):
-            if symmetric and (direction if rising is None else rising) != direction:
+            if symmetric and (direction if ascending is None else ascending) != direction:
                 continue
             choices = best_orders(
                 group,
@@ -239,20 +239,20 @@ def make_plans(
                 Estimator(shape, statistics, direction, clustered=way == "warps"),
                 restricted=restricted,
                 method=way,
-                pairs=twins,
+                pairs=equivalent_vertices,
                 weighed=counting and semantics == "monomorphism",
-                limit=found[rivals - 1][0] / weight if len(found) >= rivals else float("inf"),
-                keep=rivals,
+                limit=found[alternatives - 1][0] / weight if len(found) >= alternatives else float("inf"),
+                keep=alternatives,
                 given=order,
                 core=core,
                 avoided=avoided,
             )
             found += [(choice.cost * weight, choice, direction, way, core) for choice in choices]
-            found = sorted(found, key=lambda each: each[:4])[:rivals]
+            found = sorted(found, key=lambda each: each[:4])[:alternatives]
 
     for way in methods if not suffix else ():
         if way != "bitmaps" or any(len(some) == size - 1 >= 2 for some in neighbours):
-            search(group, way, twins)
+            search(group, way, equivalent_vertices)
     if counting and semantics != "induced" and suffix != 0:
         for core in cores(constraints, group, injective, suffix):
             if order is None or core.suffix == set(order[size - len(core.suffix) :]):
@@ -262,25 +262,37 @@ def make_plans(
                     search(core.symmetry, "warps", core=core)
     if not found:
         raise ValueError(f"methods: no plan by {' or '.join(methods)} exists for this pattern")
-    asked = semantics, unique, counting, restricted, twins
+    asked = semantics, unique, counting, restricted, equivalent_vertices
     return [_build(pattern, constraints, masks, shape, *each[1:], *asked) for each in found]
 
 
 def _build(
-    pattern, constraints, masks, shape, choice, rising, method, core, semantics, unique, counting, restricted, twins
+    pattern,
+    constraints,
+    masks,
+    shape,
+    choice,
+    ascending,
+    method,
+    core,
+    semantics,
+    unique,
+    counting,
+    restricted,
+    equivalent_vertices,
 ):
     order, size, injective = choice.order, len(pattern), semantics != "homomorphism"
     walked = order if core is None else order[: size - len(core.suffix)]
 
     def rows(found, level):
         return [
-            Rows(relation, earlier)
+            NeighbourRows(relation, earlier)
             for earlier in range(min(level, len(walked)))
             for relation in found.get((order[earlier], order[level]), ())
         ]
 
     group = pattern.automorphisms if core is None else core.symmetry
-    anchors = [rows(constraints.required, level) for level in range(size)]
+    backward_neighbours = [rows(constraints.required, level) for level in range(size)]
     forbidden = [rows(constraints.forbidden, level) for level in range(size)]
     bounds = restrictions(group, walked) if restricted else [[] for _ in walked]
     factor = group.order if restricted and not unique else 1
@@ -289,8 +301,8 @@ def _build(
         factor = math.prod(len(others) + 1 for others in group.chain(walked)) if injective else 1
         divisor = pattern.automorphisms.order if unique else 1
         suffix = suffix_of(core, order, constraints, divisor // factor)
-    steps, sources, pending = candidate_sets(
-        anchors[: len(walked)],
+    steps, sources, deferred_restrictions = candidate_sets(
+        backward_neighbours[: len(walked)],
         forbidden[: len(walked)],
         [masks[vertex] for vertex in walked],
         bounds,
@@ -303,11 +315,11 @@ def _build(
     levels = []
     for level, vertex in enumerate(order):
         visited = level < len(walked)
-        differ = tuple(
+        injectivity_checks = tuple(
             earlier
             for earlier in range(min(level, len(walked)))
             if (min(order[earlier], vertex), max(order[earlier], vertex)) in constraints.distinct
-            and not any(row.level == earlier for row in anchors[level])
+            and not any(row.level == earlier for row in backward_neighbours[level])
             and not (visited and earlier in implied[level])
             and not _disjoint(constraints.labels[order[earlier]], constraints.labels[vertex])
         )
@@ -315,19 +327,23 @@ def _build(
             Level(
                 vertex,
                 sources[level] if visited else None,
-                tuple(anchors[level]),
+                tuple(backward_neighbours[level]),
                 tuple(forbidden[level]),
                 tuple(bounds[level]) if visited else (),
-                tuple(pending[level]) if visited else (),
-                differ,
+                tuple(deferred_restrictions[level]) if visited else (),
+                injectivity_checks,
                 choice.candidates[level],
                 choice.matches[level],
             )
         )
-    finish = "suffix" if suffix else "size" if counting else "rows"
-    if finish == "size" and frozenset(order[-2:]) in twins and same_set(levels[-2], levels[-1], size - 2):
+    leaf_mode = "suffix" if suffix else "size" if counting else "rows"
+    if (
+        leaf_mode == "size"
+        and frozenset(order[-2:]) in equivalent_vertices
+        and same_set(levels[-2], levels[-1], size - 2)
+    ):
         mutual = size - 2 in bounds[-1]
-        finish = "choose" if mutual else "ordered" if size - 2 in levels[-1].differ else "square"
+        leaf_mode = "choose" if mutual else "ordered" if size - 2 in levels[-1].injectivity_checks else "square"
     shared = math.gcd(factor, divisor)
     return Plan(
         pattern=pattern,
@@ -337,9 +353,9 @@ def _build(
         levels=tuple(levels),
         steps=tuple(steps),
         sizes=shape.sizes,
-        rising=rising,
+        ascending=ascending,
         method=method,
-        finish=finish,
+        leaf_mode=leaf_mode,
         factor=factor // shared,
         divisor=divisor // shared,
         suffix=suffix,
@@ -348,7 +364,7 @@ def _build(
     )
 
 
-def _turns_rows(pattern):
+def _expands_orbits(pattern):
     """Whether the rows of all embeddings follow from one of each orbit: no orbit mixes columns and other vertices."""
     orbits, named = pattern.automorphisms.orbits(), [name is not None for name in pattern.names]
     mixed = any(named[v] != named[orbit] for v, orbit in enumerate(orbits))

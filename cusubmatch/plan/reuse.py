@@ -12,17 +12,17 @@ from typing import NamedTuple
 
 from cusubmatch.plan.symmetry import implied_bounds
 
-__all__ = ["Rows", "Step", "candidate_sets"]
+__all__ = ["NeighbourRows", "SetOperation", "candidate_sets"]
 
 
-class Rows(NamedTuple):
+class NeighbourRows(NamedTuple):
     """A row of the graph: the neighbours, in a relation, of the vertex matched at a level."""
 
     relation: int
     level: int
 
 
-class Step(NamedTuple):
+class SetOperation(NamedTuple):
     """Make set `target`, when level `when` is matched, from `source` by one operation.
 
     `operation` is "intersect" or "subtract" (with the row `operand`) or "filter" (no operand). `mask` is a pattern
@@ -32,15 +32,15 @@ class Step(NamedTuple):
 
     when: int
     target: int
-    source: Rows | int
+    source: NeighbourRows | int
     operation: str
-    operand: Rows | None
+    operand: NeighbourRows | None
     mask: int | None
     bounds: tuple[int, ...]
     need: int
 
 
-def candidate_sets(anchors, forbidden, masks, bounds, *, injective, counted=()):
+def candidate_sets(backward_neighbours, forbidden, masks, bounds, *, injective, counted=()):
     """Steps and the source of each level's candidates.
 
     Parameters
@@ -64,8 +64,8 @@ def candidate_sets(anchors, forbidden, masks, bounds, *, injective, counted=()):
     """
     made: dict[tuple, int] = {}
     recipes: dict[int, tuple] = {}
-    levels = zip(anchors[1:], forbidden[1:], masks[1:], strict=True)
-    sources: list[Rows | int | None] = [None, *(_chain(*level, made, recipes) for level in levels)]
+    levels = zip(backward_neighbours[1:], forbidden[1:], masks[1:], strict=True)
+    sources: list[NeighbourRows | int | None] = [None, *(_chain(*level, made, recipes) for level in levels)]
     drawn = [1] * len(sources) + [vertices for _, vertices in counted]
     sources += [_chain(rows, (), None, made, recipes) if rows else None for rows, _ in counted]
     users, implied = _users(sources, recipes), [*implied_bounds(bounds), *(set() for _ in counted)]
@@ -75,7 +75,7 @@ def candidate_sets(anchors, forbidden, masks, bounds, *, injective, counted=()):
         applied[target] = {level for level in common if level <= when}
         need = sum(drawn[user] for user in users[target])
         need = need if injective else min(need, 1)
-        steps.append(Step(when, target, source, operation, operand, mask, tuple(sorted(applied[target])), need))
+        steps.append(SetOperation(when, target, source, operation, operand, mask, tuple(sorted(applied[target])), need))
     left = [
         sorted(set(some) - (applied[source] if isinstance(source, int) else set()))
         for some, source in zip(bounds, sources[: len(bounds)], strict=True)
@@ -83,20 +83,20 @@ def candidate_sets(anchors, forbidden, masks, bounds, *, injective, counted=()):
     return sorted(steps, key=lambda step: (step.when, step.target)), sources, left
 
 
-def _chain(anchors, forbidden, mask, made, recipes):
-    first, *rest = sorted(anchors, key=lambda row: row.level)
+def _chain(backward_neighbours, forbidden, mask, made, recipes):
+    first, *rest = sorted(backward_neighbours, key=lambda row: row.level)
     events = [(row.level, 0, row) for row in rest] + [(max(row.level, first.level), 1, row) for row in forbidden]
     events.sort(key=lambda event: (event[0], event[1], event[2].level, event[2].relation))
     if mask is not None and not events:
         events = [(first.level, 2, None)]
-    source: Rows | int = first
+    source: NeighbourRows | int = first
     key: tuple = (frozenset([(first, True)]), None)
     for when, kind, row in events:
         key = (key[0] | ({(row, kind == 0)} if row else set()), mask)
         if key not in made:
             made[key] = len(made)
             operation = ("intersect", "subtract", "filter")[kind]
-            recipes[made[key]] = (when, source, operation, row, mask if isinstance(source, Rows) else None)
+            recipes[made[key]] = (when, source, operation, row, mask if isinstance(source, NeighbourRows) else None)
         source = made[key]
     return source
 

@@ -102,7 +102,7 @@ def walking(graph, pattern, by_trial):
     """The query that walks all levels but the last, and its order of matching."""
     query = make_query(graph, pattern, "monomorphism", None, "gpu", None, counting=True, suffix=0, by_trial=by_trial)
     query = query._replace(engine=GpuEngine(slice_s=LONGEST_S))
-    return query, " ".join(str(level.vertex) for level in query.plan.levels) + f" ({query.plan.finish})"
+    return query, " ".join(str(level.vertex) for level in query.plan.levels) + f" ({query.plan.leaf_mode})"
 
 
 def timed(query):

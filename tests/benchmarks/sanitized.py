@@ -13,7 +13,7 @@ import cusubmatch as csm
 from cusubmatch.engines.registry import engine_named
 from cusubmatch.execution.query import make_query
 from cusubmatch.generators import rmat
-from cusubmatch.graph.support_graph import skeleton_of
+from cusubmatch.graph.support_graph import support_graph_of
 
 PATTERNS = [
     *(csm.Pattern.clique(k) for k in (2, 3, 4, 5, 6)),
@@ -44,11 +44,11 @@ def main():
 
     # Counts as small as these are walked: the kernels for tables are called as they are.
     on_cpu, on_gpu = (
-        engine.table_kernels(skeleton_of(graph, engine.reverse_arcs), lambda _: None)
+        engine.table_kernels(support_graph_of(graph, engine.reverse_arcs), lambda _: None)
         for graph, engine in ((G.host, engine_named("cpu")), (G.device, engine_named("gpu")))
     )
     ones = [None] * 5
-    twos = [np.full(len(on_cpu.skeleton.targets), 2, np.uint64)] * 5
+    twos = [np.full(len(on_cpu.support.targets), 2, np.uint64)] * 5
 
     def same(kernel, *arguments):
         there = [[None if some is None else cupy.asarray(some) for some in values] for values in arguments[:1]]

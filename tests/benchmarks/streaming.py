@@ -126,8 +126,8 @@ def streamed(graph, **options):
 def counted(graph):
     """Counting by a walk over the same plan: the last level's candidates are counted, not written."""
     query = make_query(graph, CYCLE, "monomorphism", True, "gpu", None, counting=False)
-    query = query._replace(plan=dataclasses.replace(query.plan, finish="size"))
-    with patch("cusubmatch.engines.gpu.search.run.closed_counter", lambda *_: None):
+    query = query._replace(plan=dataclasses.replace(query.plan, leaf_mode="size"))
+    with patch("cusubmatch.engines.gpu.search.run.specialised_count", lambda *_: None):
         return query.run().count()
 
 

@@ -33,7 +33,7 @@ import cusubmatch as csm
 from cusubmatch.engines.gpu.cliques.cliques import Cliques
 from cusubmatch.engines.gpu.cliques.orientation import orient
 from cusubmatch.engines.gpu.cliques.triangles import Triangles
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
 
 SEARCHES, BITS = 20e9, 143e9  # a second, in lists of 256 in L2, and single gathers from there
@@ -112,7 +112,7 @@ def closed(target, graph, k):
 
 def walked(target, plan, prepared, seconds):
     """(count, one root of how many) of a walk, as large a sample as may be expected to take the seconds."""
-    machine, every, compiled = Machine(target, 132, SHARED), FIRST_SAMPLE, False
+    machine, every, compiled = Device(target, 132, SHARED), FIRST_SAMPLE, False
     while True:
         tallies[:] = 0
         begin = time.perf_counter()
@@ -147,7 +147,7 @@ def main(
         for cell in cells.itertuples():
             plan, prepared = plan_for(graph, pattern_of(cell.edges), methods=("warps",))
             every, elements, words = 1, 0.0, "-"
-            if plan.is_closed:
+            if plan.is_specialised:
                 found = closed(target, graph, len(plan.levels))
                 if found is None:
                     print(f"{name:14} {cell.pattern:18} takes too long on one core", flush=True)

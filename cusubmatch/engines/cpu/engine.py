@@ -12,9 +12,9 @@ from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.filters import find_candidates
 from cusubmatch.engines.cpu.search.run import DEFAULTS, Run
 from cusubmatch.engines.cpu.search.sampler import Sampler
-from cusubmatch.engines.cpu.tables.table_kernels import Kernels, mates
+from cusubmatch.engines.cpu.tables.table_kernels import TableKernels, reverse_arcs
 from cusubmatch.graph import Graph
-from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
 
@@ -40,7 +40,7 @@ class CpuEngine:
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:  # noqa: ARG002
         """The cheapest plan by the estimates."""
-        return plans(rivals=1)[0]
+        return plans(alternatives=1)[0]
 
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
         """Candidates of the first vertex."""
@@ -56,13 +56,13 @@ class CpuEngine:
         """A sampler of the matches of a plan that counts."""
         return Sampler(prepared, plan, deadline=deadline)
 
-    def table_kernels(self, support: Skeleton, check: Callable[[float], None]) -> Kernels:
+    def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in host memory."""
-        return Kernels(support, check)
+        return TableKernels(support, check)
 
     def reverse_arcs(self, offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Of each arc (x, y) of symmetric rows the position of (y, x)."""
-        return mates(offsets, targets)
+        return reverse_arcs(offsets, targets)
 
     def to_host(self, array: np.ndarray) -> np.ndarray:
         """The array."""

@@ -10,15 +10,15 @@ import numpy as np
 
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
-from cusubmatch.engines.gpu.runtime.device import Machine, machine
-from cusubmatch.engines.gpu.runtime.transfer import Bus, to_host
-from cusubmatch.engines.gpu.search.autotune import quickest
+from cusubmatch.engines.gpu.runtime.device import Device, current_device
+from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
+from cusubmatch.engines.gpu.search.autotune import fastest_plan
 from cusubmatch.engines.gpu.search.filters import find_candidates
 from cusubmatch.engines.gpu.search.run import DEFAULTS, SLICE_S, Run
 from cusubmatch.engines.gpu.search.sampler import Sampler
-from cusubmatch.engines.gpu.tables.table_kernels import Kernels, mates_on
+from cusubmatch.engines.gpu.tables.table_kernels import TableKernels, reverse_arcs_on
 from cusubmatch.graph import Graph
-from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
 
@@ -42,13 +42,13 @@ class GpuEngine:
     methods: tuple[str, ...] = ("warps",)
     table_costs = TABLE_COSTS
 
-    def __init__(self, gpu: Machine | None = None, slice_s: float = SLICE_S, grid: tuple[int, int] | None = None):
+    def __init__(self, gpu: Device | None = None, slice_s: float = SLICE_S, grid: tuple[int, int] | None = None):
         self._gpu, self._slice_s, self._grid = gpu, slice_s, grid
 
     @functools.cached_property
-    def gpu(self) -> Machine:
+    def gpu(self) -> Device:
         """The device, found when it is first needed."""
-        return self._gpu or machine()
+        return self._gpu or current_device()
 
     def place(self, graph: Graph) -> Graph:
         """The graph in device memory."""
@@ -63,7 +63,7 @@ class GpuEngine:
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
         """The fastest plan, by a trial where that is worth while."""
-        return quickest(self.gpu, plans, prepared)
+        return fastest_plan(self.gpu, plans, prepared)
 
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
         """Pairs of a root and a first candidate, or roots where nothing else is visited."""
@@ -81,18 +81,18 @@ class GpuEngine:
         """A sampler of the matches of a plan that counts."""
         return Sampler(prepared, plan, deadline=deadline, gpu=self.gpu, slice_s=self._slice_s, grid=self._grid)
 
-    def table_kernels(self, support: Skeleton, check: Callable[[float], None]) -> Kernels:
+    def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in device memory."""
-        return Kernels(support, check, self.gpu)
+        return TableKernels(support, check, self.gpu)
 
     def reverse_arcs(self, offsets: Any, targets: Any) -> Any:
         """Of each arc (x, y) of symmetric rows the position of (y, x)."""
-        return mates_on(self.gpu, offsets, targets)
+        return reverse_arcs_on(self.gpu, offsets, targets)
 
     def to_host(self, array: Any) -> np.ndarray:
         """An array of the device in host memory."""
         return to_host(array)
 
-    def transfer(self, memory_limit: int | None) -> Bus:
+    def transfer(self, memory_limit: int | None) -> DeviceTransfer:
         """Copies to host memory that run beside kernels."""
-        return Bus(memory_limit)
+        return DeviceTransfer(memory_limit)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.table_algebra import Folding
+from cusubmatch.engines.table_algebra import TableAlgebra
 from cusubmatch.graph.csr import row_lengths
-from cusubmatch.graph.support_graph import Skeleton, sources_of
+from cusubmatch.graph.support_graph import SupportGraph, sources_of
 from cusubmatch.plan.decomposition.expression import Branch
 
 __all__ = ["apex_tree_sums"]
@@ -24,8 +24,8 @@ LEAST_COLUMNS = 8  # of a dense matrix
 
 def apex_tree_sums(
     tree: Branch,
-    skeleton: Skeleton,
-    kernels: Folding,
+    support: SupportGraph,
+    kernels: TableAlgebra,
     values_of: Callable[[tuple], Any],
     weights_of: Callable[[tuple], Any],
     prime: int,
@@ -43,35 +43,35 @@ def apex_tree_sums(
     prime : int
         0: modulo 2^64.
     """
-    xp, below = skeleton.xp, tree.below()
+    xp, below = support.xp, tree.below()
     arrays = {factors: values_of(factors) for one in below for factors in (one.link.factors, *one.chord)}
     weights = {one.link.weights: weights_of(one.link.weights) for one in below}
-    out = xp.zeros(skeleton.vertices, xp.uint64)
+    out = xp.zeros(support.vertices, xp.uint64)
     chords = {factors for one in below for factors in one.chord}
-    sources = sources_of(xp, skeleton.offsets)
-    images = xp.nonzero(_may_be_apex(skeleton, sources, [arrays[factors] for factors in chords]))[0]
-    width = max(LEAST_COLUMNS, kernels.cells // max(skeleton.vertices, 1))
+    sources = sources_of(xp, support.offsets)
+    images = xp.nonzero(_may_be_apex(support, sources, [arrays[factors] for factors in chords]))[0]
+    width = max(LEAST_COLUMNS, kernels.cells // max(support.vertices, 1))
     for begin in range(0, len(images), width):
-        block = _Block(skeleton, kernels, arrays, weights, images[begin : begin + width], prime)
+        block = _Block(support, kernels, arrays, weights, images[begin : begin + width], prime)
         out[block.images] = block.reduced(block.at(tree.rootless).sum(axis=0, dtype=xp.uint64))
     return out
 
 
-def _may_be_apex(skeleton, sources, chords):
+def _may_be_apex(support, sources, chords):
     """Which vertices have a neighbour for each of the apex's edges."""
-    xp, found = skeleton.xp, row_lengths(skeleton.offsets) > 0
+    xp, found = support.xp, row_lengths(support.offsets) > 0
     for values in chords:
         if values is not None:
-            found &= xp.bincount(sources[values != 0], minlength=skeleton.vertices) > 0
+            found &= xp.bincount(sources[values != 0], minlength=support.vertices) > 0
     return found
 
 
 class _Block:
     """The matrices of one block of images of the apex: a row for each vertex, a column for each image."""
 
-    def __init__(self, skeleton, kernels, arrays, weights, images, prime):
-        self.skeleton, self.kernels, self.arrays, self.weights = skeleton, kernels, arrays, weights
-        self.images, self.prime, self.xp = images, prime, skeleton.xp
+    def __init__(self, support, kernels, arrays, weights, images, prime):
+        self.support, self.kernels, self.arrays, self.weights = support, kernels, arrays, weights
+        self.images, self.prime, self.xp = images, prime, support.xp
         self._at: dict[Branch, Any] = {}
         self._from: dict[tuple, Any] = {}
 
@@ -97,12 +97,12 @@ class _Block:
 
     def _rows(self, values):
         """The rows of the images as columns."""
-        xp, (offsets, targets) = self.xp, (self.skeleton.offsets, self.skeleton.targets)
+        xp, (offsets, targets) = self.xp, (self.support.offsets, self.support.targets)
         begins, lengths = offsets[self.images], row_lengths(offsets)[self.images]
         ends = xp.cumsum(lengths)
         places = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(begins - (ends - lengths), lengths)
         columns = xp.repeat(xp.arange(len(self.images), dtype=xp.int64), lengths)
-        out = xp.zeros((self.skeleton.vertices, len(self.images)), xp.uint64)
+        out = xp.zeros((self.support.vertices, len(self.images)), xp.uint64)
         out[targets[places], columns] = np.uint64(1) if values is None else values[places]
         return out
 

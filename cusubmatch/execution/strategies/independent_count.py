@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cusubmatch.engines.base import Engine, Prepared, Progress, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine, Prepared, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.induced_subgraph import components
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.expand_orbits import turned
+from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.strategies.independence_polynomials import independent_sets, power, times, without_branches
 from cusubmatch.execution.strategies.walk import Walk
@@ -56,7 +56,7 @@ class IndependentSets:
         return self.leaves.cost
 
     def run(
-        self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None
+        self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None
     ) -> IndependentCount:
         """One count, or nothing of it."""
         return IndependentCount(self, deadline, progress, tasks is None or tasks.end > tasks.begin)
@@ -73,7 +73,7 @@ class IndependentSets:
             yield self.engine.to_host(prepared.candidates.of(0)[None])
             return
         blocks = self.engine.run(plan, prepared, RunOptions(deadline=deadline)).blocks()
-        for block in turned(blocks, plan, graph.xp):
+        for block in expand_orbits(blocks, plan, graph.xp):
             yield self.engine.to_host(block)
 
 
@@ -98,7 +98,7 @@ class IndependentCount:
         self,
         strategy: IndependentSets,
         deadline: float | None,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
         whole: bool = True,
     ):
         self.strategy, self.plan, self.leaves = strategy, strategy.plan, strategy.leaves

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from cusubmatch.engines.base import Count, Progress, TaskRange
+from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 
@@ -34,7 +34,7 @@ class Race:
         """Tasks of the walk."""
         return self.walk.number_of_tasks
 
-    def run(self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None) -> Count:
+    def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Count:
         """One count; a part of it is walked, since all parts must go the same way."""
         if tasks is not None:
             return self.walk.run(deadline, progress, tasks)
@@ -54,7 +54,7 @@ class RaceCount:
         Matches that the walk has found, if the deadline ended it.
     """
 
-    def __init__(self, race: Race, deadline: float | None, progress: Progress | None):
+    def __init__(self, race: Race, deadline: float | None, progress: ProgressCallback | None):
         self.race, self.deadline = race, deadline
         self.matches: int | None = None
         self.progress = None if progress is None else _Monotonic(progress)
@@ -88,7 +88,7 @@ class RaceCount:
 class _Monotonic:
     """Reports of progress, none of which takes back an earlier one."""
 
-    def __init__(self, progress: Progress):
+    def __init__(self, progress: ProgressCallback):
         self.progress, self.done, self.matches = progress, 0.0, 0
 
     def __call__(self, done: float, matches: int) -> None:

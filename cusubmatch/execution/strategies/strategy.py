@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from cusubmatch.engines.base import Count, Progress, TaskRange
+from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
 
 __all__ = ["Strategy"]
 
@@ -26,7 +26,7 @@ class Strategy(Protocol):
         """Parts that the count can be made of."""
         ...
 
-    def run(self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None) -> Count:
+    def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Count:
         """One count, or a part of it, to be ended at a time (`time.monotonic`)."""
         ...
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cusubmatch.engines.base import Progress, TaskRange
+from cusubmatch.engines.base import ProgressCallback, TaskRange
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan, SupergraphPlan
@@ -40,7 +40,9 @@ class Supergraphs:
         """Terms of the sum."""
         return len(self.terms.terms)
 
-    def run(self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None) -> SupergraphCount:
+    def run(
+        self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None
+    ) -> SupergraphCount:
         """One count, or the sum of some of its terms."""
         begin, end = tasks or (0, self.number_of_tasks)
         return SupergraphCount(self, self.terms.terms[begin:end], deadline, progress)
@@ -66,7 +68,7 @@ class SupergraphCount:
         strategy: Supergraphs,
         terms: Sequence[SupergraphTerm],
         deadline: float | None,
-        progress: Progress | None,
+        progress: ProgressCallback | None,
     ):
         self.strategy, self.terms = strategy, terms
         self.deadline, self.progress = deadline, progress
@@ -98,7 +100,7 @@ class SupergraphCount:
             done += share
         return total
 
-    def _reporting(self, before: float, share: float) -> Progress | None:
+    def _reporting(self, before: float, share: float) -> ProgressCallback | None:
         """What a term reports to; its matches are not the pattern's."""
         progress = self.progress
         if progress is None:

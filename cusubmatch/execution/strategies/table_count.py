@@ -11,14 +11,14 @@ import math
 import time
 from collections import Counter
 
-from cusubmatch.engines.base import Engine, Prepared, Progress, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine, Prepared, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.strategies.table_evaluation import WORD, Evaluation, moduli
 from cusubmatch.graph.csr import row_lengths
-from cusubmatch.graph.support_graph import prepared, skeleton_of, sources_of
+from cusubmatch.graph.support_graph import prepared, sources_of, support_graph_of
 from cusubmatch.plan import Plan, TablePlan
-from cusubmatch.plan.crt import recombined
+from cusubmatch.plan.crt import chinese_remainder
 from cusubmatch.plan.decomposition.expression import Indicator
 
 __all__ = ["TableCount", "Tables"]
@@ -53,7 +53,9 @@ class Tables:
         """Terms of the sum."""
         return len(self.tables.decompositions[0].terms)
 
-    def run(self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None) -> TableCount:
+    def run(
+        self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None
+    ) -> TableCount:
         """One count, or some terms of its sum."""
         return TableCount(self, deadline, progress, tasks)
 
@@ -86,7 +88,7 @@ class TableCount:
         self,
         strategy: Tables,
         deadline: float | None = None,
-        progress: Progress | None = None,
+        progress: ProgressCallback | None = None,
         tasks: TaskRange | None = None,
     ):
         self.strategy, self.engine, self.plan, self.tables = strategy, strategy.engine, strategy.plan, strategy.tables
@@ -147,32 +149,32 @@ class TableCount:
         return [xp.asarray(count.tolist() if count.dtype == object else count, dtype=xp.int64) for count in counts]
 
     def _evaluated(self, what):
-        self._pulse(0.0)
-        skeleton, indicators = self._prepared()
-        self._pulse(0.0)
-        primes = self._primes(skeleton, indicators)
+        self._check_deadline(0.0)
+        support, indicators = self._prepared()
+        self._check_deadline(0.0)
+        primes = self._primes(support, indicators)
         self._whole = self.tables.cost * len(primes)
         residues = []
         walk = functools.cache(self._walk)
         for prime in primes:
-            kernels = self.engine.table_kernels(skeleton, self._pulse)
+            kernels = self.engine.table_kernels(support, self._check_deadline)
             one = Evaluation(
-                self.graph.xp, self.decompositions, skeleton, indicators, kernels, walk, prime, self._finished
+                self.graph.xp, self.decompositions, support, indicators, kernels, walk, prime, self._finished
             )
             residues.append(what(one))
         if primes == [0]:
             return residues[0]
         there = (map(_on_host, some) for some in zip(*residues, strict=True))
-        return [recombined(list(some), primes) for some in there]
+        return [chinese_remainder(list(some), primes) for some in there]
 
-    def _primes(self, skeleton, indicators):
+    def _primes(self, support, indicators):
         """What to compute modulo: [0] for 2^64, or primes."""
         key = self.plan.pattern, self.plan.semantics
-        return moduli(self.graph.cache.get("bounds", key, lambda: self._bound(skeleton, indicators), KEPT_BOUNDS))
+        return moduli(self.graph.cache.get("bounds", key, lambda: self._bound(support, indicators), KEPT_BOUNDS))
 
     def _prepared(self):
         """The skeleton and the indicators of the pattern; what was made for it alone is kept with a small graph."""
-        whole, nodes = skeleton_of(self.graph, self.engine.reverse_arcs), self.tables.nodes
+        whole, nodes = support_graph_of(self.graph, self.engine.reverse_arcs), self.tables.nodes
         plain = not all(self.tables.decompositions[0].edges.values())
         keys = tuple(nodes[node].key for node in self._indicators())
         make = functools.partial(prepared, self.graph, whole, keys, self.candidates.masks, plain=plain)
@@ -183,7 +185,7 @@ class TableCount:
     def _walk(self, term):
         """The embeddings of a quotient of the pattern, by walking."""
         plan, walked = walk_plan(self.graph, self.engine, self.plan.pattern, term)
-        pulse = None if self.progress is None else lambda share, _: self._pulse(share)
+        pulse = None if self.progress is None else lambda share, _: self._check_deadline(share)
         return self.engine.run(plan, walked, RunOptions(deadline=self.deadline, progress=pulse)).count()
 
     def _indicators(self):
@@ -198,7 +200,7 @@ class TableCount:
             }
         )
 
-    def _bound(self, skeleton, indicators):
+    def _bound(self, support, indicators):
         """At most so many embeddings: mappings that keep the edges of a tree in the pattern."""
         xp, edges, nodes = self.graph.xp, self.tables.decompositions[0].edges, self.tables.nodes
         size = 1 + max(b for _, b in edges)
@@ -215,28 +217,28 @@ class TableCount:
             for other in near[vertex]:
                 if other not in seen:
                     values = below(other)
-                    values = xp.ones(len(skeleton.targets)) if values is None else values[skeleton.targets]
+                    values = xp.ones(len(support.targets)) if values is None else values[support.targets]
                     a, b = min(vertex, other), max(vertex, other)
-                    for node, turned in edges[a, b]:
+                    for node, transposed in edges[a, b]:
                         indicator = indicators[nodes[node].key]
-                        values *= indicator[skeleton.mate] if turned != (a != vertex) else indicator
-                    sums = xp.bincount(sources, values, minlength=skeleton.vertices)  # differences of sums lose much
+                        values *= indicator[support.reverse_arc] if transposed != (a != vertex) else indicator
+                    sums = xp.bincount(sources, values, minlength=support.vertices)  # differences of sums lose much
                     product = sums if product is None else product * sums
             return product
 
-        lengths = row_lengths(skeleton.offsets)
-        longest = skeleton.keep("longest", lambda: float(lengths.max()) if len(lengths) else 0.0)
-        rough = len(skeleton.targets) * max(longest, 1.0) ** (size - 2)
+        lengths = row_lengths(support.offsets)
+        longest = support.keep("longest", lambda: float(lengths.max()) if len(lengths) else 0.0)
+        rough = len(support.targets) * max(longest, 1.0) ** (size - 2)
         if moduli(rough) == [0]:
             return rough
-        sources = sources_of(xp, skeleton.offsets)
+        sources = sources_of(xp, support.offsets)
         return min(rough, float(below(0).sum()))
 
     def _finished(self, expression):
         self._done += self.tables.costs.get(expression, 0.0)
-        self._pulse(0.0)
+        self._check_deadline(0.0)
 
-    def _pulse(self, _share):
+    def _check_deadline(self, _share):
         """Look at the clock."""
         now = time.monotonic()
         if self.deadline is not None and now > self.deadline:

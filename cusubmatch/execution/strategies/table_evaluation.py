@@ -11,20 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cusubmatch.execution.strategies.apex_trees import apex_tree_sums
-from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.plan.crt import primes_beyond
 from cusubmatch.plan.decomposition.decompose import Decomposition
 from cusubmatch.plan.decomposition.expression import (
     ApexTree,
-    Chain,
-    Cliques,
+    CliqueTable,
+    CycleTerm,
+    EnumerateTerm,
     Indicator,
     Link,
-    Loop,
     Pairs,
+    PathTable,
     Product,
-    Rows,
-    Walk,
+    RowSums,
     parts_of,
     reachable,
 )
@@ -60,14 +60,14 @@ class Evaluation:
         self,
         xp: Any,
         decompositions: Sequence[Decomposition],
-        skeleton: Skeleton,
+        support: SupportGraph,
         indicators: Mapping[tuple, Any],
         kernels: Any,
-        walk: Callable[[Walk], int],
+        walk: Callable[[EnumerateTerm], int],
         prime: int = 0,
         done: Callable[[Any], None] = lambda _: None,
     ):
-        self.xp, self.skeleton, self.kernels, self.indicators = xp, skeleton, kernels, indicators
+        self.xp, self.support, self.kernels, self.indicators = xp, support, kernels, indicators
         self.nodes, self.decompositions, self.prime, self.done = decompositions[0].nodes, decompositions, prime, done
         self.walk = walk
         self.modulus = prime or 1 << WORD
@@ -93,7 +93,7 @@ class Evaluation:
 
     def vectors(self) -> list[Any]:
         """The residues of each decomposition's sum at every vertex, uint64."""
-        sums = [self.xp.zeros(self.skeleton.vertices, self.xp.uint64) for _ in self.decompositions]
+        sums = [self.xp.zeros(self.support.vertices, self.xp.uint64) for _ in self.decompositions]
         for term in sorted({term for one in self.decompositions for term in one.terms}, key=_place):
             product = self._product(term)
             for i, one in enumerate(self.decompositions):
@@ -109,32 +109,32 @@ class Evaluation:
                 self._finish(term)
             case Product():
                 number = int(self._product(term).sum(dtype=self.xp.uint64))
-            case Loop(links):
+            case CycleTerm(links):
                 self._make(parts_of(term))
                 number = self.kernels.loop(self._shared(links), self.prime)
                 self._finish(term)
-            case Walk():
+            case EnumerateTerm():
                 number = self.walk(term)
                 self._finish(term)
-            case Pairs(ends, paths, apart):
+            case Pairs(ends, paths, distinct_pairs):
                 self._make(parts_of(term))
                 kinds = [(tuple(self._shared(path)), paths.count(path)) for path in dict.fromkeys(paths)]
                 weights = [self._weights(some) for some in ends]
                 alike = all(link.plain for path in paths for link in path)  # turned round; others are taken to differ
-                below = apart and ends[0] == ends[1] and alike
-                number = self.kernels.pairs(weights, kinds, below, apart, self.prime) * (2 if below else 1)
+                below = distinct_pairs and ends[0] == ends[1] and alike
+                number = self.kernels.pairs(weights, kinds, below, distinct_pairs, self.prime) * (2 if below else 1)
                 self._finish(term)
         return number % self.modulus
 
     def _is_alone(self, node):
         """Whether these are sums of rows that only one term asks for."""
-        return isinstance(self.nodes[node], Rows) and self._uses[node] == 1 and node not in self._tables
+        return isinstance(self.nodes[node], RowSums) and self._uses[node] == 1 and node not in self._tables
 
     def _total(self, rows):
         """The sum of all rows, none of which is summed by itself."""
         self._make(parts_of(rows))
         array = self._array(rows.link)
-        number = len(self.skeleton.targets) if array is None else int(array.sum(dtype=self.xp.uint64))
+        number = len(self.support.targets) if array is None else int(array.sum(dtype=self.xp.uint64))
         self._finish(rows)
         return number
 
@@ -165,14 +165,14 @@ class Evaluation:
         match self.nodes[node]:
             case Indicator(key):
                 return self.indicators[key].astype(self.xp.uint64)
-            case Rows(link):
+            case RowSums(link):
                 return self.kernels.rows(self._values(link.factors), self._weights(link.weights), self.prime)
-            case Chain(links):
+            case PathTable(links):
                 return self.kernels.chain(self._shared(links), self.decompositions[0].symmetric[node], self.prime)
-            case Cliques(links):
+            case CliqueTable(links):
                 return self.kernels.cliques(self._shared(links), self.prime)
             case ApexTree(tree):
-                return apex_tree_sums(tree, self.skeleton, self.kernels, self._values, self._weights, self.prime)
+                return apex_tree_sums(tree, self.support, self.kernels, self._values, self._weights, self.prime)
 
     def _finish(self, expression):
         """Drop the tables that nothing needs any more."""
@@ -195,13 +195,13 @@ class Evaluation:
         values, weights = self._values(link.factors), self._weights(link.weights)
         if weights is None:
             return values
-        weights = weights[self.skeleton.targets]
+        weights = weights[self.support.targets]
         return weights if values is None else self._reduced(values * weights)
 
     def _values(self, factors):
         found = None
-        for node, turned in factors:
-            table = self.kernels.turned(self._tables[node]) if turned else self._tables[node]
+        for node, transposed in factors:
+            table = self.kernels.transposed(self._tables[node]) if transposed else self._tables[node]
             found = table if found is None else self._reduced(found * table)
         return found
 

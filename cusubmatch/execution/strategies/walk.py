@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.base import Engine, Prepared, Progress, Run, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine, Prepared, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.plan import Plan
 
 __all__ = ["Walk"]
@@ -30,7 +30,7 @@ class Walk:
         """First-level tasks of the plan."""
         return self.engine.number_of_tasks(self.plan, self.prepared)
 
-    def run(self, deadline: float | None, progress: Progress | None, tasks: TaskRange | None = None) -> Run:
+    def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Run:
         """One count, or a part of it."""
         return self.engine.run(self.plan, self.prepared, RunOptions(deadline=deadline, progress=progress), tasks)
 

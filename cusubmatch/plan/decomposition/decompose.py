@@ -25,19 +25,19 @@ from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.decomposition.expression import (
     ApexTree,
     Branch,
-    Chain,
-    Cliques,
+    CliqueTable,
+    CycleTerm,
+    EnumerateTerm,
     Expressions,
     Factor,
     Indicator,
     Link,
-    Loop,
     Node,
     Pairs,
+    PathTable,
     Product,
-    Rows,
+    RowSums,
     Term,
-    Walk,
     reachable,
 )
 from cusubmatch.plan.decomposition.quotient import Part, canonical, joined, merged, pair, trees_without, weighted
@@ -119,7 +119,7 @@ def decompose(
 
 def _settled(terms, tables):
     """The terms, with cycles of four read from the table of paths of three where there is one anyway."""
-    square, paths = Loop((Link(),) * 4), tables.find(Chain((Link(),) * 3))
+    square, paths = CycleTerm((Link(),) * 4), tables.find(PathTable((Link(),) * 3))
     if not terms[square] or paths not in reachable(tables.nodes, [term for term in terms if terms[term]]):
         return terms
     settled = Counter({term: many for term, many in terms.items() if term != square})
@@ -183,7 +183,7 @@ class _Search:
     def _dear(self, part, step):
         """Whether a part is rather walked: pairs with bridges, unlike all else, may be dearer than that."""
         cost = 0.0 if step.pairs is None or not step.pairs.bridged else self.cost(step.pairs)
-        return cost > WORTH_WALKING and self._walkable(part) and self.cost(Walk(part.members)) < cost
+        return cost > WORTH_WALKING and self._walkable(part) and self.cost(EnumerateTerm(part.members)) < cost
 
     def _walkable(self, part):
         """Whether a part is a quotient of the pattern without tables folded into it or filters; a walk has its own."""
@@ -196,20 +196,20 @@ class _Search:
         if not self._walkable(part):
             return None
         every = {pair(a, b) for a in range(part.size) for b in range(a)}
-        added = sorted(every - set(part.edges) - part.apart)
-        return self._taken(part, _Step((), lambda part: Walk(part.members), [], added))
+        added = sorted(every - set(part.edges) - part.distinct_pairs)
+        return self._taken(part, _Step((), lambda part: EnumerateTerm(part.members), [], added))
 
     def _taken(self, part, step):
         """The terms of one way on."""
         terms: Counter = Counter()
         for one in step.removed:
-            part = part._replace(apart=part.apart - {one})
+            part = part._replace(distinct_pairs=part.distinct_pairs - {one})
             if not self._add(terms, merged(part, *one, self.tables), -1):
                 return None
         for one in step.added:
             if not self._add(terms, merged(part, *one, self.tables), 1):
                 return None
-            part = part._replace(apart=part.apart | {one})
+            part = part._replace(distinct_pairs=part.distinct_pairs | {one})
         folded = step.fold(part)
         if isinstance(folded, Part):
             return terms if self._add(terms, folded, 1) else None
@@ -251,17 +251,17 @@ class _Search:
 
     def _rank(self, node, removed, added):
         """Cheap steps first: few quotients, then few nanoseconds."""
-        known = isinstance(node, (Rows, Chain, Cliques, ApexTree)) and self.tables.find(node) is not None
+        known = isinstance(node, (RowSums, PathTable, CliqueTable, ApexTree)) and self.tables.find(node) is not None
         return len(removed) + len(added), 0.0 if known else self.cost(node), str(node)
 
     def _vertex(self, part, z, near):
         """Fold a vertex with one neighbour, or with two that are adjacent."""
         tables = self.tables
-        removed = sorted(pair(z, u) for u in part.rivals(z))
+        removed = sorted(pair(z, u) for u in part.alternatives(z))
         if len(near) == 1:
             link = self._link(part, near[0], z)
             return _Step(
-                self._rank(Rows(link), removed, []),
+                self._rank(RowSums(link), removed, []),
                 lambda part: weighted(part, near[0], tables.rows(link), {z}),
                 removed,
                 [],
@@ -271,15 +271,15 @@ class _Search:
     def _ear(self, part, x, w, z, y):
         """Fold a path of two between adjacent vertices; its vertices differ from these within the table."""
         inside = {pair(w, y), pair(x, z)}
-        removed = sorted({pair(a, b) for a in (w, z) for b in part.rivals(a)} - inside)
-        return self._between(part, x, [w, z], y, removed, sorted(inside - part.apart))
+        removed = sorted({pair(a, b) for a in (w, z) for b in part.alternatives(a)} - inside)
+        return self._between(part, x, [w, z], y, removed, sorted(inside - part.distinct_pairs))
 
     def _between(self, part, x, path, y, removed, added):
         tables, stops = self.tables, [x, *path, y]
         links = tuple(self._link(part, p, q, q != y) for p, q in pairwise(stops))
-        least = min(links, tables.turned(links))
+        least = min(links, tables.transposed(links))
         return _Step(
-            self._rank(Chain(least), removed, added),
+            self._rank(PathTable(least), removed, added),
             lambda part: joined(part, x, y, tables.chain(links), set(path), tables),
             removed,
             added,
@@ -288,9 +288,9 @@ class _Search:
     def _clique(self, part, x, y, w, z):
         """Fold two vertices that are adjacent to each other and to two adjacent ones."""
         tables, links = self.tables, self._bridge(part, x, w, z, y)
-        removed = sorted({pair(a, b) for a in (w, z) for b in part.rivals(a)})
+        removed = sorted({pair(a, b) for a in (w, z) for b in part.alternatives(a)})
         return _Step(
-            self._rank(Cliques(links), removed, []),
+            self._rank(CliqueTable(links), removed, []),
             lambda part: joined(part, x, y, tables.cliques(links), {w, z}, tables),
             removed,
             [],
@@ -306,7 +306,7 @@ class _Search:
                 cost = self.cost(node)
                 if cost > self.most_cost:
                     continue
-                removed = sorted({pair(v, u) for v in inside for u in part.rivals(v)})
+                removed = sorted({pair(v, u) for v in inside for u in part.alternatives(v)})
                 quotients, *rest = self._rank(node, removed, [])
                 yield _Step(
                     (quotients if cost < CHEAP_APEX_NS else math.inf, *rest),
@@ -334,7 +334,7 @@ class _Search:
             return
         loop = self.tables.loop(links)
         every = {pair(a, b) for a in range(part.size) for b in range(a)}
-        added = sorted(every - set(part.edges) - part.apart)
+        added = sorted(every - set(part.edges) - part.distinct_pairs)
         yield _Step(self._rank(loop, [], added), lambda _: loop, [], added)
 
     def _pairs(self, part, near):
@@ -351,8 +351,8 @@ class _Search:
             paths = tuple(sorted(self._path(part, x, some, y) for some in ways))
             if len(paths) < 2 or len(set(paths)) > KINDS:
                 continue
-            removed = sorted(one for one in part.apart if one != pair(x, y))
-            term = Pairs((part.weights[x], part.weights[y]), paths, pair(x, y) in part.apart)
+            removed = sorted(one for one in part.distinct_pairs if one != pair(x, y))
+            term = Pairs((part.weights[x], part.weights[y]), paths, pair(x, y) in part.distinct_pairs)
             yield _Step(self._rank(term, removed, []), lambda _, term=term: term, removed, [], term)
 
     def _path(self, part, x, middles, y):

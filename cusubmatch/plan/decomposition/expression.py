@@ -15,19 +15,19 @@ from typing import NamedTuple
 __all__ = [
     "ApexTree",
     "Branch",
-    "Chain",
-    "Cliques",
+    "CliqueTable",
+    "CycleTerm",
+    "EnumerateTerm",
     "Expressions",
     "Factor",
     "Indicator",
     "Link",
-    "Loop",
     "Node",
     "Pairs",
+    "PathTable",
     "Product",
-    "Rows",
+    "RowSums",
     "Term",
-    "Walk",
     "parts_of",
     "reachable",
 ]
@@ -62,19 +62,19 @@ class Indicator(NamedTuple):
         return any(tested is not None for _, tested in self.key)
 
 
-class Rows(NamedTuple):
+class RowSums(NamedTuple):
     """Over vertices: at x, the sum of the link over the neighbours of x."""
 
     link: Link
 
 
-class Chain(NamedTuple):
+class PathTable(NamedTuple):
     """Over entries (x, y): the sum over paths from x to y along two or three links whose vertices all differ."""
 
     links: tuple[Link, ...]
 
 
-class Cliques(NamedTuple):
+class CliqueTable(NamedTuple):
     """Over entries (x, y): the sum over pairs w, z that are adjacent to each other, to x and to y.
 
     The links go from x to w, x to z, w to z, w to y and z to y.
@@ -124,7 +124,7 @@ class ApexTree(NamedTuple):
         return len({(branch.link.factors, branch.rootless) for branch in self.tree.below()[1:]})
 
 
-Node = Indicator | Rows | Chain | Cliques | ApexTree
+Node = Indicator | RowSums | PathTable | CliqueTable | ApexTree
 
 
 class Product(NamedTuple):
@@ -133,22 +133,22 @@ class Product(NamedTuple):
     weights: tuple[int, ...]
 
 
-class Loop(NamedTuple):
+class CycleTerm(NamedTuple):
     """A term of a count: the sum over cycles of four or five links, from every start in both directions."""
 
     links: tuple[Link, ...]
 
 
 class Pairs(NamedTuple):
-    """A term of a count: the sum over pairs x, y (equal ones only where not `apart`) of the product of their paths.
+    """A term of a count: the sum over pairs x, y (equal ones unless `distinct_pairs`) of the product of their paths.
 
     `ends` are tables over vertices, at x and at y. Each of `paths` is two links, from x to a middle vertex and on to y,
-    or a bridge: five links as those of `Cliques`, to two middle vertices that are adjacent to each other.
+    or a bridge: five links as those of `CliqueTable`, to two middle vertices that are adjacent to each other.
     """
 
     ends: tuple[tuple[int, ...], tuple[int, ...]]
     paths: tuple[tuple[Link, ...], ...]
-    apart: bool
+    distinct_pairs: bool
 
     @property
     def bridged(self) -> bool:
@@ -156,13 +156,13 @@ class Pairs(NamedTuple):
         return any(len(path) == BRIDGE for path in self.paths)
 
 
-class Walk(NamedTuple):
+class EnumerateTerm(NamedTuple):
     """A term of a count: the embeddings of a pattern, by walking; `members` are the vertices that are one here."""
 
     members: tuple[tuple[int, ...], ...]
 
 
-Term = Product | Loop | Pairs | Walk
+Term = Product | CycleTerm | Pairs | EnumerateTerm
 
 
 class Expressions:
@@ -192,13 +192,13 @@ class Expressions:
 
     def rows(self, link: Link) -> int:
         """The sums of a link."""
-        return self._add(Rows(link), False)
+        return self._add(RowSums(link), False)
 
     def chain(self, links: tuple[Link, ...]) -> Factor:
         """The sums over paths, as a factor: one node for the paths and for their reverse."""
-        turned = self.turned(links)
-        least = min(links, turned)
-        return self._add(Chain(least), links == turned), least != links
+        transposed = self.transposed(links)
+        least = min(links, transposed)
+        return self._add(PathTable(least), links == transposed), least != links
 
     def cliques(self, links: tuple[Link, ...]) -> Factor:
         """The sums over pairs that complete a clique of four, as a factor: one node for both orders of both pairs."""
@@ -208,7 +208,7 @@ class Expressions:
             forms.setdefault(back, True)
         least = min(forms)
         symmetric = not any(forms.values())
-        return self._add(Cliques(least), symmetric), forms[least]
+        return self._add(CliqueTable(least), symmetric), forms[least]
 
     def bridge(self, links: tuple[Link, ...]) -> tuple[Link, ...]:
         """A way from x to y over adjacent w and z: one form for both orders of these."""
@@ -231,16 +231,18 @@ class Expressions:
         """The sums over a tree at each image of the apex."""
         return self._add(node, False)
 
-    def loop(self, links: tuple[Link, ...]) -> Loop:
+    def loop(self, links: tuple[Link, ...]) -> CycleTerm:
         """A cycle of links, one form for all starts and both directions."""
         back = self._around(links)
-        return Loop(min(one[i:] + one[:i] for one in (links, back) for i in range(len(links))))
+        return CycleTerm(min(one[i:] + one[:i] for one in (links, back) for i in range(len(links))))
 
     def flipped(self, factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
         """The factors of a pair, seen from its other end."""
-        return tuple(sorted((node, turned if self.symmetric[node] else not turned) for node, turned in factors))
+        return tuple(
+            sorted((node, transposed if self.symmetric[node] else not transposed) for node, transposed in factors)
+        )
 
-    def turned(self, links: tuple[Link, ...]) -> tuple[Link, ...]:
+    def transposed(self, links: tuple[Link, ...]) -> tuple[Link, ...]:
         """The same path from its other end; neither end has weights."""
         weights = [*(link.weights for link in links[-2::-1]), ()]
         return tuple(
@@ -279,9 +281,9 @@ def parts_of(expression: Node | Term) -> list[int]:
     match expression:
         case Product(weights):
             return list(weights)
-        case Rows(link):
+        case RowSums(link):
             links = (link,)
-        case Chain(links) | Loop(links) | Cliques(links):
+        case PathTable(links) | CycleTerm(links) | CliqueTable(links):
             pass
         case ApexTree(tree):
             links = tuple(Link((*one.link.factors, *sum(one.chord, ())), one.link.weights) for one in tree.below())

@@ -40,7 +40,7 @@ class Part(NamedTuple):
     labels: tuple[frozenset | None, ...]
     weights: tuple[tuple[int, ...], ...]
     edges: dict[tuple[int, int], tuple[Factor, ...]]
-    apart: frozenset[tuple[int, int]]
+    distinct_pairs: frozenset[tuple[int, int]]
     members: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -55,9 +55,9 @@ class Part(NamedTuple):
             found[b].append(a)
         return found
 
-    def rivals(self, vertex: int) -> list[int]:
+    def alternatives(self, vertex: int) -> list[int]:
         """The vertices that one must differ from though no edge says so."""
-        return [a + b - vertex for a, b in self.apart if vertex in (a, b)]
+        return [a + b - vertex for a, b in self.distinct_pairs if vertex in (a, b)]
 
     def factors(self, tables: Expressions, a: int, b: int) -> tuple[Factor, ...]:
         """The factors of an edge as seen from a."""
@@ -81,9 +81,9 @@ def merged(part: Part, u: int, v: int, tables: Expressions) -> Part | None:
     for (a, b), factors in part.edges.items():
         key, seen = _placed(place, a, b, factors, tables)
         edges[key] = tables.kept(edges[key] + seen) if key in edges else seen
-    apart = frozenset(pair(place[a], place[b]) for a, b in part.apart if place[a] != place[b])
+    distinct_pairs = frozenset(pair(place[a], place[b]) for a, b in part.distinct_pairs if place[a] != place[b])
     root = part.root if part.root < 0 else place[part.root]
-    left = _needed(apart, edges, new_labels)
+    left = _needed(distinct_pairs, edges, new_labels)
     return Part(root, tuple(new_labels), tuple(new_weights), edges, left, tuple(members))
 
 
@@ -111,7 +111,7 @@ def _without(part, dropped):
         tuple(part.labels[v] for v in left),
         tuple(part.weights[v] for v in left),
         {(place[a], place[b]): some for (a, b), some in part.edges.items() if a in place and b in place},
-        frozenset((place[a], place[b]) for a, b in part.apart if a in place and b in place),
+        frozenset((place[a], place[b]) for a, b in part.distinct_pairs if a in place and b in place),
         tuple(part.members[v] for v in left),
     )
 
@@ -140,12 +140,12 @@ def canonical(part: Part, tables: Expressions) -> tuple[tuple, Part]:
     name depends on the will, which costs a second computation and no more.
     """
     size = part.size
-    apart = _needed(part.apart, part.edges, part.labels)
+    distinct_pairs = _needed(part.distinct_pairs, part.edges, part.labels)
     between: list[list[tuple]] = [[] for _ in range(size)]
     for (a, b), factors in part.edges.items():
         between[a].append((b, (1, factors)))
         between[b].append((a, (1, tables.flipped(factors))))
-    for a, b in apart:
+    for a, b in distinct_pairs:
         between[a].append((b, (0, ())))
         between[b].append((a, (0, ())))
     colours = _ranks(
@@ -171,10 +171,10 @@ def canonical(part: Part, tables: Expressions) -> tuple[tuple, Part]:
         tuple(part.labels[v] for v in order),
         tuple(part.weights[v] for v in order),
         edges,
-        frozenset(pair(colours[a], colours[b]) for a, b in apart),
+        frozenset(pair(colours[a], colours[b]) for a, b in distinct_pairs),
         tuple(part.members[v] for v in order),
     )
-    return (*whole[:3], tuple(edges.items()), whole.apart), whole
+    return (*whole[:3], tuple(edges.items()), whole.distinct_pairs), whole
 
 
 def _alike(cell, between):
@@ -196,14 +196,14 @@ def _placed(place, a, b, factors, tables):
     return ((a, b), factors) if a < b else ((b, a), tables.flipped(factors))
 
 
-def _needed(apart, edges, labels):
+def _needed(distinct_pairs, edges, labels):
     """The pairs that neither an edge nor their labels keep apart."""
 
     def exclude(a, b):
         both = _both(labels[a], labels[b])
         return both is not None and not both
 
-    return frozenset(one for one in apart if one not in edges and not exclude(*one))
+    return frozenset(one for one in distinct_pairs if one not in edges and not exclude(*one))
 
 
 def _both(some, others):

@@ -14,20 +14,20 @@ from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.decomposition.decompose import Decomposition, decompose
 from cusubmatch.plan.decomposition.expression import (
     ApexTree,
-    Chain,
-    Cliques,
+    CliqueTable,
+    CycleTerm,
+    EnumerateTerm,
     Indicator,
     Link,
-    Loop,
     Node,
     Pairs,
+    PathTable,
     Product,
-    Rows,
+    RowSums,
     Term,
-    Walk,
     reachable,
 )
-from cusubmatch.plan.estimate import Shape
+from cusubmatch.plan.estimate import Cardinalities
 
 __all__ = ["TableCosts", "TablePlan", "TableSizes", "plan_tables"]
 
@@ -144,10 +144,10 @@ class TablePlan:
 def plan_tables(
     constraints: Constraints,
     filters: tuple[int | None, ...],
-    shape: Shape,
+    shape: Cardinalities,
     sizes: TableSizes,
     walking: float,
-    walk_cost: Callable[[Walk], float],
+    walk_cost: Callable[[EnumerateTerm], float],
     rates: TableCosts,
     roots: Iterable[int] = (-1,),
 ) -> TablePlan | None:
@@ -188,7 +188,9 @@ def plan_tables(
 class _Costs:
     """Nanoseconds of tables and terms."""
 
-    def __init__(self, shape: Shape, sizes: TableSizes, walk_cost: Callable[[Walk], float], rates: TableCosts):
+    def __init__(
+        self, shape: Cardinalities, sizes: TableSizes, walk_cost: Callable[[EnumerateTerm], float], rates: TableCosts
+    ):
         self.walk_cost, self.rates = walk_cost, rates
         needed = 2 * sum(pairs for (a, b), pairs in shape.pairs.items() if a < b)
         share = min(1.0, needed / max(sizes.entries, 1))
@@ -203,10 +205,10 @@ class _Costs:
         match expression:
             case Indicator():
                 return rates.indicator + rates.entry * self.entries
-            case Rows(link):
+            case RowSums(link):
                 least = rates.vertex * self.vertices + (0.0 if link.plain else rates.entry * self.entries)
                 return rates.call + least + self._link(link)
-            case Chain(links):
+            case PathTable(links):
                 plain = all(link.plain for link in links)
                 if len(links) == 2:
                     work = self.triangles * rates.triangle if plain else self.triangles * rates.weighted_triangle
@@ -214,7 +216,7 @@ class _Costs:
                     alike = links[0] == links[2] and not links[0].weights
                     work = self.wedges * (rates.wedge * 2 if plain else rates.weighted_wedge * (4 if alike else 8))
                 return rates.call + work + self._links(links) + 2 * rates.gathered * self.entries
-            case Cliques(links):
+            case CliqueTable(links):
                 plain = all(link.plain for link in links)
                 work = self.cliques * (rates.clique if plain else rates.weighted_clique)
                 return rates.call + work + self.triangles * rates.triangle + self._links(links)
@@ -226,9 +228,9 @@ class _Costs:
                 return rates.call * calls * (1 + expression.products) + work + self._links(steps)
             case Product(weights):
                 return rates.call / 2 + rates.vertex * self.vertices * max(len(weights), 1)
-            case Loop((_, _, _, _)):
+            case CycleTerm((_, _, _, _)):
                 return rates.call + self.wedges * rates.square
-            case Loop(links):
+            case CycleTerm(links):
                 tops = len({links[top:] + links[:top] for top in range(len(links))})
                 plain = all(link.plain for link in links)
                 loops = self.loops() * self.fewer
@@ -236,12 +238,12 @@ class _Costs:
                 if not plain:
                     work = tops * (2 * loops * rates.weighted_loop + self.triangles * rates.weighted_triangle * 2)
                 return rates.call + work + self._links(links)
-            case Pairs(_, paths, apart):
+            case Pairs(_, paths, distinct_pairs):
                 kinds = set(paths)
-                half = 2 if apart and all(link.plain for path in kinds for link in path) else 1
+                half = 2 if distinct_pairs and all(link.plain for path in kinds for link in path) else 1
                 lists = self.triangles * rates.listed if expression.bridged else 0.0
                 return rates.call + lists + sum(self._path(path) / half + self._links(path) for path in kinds)
-            case Walk():
+            case EnumerateTerm():
                 return rates.call + self.walk_cost(expression)
         raise TypeError(expression)
 
@@ -257,6 +259,6 @@ class _Costs:
 
     def _link(self, link: Link):
         """Making the array of a link."""
-        rates, gathered = self.rates, bool(link.weights) + sum(turned for _, turned in link.factors)
+        rates, gathered = self.rates, bool(link.weights) + sum(transposed for _, transposed in link.factors)
         parts = len(link.factors) + len(link.weights)
         return self.entries * (gathered * rates.gathered + max(parts - 1, 0) * rates.entry)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cusubmatch.plan.explain.describe_supergraphs import lines_of_supergraphs
 from cusubmatch.plan.explain.describe_tables import lines_of_tables
-from cusubmatch.plan.reuse import Rows
+from cusubmatch.plan.reuse import NeighbourRows
 
 __all__ = ["describe", "summarize"]
 
-FINISH = {
+LEAF_MODE = {
     "size": "counted by the size n of its candidate set",
     "choose": "counted together with the level before: n(n-1)/2 pairs from a candidate set of size n",
     "ordered": "counted together with the level before: n(n-1) ordered pairs from a candidate set of size n",
@@ -55,7 +55,7 @@ class _Text:
         if plan.factor > 1 and plan.suffix is not None:
             lines += ["", f"the sum is multiplied by {plan.factor:,}, the symmetries that the restrictions leave out"]
         elif plan.factor > 1:
-            once = "every row is turned by" if plan.finish == "rows" else "the count is multiplied by the number of"
+            once = "every row is turned by" if plan.leaf_mode == "rows" else "the count is multiplied by the number of"
             lines += ["", f"{once} the pattern's automorphisms, {plan.factor:,}"]
         lines += ["", f"estimated work: {plan.cost / 1e9:,.3g} s {plan.where}"]
         if plan.in_parts is not None:
@@ -97,7 +97,7 @@ class _Text:
         if plan.in_parts is not None and plan.in_parts.first:
             return "count by decomposition" if plan.tables is not None else "count from counts of supergraphs"
         if plan.suffix is None:
-            return f"{'rows' if plan.finish == 'rows' else 'count'} by walking"
+            return f"{'rows' if plan.leaf_mode == 'rows' else 'count'} by walking"
         core, suffix = (
             ", ".join(map(self._name, levels)) for levels in (range(plan.walked), range(plan.walked, len(plan.levels)))
         )
@@ -105,7 +105,7 @@ class _Text:
 
     def _method(self):
         plan = self.plan
-        if plan.is_closed:
+        if plan.is_specialised:
             return "method: kernels for cliques, on bitmaps of the neighbours of higher rank"
         if plan.method == "warps":
             how = "up to a warp's width of partial matches a level; the shortest row is read, the others are searched"
@@ -114,7 +114,7 @@ class _Text:
         else:
             how = "sorted candidate lists"
         if any(level.bounds for level in plan.levels):
-            side = "higher" if plan.rising else "lower"
+            side = "higher" if plan.ascending else "lower"
             how += f"; vertices are ranked by degree, and restrictions ask for a {side} rank"
         return f"method: {how}"
 
@@ -125,18 +125,18 @@ class _Text:
         if index and kept and visited:
             source = self._source(level.source)
         elif index:
-            source = " ∩ ".join(map(self._source, level.anchors))
+            source = " ∩ ".join(map(self._source, level.backward_neighbours))
             source += "".join(f" minus {self._source(row)}" for row in level.forbidden)
-        bounds = level.pending if kept else level.bounds
-        conditions = [f"rank {'above' if plan.rising else 'below'} {self._name(i)}" for i in bounds]
-        conditions += [f"not {self._name(i)}" for i in level.differ]
+        bounds = level.deferred_restrictions if kept else level.bounds
+        conditions = [f"rank {'above' if plan.ascending else 'below'} {self._name(i)}" for i in bounds]
+        conditions += [f"not {self._name(i)}" for i in level.injectivity_checks]
         text = f"level {index}: {self._name(index)} from {', '.join([source, *conditions])}"
         expected = f"   ~{level.candidates:,.3g} candidates each, ~{level.matches:,.3g} partial matches"
         if not visited:
             expected = f"   ~{level.candidates:,.3g} candidates each, not visited"
         lines = [text + expected if index else text]
-        if index == len(plan.levels) - 1 and plan.finish in FINISH:
-            lines.append(f"         {FINISH[plan.finish]}")
+        if index == len(plan.levels) - 1 and plan.leaf_mode in LEAF_MODE:
+            lines.append(f"         {LEAF_MODE[plan.leaf_mode]}")
         lines += [self._step(step) for step in plan.steps if step.when == index and kept]
         return lines
 
@@ -177,7 +177,7 @@ class _Text:
     def _step(self, step):
         sign = {"intersect": " ∩ ", "subtract": " minus ", "filter": ""}[step.operation]
         text = f"{self._source(step.source)}{sign}{self._source(step.operand) if step.operand else ''}"
-        limits = [f"rank {'above' if self.plan.rising else 'below'} {self._name(i)}" for i in step.bounds]
+        limits = [f"rank {'above' if self.plan.ascending else 'below'} {self._name(i)}" for i in step.bounds]
         if step.mask is not None:
             limits.append(f"passing the filter of {self.names[step.mask]}")
         users = [self._name(i) for i, level in enumerate(self.plan.levels) if level.source == step.target]
@@ -189,7 +189,7 @@ class _Text:
         return f"         make {self.sets[step.target]} = {', '.join([text, *limits])}{use}"
 
     def _source(self, source):
-        if not isinstance(source, Rows):
+        if not isinstance(source, NeighbourRows):
             return self.sets[source]
         direction, edge_labels, target_labels = self.plan.relations[source.relation]
         word = {"any": "N", "out": "N_out", "in": "N_in"}[direction]

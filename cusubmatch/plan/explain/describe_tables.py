@@ -7,15 +7,15 @@ from itertools import pairwise
 from cusubmatch.plan.decomposition.expression import (
     BRIDGE,
     ApexTree,
-    Chain,
-    Cliques,
+    CliqueTable,
+    CycleTerm,
+    EnumerateTerm,
     Indicator,
     Link,
-    Loop,
     Pairs,
+    PathTable,
     Product,
-    Rows,
-    Walk,
+    RowSums,
 )
 
 __all__ = ["lines_of_tables"]
@@ -66,22 +66,22 @@ class _Text:
         match self.tables.nodes[node]:
             case Indicator(key):
                 return f"{name}(x, y) = 1 where {self._asked(key)}"
-            case Rows(link) if link.plain:
+            case RowSums(link) if link.plain:
                 return f"{name}(x) = the neighbours of x"
-            case Rows(link):
+            case RowSums(link):
                 return f"{name}(x) = sum over neighbours y of {self._link(link, 'x', 'y')}"
-            case Cliques(links) if all(link.plain for link in links):
+            case CliqueTable(links) if all(link.plain for link in links):
                 return f"{name}(x, y) = the w, z that make a clique with x and y, in both orders"
-            case Cliques(links):
+            case CliqueTable(links):
                 return (
                     f"{name}(x, y) = sum over w, z that make a clique with x and y of {self._product(links, OVER_TWO)}"
                 )
             case ApexTree(tree):
                 stops = self._stops(tree)
                 return f"{name}(x) = sum over {', '.join(stops.values())} of {self._tree(tree, stops)}"
-            case Chain(links) if all(link.plain for link in links):
+            case PathTable(links) if all(link.plain for link in links):
                 return f"{name}(x, y) = the {WAYS[len(links)]} with {self._path(len(links))}, all different"
-            case Chain(links):
+            case PathTable(links):
                 stops = ["x", *WAYS[len(links)].split(", "), "y"]
                 product = self._product(links, pairwise(stops)) or "1"
                 return f"{name}(x, y) = sum over {WAYS[len(links)]} with {self._path(len(links))} of {product}"
@@ -141,8 +141,8 @@ class _Text:
 
     def _link(self, link: Link, p, q):
         parts = [
-            f"{self.names[node]}({q}, {p})" if turned else f"{self.names[node]}({p}, {q})"
-            for node, turned in link.factors
+            f"{self.names[node]}({q}, {p})" if transposed else f"{self.names[node]}({p}, {q})"
+            for node, transposed in link.factors
         ]
         return " ".join([*parts, *(f"{self.names[node]}({q})" for node in link.weights)])
 
@@ -157,11 +157,11 @@ class _Text:
                     f"{self.names[node]}(x){_power(weights.count(node))}" for node in dict.fromkeys(weights)
                 )
                 return f"sum over x of {product or '1'}"
-            case Loop(links):
+            case CycleTerm(links):
                 stops = "abcde"[: len(links)]
                 product = self._product(links, zip(stops, stops[1:] + stops[:1], strict=True)) or "1"
                 return f"sum over cycles {'--'.join(stops)}--a of {product}"
-            case Walk(members):
+            case EnumerateTerm(members):
                 names = [
                     str(name) if name is not None else f"()#{i}" for i, name in enumerate(self.plan.pattern.names, 1)
                 ]

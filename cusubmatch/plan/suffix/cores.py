@@ -28,7 +28,7 @@ class Block(NamedTuple):
 
     kinds: frozenset[int]
     vertices: tuple[int, ...]
-    anchors: frozenset[int]
+    backward_neighbours: frozenset[int]
 
 
 class Core(NamedTuple):
@@ -146,11 +146,11 @@ def _parts(constraints, suffix, injective):
         for k in range(1, len(own) + 1):
             for chosen in combinations(own, k):
                 vertices = tuple(kinds[kind][0] for kind in chosen)
-                anchors = frozenset(u for u in core if any((u, v) in required for v in vertices))
+                backward_neighbours = frozenset(u for u in core if any((u, v) in required for v in vertices))
                 if k == 1 or (
                     all(may_meet(u, w) for u, w in combinations(vertices, 2)) and _possible(labels, vertices)
                 ):
-                    blocks.append(Block(frozenset(chosen), vertices, anchors))
+                    blocks.append(Block(frozenset(chosen), vertices, backward_neighbours))
     if not injective and any(
         sum(any(apart(u, v) for v in block.vertices) for u in core) > 1 for block in blocks
     ):  # images of the core may coincide there, and are not to be taken off twice

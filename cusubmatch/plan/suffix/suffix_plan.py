@@ -14,7 +14,7 @@ from typing import NamedTuple
 from cusubmatch.graph import Relation
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.crt import primes_beyond
-from cusubmatch.plan.reuse import Rows
+from cusubmatch.plan.reuse import NeighbourRows
 from cusubmatch.plan.suffix.cores import Core
 from cusubmatch.plan.suffix.polynomial import Polynomial, distinct_choices
 
@@ -25,7 +25,7 @@ class Loss(NamedTuple):
     """The image at `level` may not be chosen; it is in the set if it lies in all of `rows`."""
 
     level: int
-    rows: tuple[Rows, ...]
+    rows: tuple[NeighbourRows, ...]
 
 
 class Variable(NamedTuple):
@@ -45,13 +45,13 @@ class Variable(NamedTuple):
         number of common vertices is wanted, for no set is needed any more.
     """
 
-    rows: tuple[Rows, ...]
+    rows: tuple[NeighbourRows, ...]
     choosers: int
     losses: tuple[Loss, ...]
-    source: Rows | int | None
-    row: Rows | None
+    source: NeighbourRows | int | None
+    row: NeighbourRows | None
 
-    def made_of(self, leaf: int) -> tuple[Rows, ...]:
+    def made_of(self, leaf: int) -> tuple[NeighbourRows, ...]:
         """The rows of its source, where `leaf` is the last core level."""
         return self.rows[:-1] if self.rows[-1].level == leaf else self.rows
 
@@ -86,7 +86,7 @@ def suffix_of(core: Core, order: Sequence[int], constraints: Constraints, times_
     numbers: dict[frozenset[int], int] = {}
     for block in core.blocks:
         rows = [
-            Rows(relation, level)
+            NeighbourRows(relation, level)
             for level, u in enumerate(core_order)
             for relation in sorted({r for v in block.vertices for r in constraints.required.get((u, v), ())})
         ]
@@ -107,7 +107,7 @@ def suffix_of(core: Core, order: Sequence[int], constraints: Constraints, times_
     return Suffix(tuple(variables), tuple(factors), choices, times_counted <= orders)
 
 
-def with_sources(suffix: Suffix, sources: Sequence[Rows | int | None], leaf: int) -> Suffix:
+def with_sources(suffix: Suffix, sources: Sequence[NeighbourRows | int | None], leaf: int) -> Suffix:
     """The suffix with the sources of its variables, made of the rows that `Variable.made_of` names."""
     found = [
         some._replace(source=source, row=some.rows[-1] if some.rows[-1].level == leaf else None)
@@ -135,10 +135,12 @@ def suffix_primes(plan, longest: Sequence[int], sure_bits: int) -> list[int]:
     def most(rows):
         return max(1, min(longest[row.relation] for row in rows))
 
-    suffix_bound = math.prod(most(plan.levels[level].anchors) for level in range(plan.walked, len(plan.levels)))
+    suffix_bound = math.prod(
+        most(plan.levels[level].backward_neighbours) for level in range(plan.walked, len(plan.levels))
+    )
     if suffix_bound.bit_length() <= sure_bits:
         return []
-    core_bound = math.prod(most(plan.levels[level].anchors) for level in range(1, plan.walked))
+    core_bound = math.prod(most(plan.levels[level].backward_neighbours) for level in range(1, plan.walked))
     return primes_beyond(2 * suffix_bound * core_bound * (1 + int(plan.sizes[plan.levels[0].vertex])))
 
 

@@ -17,7 +17,7 @@ from cusubmatch.engines.cpu.search.leaf import add_to_count, value_of
 from cusubmatch.engines.cpu.search.local_candidates import level_row, on_program, on_view, step_row
 from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import enter_root, on_bitmap_state
 
-__all__ = ["deepen_bitmaps", "enter_bitmaps", "walk_bitmaps"]
+__all__ = ["descend_bitmaps", "enter_bitmaps", "walk_bitmaps"]
 
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -67,12 +67,12 @@ def _make_bitmaps(program, state, level):
 def _allowed_range(program, state, level, upto):
     """The places that the restrictions by levels before `upto` leave to a level."""
     low, high = np.int64(0), state.registers[p.UNIVERSE]
-    rising = program.header[p.RISING]
+    ascending = program.header[p.ASCENDING]
     for r in range(level_row(program, level)[p.RESTRICTED], level_row(program, level)[p.RESTRICTED_END]):
         by = program.refs[r]
         if by >= upto:
             continue
-        if rising:
+        if ascending:
             low = max(low, state.local[by] + (by > 0))
         else:
             high = min(high, state.local[by])
@@ -114,7 +114,7 @@ def _next(bitmap, begin, end):
 
 @jit
 def _differs(program, state, level, i):
-    for d in range(level_row(program, level)[p.DIFFER], level_row(program, level)[p.DIFFER_END]):
+    for d in range(level_row(program, level)[p.INJECTIVITY], level_row(program, level)[p.INJECTIVITY_END]):
         by = program.refs[d]
         if by > 0 and state.local[by] == i:
             return False
@@ -153,7 +153,7 @@ def _bit(bitmap, i):
 def _losses(program, state, level, upto, bitmap, other, shift, low, high):
     """How many matched vertices of levels before `upto`, which the level must differ from, lie in its set."""
     found = 0
-    first, last = level_row(program, level)[p.DIFFER], level_row(program, level)[p.DIFFER_END]
+    first, last = level_row(program, level)[p.INJECTIVITY], level_row(program, level)[p.INJECTIVITY_END]
     for d in range(first, last):
         by = program.refs[d]
         i = state.local[by]
@@ -169,7 +169,7 @@ def _losses(program, state, level, upto, bitmap, other, shift, low, high):
 
 
 @jit
-def _count_chain(state, candidates, counted, inner, words, rising, leaf):
+def _count_chain(state, candidates, counted, inner, words, ascending, leaf):
     """The leaf where every level bounds the next, as in cliques: rows hold later vertices only."""
     total, visited, position, end = np.int64(0), 0, state.position[leaf], state.end[leaf]
     for w in range(position >> 6, (end + 63) >> 6):
@@ -178,7 +178,7 @@ def _count_chain(state, candidates, counted, inner, words, rising, leaf):
             word &= ONES << np.uint64(position & 63)
         if w == end >> 6:
             word &= ~(ONES << np.uint64(end & 63))
-        first, last = (w, words) if rising else (0, w + 1)
+        first, last = (w, words) if ascending else (0, w + 1)
         while word:
             row = (inner + (w << 6) + np.int64(trailing_zeros(word))) * words
             for v in range(first, last):
@@ -194,7 +194,7 @@ def _count_chain(state, candidates, counted, inner, words, rising, leaf):
 def _count_bitmaps(program, state, leaf):
     """Count the whole open range of the leaf; how many vertices it had."""
     header = program.header
-    case, finish, last = header[p.CASE], header[p.FINISH], header[p.LAST]
+    case, leaf_mode, last = header[p.CASE], header[p.LEAF_MODE], header[p.LAST]
     size = state.registers[p.UNIVERSE]
     words = (size + 63) >> 6
     candidates = _source(program, state, leaf)
@@ -211,10 +211,10 @@ def _count_bitmaps(program, state, leaf):
     bounded = False
     for r in range(level_row(program, last)[p.RESTRICTED], level_row(program, last)[p.RESTRICTED_END]):
         bounded = bounded or program.refs[r] == leaf
-    plain = level_row(program, leaf)[p.DIFFER] == level_row(program, leaf)[p.DIFFER_END]
-    lossless = level_row(program, last)[p.DIFFER] == level_row(program, last)[p.DIFFER_END]
-    if case == p.COMMON and header[p.CHAINED] and plain and lossless and finish == p.SIZE:
-        return _count_chain(state, candidates, counted, inner, words, header[p.RISING] != 0, leaf)
+    plain = level_row(program, leaf)[p.INJECTIVITY] == level_row(program, leaf)[p.INJECTIVITY_END]
+    lossless = level_row(program, last)[p.INJECTIVITY] == level_row(program, last)[p.INJECTIVITY_END]
+    if case == p.COMMON and header[p.CHAINED] and plain and lossless and leaf_mode == p.SIZE:
+        return _count_chain(state, candidates, counted, inner, words, header[p.ASCENDING] != 0, leaf)
     i, end = _next(candidates, state.position[leaf], state.end[leaf]), state.end[leaf]
     while i < end:
         if plain or _differs(program, state, leaf, i):
@@ -225,14 +225,14 @@ def _count_bitmaps(program, state, leaf):
             elif case == p.GENERAL:
                 _make_bitmaps(program, state, leaf)
             if bounded:
-                if header[p.RISING]:
+                if header[p.ASCENDING]:
                     low = max(low, i + 1)
                 else:
                     high = i
             n = _size_between(counted, state.rows, shift, low, high)
             if not lossless:
                 n -= _losses(program, state, last, last, counted, state.rows, shift, low, high)
-            total += value_of(finish, n)
+            total += value_of(leaf_mode, n)
             if total >= 1 << 62:
                 add_to_count(state, 1, total)
                 total = 0
@@ -286,8 +286,8 @@ def enter_bitmaps(program, view, state, prefix, depth, begin, end):
 
 
 @jit
-def deepen_bitmaps(program, view, state):
-    """Match the next vertex of the deepest open range, as `deepen` does; OVERSIZE if it is a root for lists."""
+def descend_bitmaps(program, view, state):
+    """Match the next vertex of the deepest open range, as `descend` does; OVERSIZE if it is a root for lists."""
     program, view, state = on_program(program), on_view(view), on_bitmap_state(state)
     level = state.registers[p.LEVEL]
     if state.position[level] >= state.end[level]:
@@ -317,7 +317,7 @@ def walk_bitmaps(program, view, state, out, budget):
     capacity = out.shape[1]
     program, view, state, out = on_program(program), on_view(view), on_bitmap_state(state), pointer(out)
     registers, header = state.registers, program.header
-    leaf, emitting = header[p.LEAF], header[p.FINISH] == p.EMIT
+    leaf, emitting = header[p.LEAF], header[p.LEAF_MODE] == p.EMIT
     level, floor = registers[p.LEVEL], registers[p.FLOOR]
     while budget > 0:
         if level == leaf:

@@ -9,7 +9,16 @@ from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints
-from cusubmatch.plan.candidates import ROUNDS, SAMPLE, Candidates, demands_of, fitting, select, spacing, uniform
+from cusubmatch.plan.candidates import (
+    ROUNDS,
+    SAMPLE,
+    Candidates,
+    candidate_constraints_of,
+    label_degree_filter,
+    select,
+    spacing,
+    uniform,
+)
 
 __all__ = ["Candidates", "find_candidates"]
 
@@ -24,8 +33,8 @@ def find_candidates(
     sample: int = SAMPLE,
 ) -> Candidates:
     """Filter the vertices of a host graph for every vertex of `pattern`."""
-    demands = demands_of(constraints, injective)
-    masks = fitting(graph, constraints, demands, adjacency)
+    demands = candidate_constraints_of(constraints, injective)
+    masks = label_degree_filter(graph, constraints, demands, adjacency)
     if demands.uniform:
         return uniform(graph, demands, adjacency, masks)
     for _ in range(ROUNDS if len(masks) else 0):

@@ -29,13 +29,13 @@ GENERAL_UNITS = 8
 
 
 @jit
-def value_of(finish, n):
+def value_of(leaf_mode, n):
     """What a candidate set of size n adds."""
-    if finish == p.SIZE:
+    if leaf_mode == p.SIZE:
         return n
-    if finish == p.CHOOSE:
+    if leaf_mode == p.CHOOSE:
         return n * (n - 1) // 2
-    if finish == p.ORDERED:
+    if leaf_mode == p.ORDERED:
         return n * (n - 1)
     return n * n
 
@@ -72,7 +72,7 @@ def _last_range(program, view, state, leaf):
 def _matched_within(program, state, fields, upto, array, begin, end):
     """Collect the vertices of levels before `upto` that the set array[begin:end) must lose; how many."""
     found = 0
-    for d in range(fields[p.DIFFER], fields[p.DIFFER_END]):
+    for d in range(fields[p.INJECTIVITY], fields[p.INJECTIVITY_END]):
         level = program.refs[d]
         if level < upto and has(array, begin, end, state.matched[level]):
             fresh = True
@@ -87,7 +87,7 @@ def _matched_within(program, state, fields, upto, array, begin, end):
 @jit
 def _barred(program, state, fields, x):
     """Whether x is the vertex of a level that this level must differ from."""
-    for d in range(fields[p.DIFFER], fields[p.DIFFER_END]):
+    for d in range(fields[p.INJECTIVITY], fields[p.INJECTIVITY_END]):
         if state.matched[program.refs[d]] == x:
             return True
     return False
@@ -124,7 +124,7 @@ def _count_members(program, view, state, array, begin, end):
 @jit
 def _count_fixed(program, view, state, leaf, array, begin, end, last, l0, l1, member):
     """The leaf array[begin:end) where the counted set last[l0:l1) is fixed, but may hold the leaf's vertex."""
-    finish, fields = program.header[p.FINISH], level_row(program, leaf)
+    leaf_mode, fields = program.header[p.LEAF_MODE], level_row(program, leaf)
     losses = _matched_within(program, state, level_row(program, program.header[p.LAST]), leaf, last, l0, l1)
     n = l1 - l0 - losses
     tests = program.header[p.TEST] >= 0
@@ -148,15 +148,15 @@ def _count_fixed(program, view, state, leaf, array, begin, end, last, l0, l1, me
         if member:
             members -= _is_member(program, view, state, x) if tests else has(last, l0, l1, x)
     if visited > members:
-        add_to_count(state, visited - members, value_of(finish, n))
+        add_to_count(state, visited - members, value_of(leaf_mode, n))
     if members > 0:
-        add_to_count(state, members, value_of(finish, n - 1))
+        add_to_count(state, members, value_of(leaf_mode, n - 1))
 
 
 @jit
 def _count_bounded(program, state, leaf, array, begin, end, last, l0, l1):
     """The leaf array[begin:end) where each vertex bounds the counted set last[l0:l1)."""
-    finish, rising, fields = program.header[p.FINISH], program.header[p.RISING], level_row(program, leaf)
+    leaf_mode, ascending, fields = program.header[p.LEAF_MODE], program.header[p.ASCENDING], level_row(program, leaf)
     losses = _matched_within(program, state, level_row(program, program.header[p.LAST]), leaf, last, l0, l1)
     total, place, steep = 0, l0, (end - begin) * 8 < l1 - l0
     for i in range(begin, end):
@@ -168,13 +168,13 @@ def _count_bounded(program, state, leaf, array, begin, end, last, l0, l1):
                 place += 1
         if _barred(program, state, fields, x):
             continue
-        if rising:
+        if ascending:
             n = l1 - place - (place < l1 and last[place] == x)
         else:
             n = place - l0
         for j in range(losses):
-            n -= state.excluded[j] > x if rising else state.excluded[j] < x
-        total += value_of(finish, n)
+            n -= state.excluded[j] > x if ascending else state.excluded[j] < x
+        total += value_of(leaf_mode, n)
         if total >= FULL_SUM:
             add_to_count(state, 1, total)
             total = 0
@@ -219,7 +219,7 @@ def common_size(view, state, source, s0, s1, a0, a1, low, high, relation, x, mar
 @jit
 def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0, s1, step):
     """The leaf array[begin:end) where the counted set is source[s0:s1) within the row of the leaf's vertex."""
-    finish, rising, fields = program.header[p.FINISH], program.header[p.RISING], level_row(program, leaf)
+    leaf_mode, ascending, fields = program.header[p.LEAF_MODE], program.header[p.ASCENDING], level_row(program, leaf)
     relation = step[p.WITH_A]
     bounded = False
     for r in range(step[p.CUT], step[p.CUT_END]):
@@ -237,7 +237,7 @@ def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0
             continue
         a0, a1 = s0, s1
         if bounded:
-            if rising:
+            if ascending:
                 a0 = upper_bound(source, s0, s1, x)
             else:
                 a1 = lower_bound(source, s0, s1, x)
@@ -247,9 +247,9 @@ def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0
         n, marked = common_size(view, state, source, s0, s1, a0, a1, low, high, relation, x, marked)
         for j in range(losses):
             y = state.excluded[j]
-            if (not bounded or (y > x if rising else y < x)) and adjacent(view, relation, x, y):
+            if (not bounded or (y > x if ascending else y < x)) and adjacent(view, relation, x, y):
                 n -= 1
-        total += value_of(finish, n)
+        total += value_of(leaf_mode, n)
         if total >= FULL_SUM:
             add_to_count(state, 1, total)
             total = 0
@@ -261,7 +261,7 @@ def _count_common_rows(program, view, state, leaf, array, begin, end, source, s0
 @jit
 def _count_general(program, view, state, leaf, array, begin, end):
     """The leaf array[begin:end) where the counted set is made anew for each vertex."""
-    finish, fields = program.header[p.FINISH], level_row(program, leaf)
+    leaf_mode, fields = program.header[p.LEAF_MODE], level_row(program, leaf)
     last = level_row(program, program.header[p.LAST])
     for i in range(begin, end):
         x = array[i]
@@ -275,7 +275,7 @@ def _count_general(program, view, state, leaf, array, begin, end):
             n = l1 - l0 - _matched_within(program, state, last, leaf + 1, view.targets, l0, l1)
         else:
             n = l1 - l0 - _matched_within(program, state, last, leaf + 1, state.pool, l0, l1)
-        add_to_count(state, 1, value_of(finish, n))
+        add_to_count(state, 1, value_of(leaf_mode, n))
 
 
 @jit

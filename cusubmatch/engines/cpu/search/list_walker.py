@@ -13,7 +13,7 @@ from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.search.leaf import count_leaf
 from cusubmatch.engines.cpu.search.local_candidates import level_row, make_sets, on_program, on_view, open_level
 
-__all__ = ["deepen", "differs", "enter", "next_vertex", "on_state", "walk"]
+__all__ = ["descend", "differs", "enter", "next_vertex", "on_state", "walk"]
 
 LEAF_CHUNK = 1 << 14
 
@@ -50,7 +50,7 @@ def next_vertex(view, state, level):
 @jit
 def differs(program, state, level, x):
     """Whether x is no vertex that a level must differ from."""
-    for d in range(level_row(program, level)[p.DIFFER], level_row(program, level)[p.DIFFER_END]):
+    for d in range(level_row(program, level)[p.INJECTIVITY], level_row(program, level)[p.INJECTIVITY_END]):
         if state.matched[program.refs[d]] == x:
             return False
     return True
@@ -99,7 +99,7 @@ def enter(program, view, state, prefix, depth, begin, end):
 
 
 @jit
-def deepen(program, view, state):
+def descend(program, view, state):
     """Match the next vertex of the deepest open range and open the level after it, as the only one.
 
     Returns PAUSED, or DONE if there is no such vertex or nothing below it.
@@ -129,7 +129,7 @@ def walk(program, view, state, out, budget):
     capacity = out.shape[1]
     program, view, state, out = on_program(program), on_view(view), on_state(state), pointer(out)
     registers, header = state.registers, program.header
-    leaf, emitting = header[p.LEAF], header[p.FINISH] == p.EMIT
+    leaf, emitting = header[p.LEAF], header[p.LEAF_MODE] == p.EMIT
     level, floor = registers[p.LEVEL], registers[p.FLOOR]
     while budget > 0:
         if level == leaf:

@@ -106,10 +106,10 @@ def adjacent(view, relation, vertex, x):
 @jit
 def cut(program, state, array, begin, end, first, last):
     """The part of the sorted array[begin:end) that the restrictions refs[first:last] allow."""
-    rising = program.header[p.RISING]
+    ascending = program.header[p.ASCENDING]
     for r in range(first, last):
         bound = state.matched[program.refs[r]]
-        if rising:
+        if ascending:
             begin = upper_bound(array, begin, end, bound)
         else:
             end = lower_bound(array, begin, end, bound)

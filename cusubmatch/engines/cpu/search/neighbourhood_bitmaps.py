@@ -101,7 +101,7 @@ def _gather_universe(program, view, state, root):
             continue
         begin, end = row_of(view, relation, root)
         if program.header[p.ONE_SIDED]:
-            if program.header[p.RISING]:
+            if program.header[p.ASCENDING]:
                 begin = upper_bound(view.targets, begin, end, root)
             else:
                 end = lower_bound(view.targets, begin, end, root)
@@ -181,7 +181,7 @@ def enter_root(program, view, state, root):
             begin, end = row_of(view, relation, vertex)
             first_place, last_place = 0, size
             if header[p.CHAINED]:  # later vertices only
-                if header[p.RISING]:
+                if header[p.ASCENDING]:
                     begin, first_place = upper_bound(view.targets, begin, end, vertex), i + 1
                 else:
                     end, last_place = lower_bound(view.targets, begin, end, vertex), i

@@ -12,12 +12,23 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.search.suffix_program import N_PRIMES, encode_suffix
-from cusubmatch.plan import Plan, Rows, implied_bounds
+from cusubmatch.plan import NeighbourRows, Plan, implied_bounds
 
 # Fields of a level's row.
-KIND, SOURCE_A, SOURCE_B, DIFFER, DIFFER_END, BOUND, BOUND_END, RESTRICTED, RESTRICTED_END, STEP, STEP_END, COLUMN = (
-    range(12)
-)
+(
+    KIND,
+    SOURCE_A,
+    SOURCE_B,
+    INJECTIVITY,
+    INJECTIVITY_END,
+    BOUND,
+    BOUND_END,
+    RESTRICTED,
+    RESTRICTED_END,
+    STEP,
+    STEP_END,
+    COLUMN,
+) = range(12)
 LEVEL_FIELDS = 12
 ROOTS, ROW, SET = 0, 1, 2  # kinds of candidates: the first level's list, a row of the graph, a set of the pool
 
@@ -28,11 +39,11 @@ INTERSECT, SUBTRACT, FILTER = 0, 1, 2
 OPERATIONS = {"intersect": INTERSECT, "subtract": SUBTRACT, "filter": FILTER}
 
 # Fields of the header.
-LEVELS, LEAF, LAST, RISING, FINISH, CASE, TEST, TEST_END, ONE_SIDED, CHAINED, FILTERS, INJECTIVE = range(12)
+LEVELS, LEAF, LAST, ASCENDING, LEAF_MODE, CASE, TEST, TEST_END, ONE_SIDED, CHAINED, FILTERS, INJECTIVE = range(12)
 SUFFIX_AT, CONSTANTS_AT, SCRATCH = 12, 13, 14  # where a suffix's fields and constants begin, and the space it needs
 HEADER_FIELDS = 15
 EMIT, SIZE, CHOOSE, ORDERED, SQUARE, SUFFIX = 0, 1, 2, 3, 4, 5
-FINISHES = {"rows": EMIT, "size": SIZE, "choose": CHOOSE, "ordered": ORDERED, "square": SQUARE, "suffix": SUFFIX}
+LEAF_MODES = {"rows": EMIT, "size": SIZE, "choose": CHOOSE, "ordered": ORDERED, "square": SQUARE, "suffix": SUFFIX}
 # How the counted level depends on the leaf, the last level that is visited.
 FIXED, MEMBER, BOUNDED, COMMON, GENERAL = 0, 1, 2, 3, 4
 
@@ -132,7 +143,7 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
     steps = np.zeros((len(plan.steps), STEP_FIELDS), np.int32)
     capacity, base = {}, 0
     for row, step in zip(steps, plan.steps, strict=True):
-        if isinstance(step.source, Rows):
+        if isinstance(step.source, NeighbourRows):
             capacity[step.target] = capacities[step.source.relation]
             row[FROM_KIND], row[FROM_A], row[FROM_B] = ROW, *step.source
         else:
@@ -151,12 +162,12 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
         base += capacity[target] + 1
     levels = np.zeros((len(plan.levels), LEVEL_FIELDS), np.int32)
     for index, (row, level) in enumerate(zip(levels, plan.levels, strict=True)):
-        if isinstance(level.source, Rows):
+        if isinstance(level.source, NeighbourRows):
             row[KIND], row[SOURCE_A], row[SOURCE_B] = ROW, *level.source
         elif level.source is not None:
             row[KIND], row[SOURCE_A] = SET, level.source
-        row[DIFFER], row[DIFFER_END] = _append(refs, level.differ)
-        row[BOUND], row[BOUND_END] = _append(refs, level.pending)
+        row[INJECTIVITY], row[INJECTIVITY_END] = _append(refs, level.injectivity_checks)
+        row[BOUND], row[BOUND_END] = _append(refs, level.deferred_restrictions)
         row[RESTRICTED], row[RESTRICTED_END] = _append(refs, level.bounds)
         row[STEP] = sum(step.when < index for step in plan.steps)
         row[STEP_END] = sum(step.when <= index for step in plan.steps)
@@ -165,14 +176,14 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
     header[LEVELS] = len(plan.levels)
     header[LEAF] = plan.walked - 1
     header[LAST] = plan.walked
-    header[RISING] = plan.rising
-    header[FINISH] = FINISHES[plan.finish]
+    header[ASCENDING] = plan.ascending
+    header[LEAF_MODE] = LEAF_MODES[plan.leaf_mode]
     chains = implied_bounds([level.bounds for level in plan.levels])
     header[ONE_SIDED] = all(0 in some for some in chains[1:])
     header[CHAINED] = all(len(some) == level for level, some in enumerate(chains))
     header[FILTERS] = sum(1 << mask for mask in {step.mask for step in plan.steps if step.mask is not None})
     header[INJECTIVE] = plan.semantics != "homomorphism"
-    if plan.finish not in ("rows", "suffix") and plan.walked:
+    if plan.leaf_mode not in ("rows", "suffix") and plan.walked:
         header[CASE], tests = _leaf_case(plan)
         header[TEST] = -1 if tests is None else len(refs)
         for test in tests or ():
@@ -194,7 +205,7 @@ def _append(refs, some):
 def _relation_use(plan):
     outer, inner = np.zeros(len(plan.relations), np.int32), np.full(len(plan.relations), -1, np.int32)
     for level in plan.levels:
-        for kind, rows in ((1, level.anchors), (2, level.forbidden)):
+        for kind, rows in ((1, level.backward_neighbours), (2, level.forbidden)):
             for row in rows:
                 if row.level == 0:
                     outer[row.relation] |= kind
@@ -209,7 +220,7 @@ def _leaf_case(plan):
     """How the counted level depends on the leaf, and the rows that decide whether the leaf's vertex lies in it."""
     leaf = plan.walked - 1
     last = plan.levels[plan.walked]
-    if isinstance(last.source, Rows):
+    if isinstance(last.source, NeighbourRows):
         made = last.source.level
     else:
         step = next(step for step in plan.steps if step.target == last.source)
@@ -226,9 +237,9 @@ def _leaf_case(plan):
             return COMMON, None
     if made == leaf:
         return GENERAL, None
-    if leaf in last.pending:
+    if leaf in last.deferred_restrictions:
         return BOUNDED, None
-    if leaf not in last.differ:
+    if leaf not in last.injectivity_checks:
         return FIXED, None
     return MEMBER, _membership_rows(plan, leaf, last)
 
@@ -237,7 +248,7 @@ def _membership_rows(plan, leaf, last):
     """Rows that the leaf's vertex must lie in to be in the last level's set; None if there are other conditions."""
     if last.bounds or last.forbidden or any(step.mask is not None for step in plan.steps):
         return None
-    return [row for row in last.anchors if row not in plan.levels[leaf].anchors]
+    return [row for row in last.backward_neighbours if row not in plan.levels[leaf].backward_neighbours]
 
 
 def residues(program: Program, state: State) -> tuple[np.ndarray, list[int]]:

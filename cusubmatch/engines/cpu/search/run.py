@@ -101,7 +101,7 @@ class Run:
         self.view = make_view(graph, adjacency, candidates.masks, roots)
         self.matches: Any = 0
         self._sum = 0
-        self._counting = plan.finish != "rows"
+        self._counting = plan.leaf_mode != "rows"
         self._most_threads = max(1, min(threads(), len(roots)))
         self._threads = 1
         self._lock = threading.RLock()
@@ -213,7 +213,7 @@ class Run:
                 if self._stop:
                     return
                 if self._waiting and status != p.DONE:
-                    weight = self._give(state, weight, task.method)
+                    weight = self._donate_work(state, weight, task.method)
                 if self.progress is not None and time.monotonic() > self._reported + REPORT_SECONDS / 2:
                     self._open[threading.get_ident()] = weight * passed(state)
             with self._lock:
@@ -232,7 +232,7 @@ class Run:
             return new_bitmap_state(self.program, self.view, max(self.longest))
         return new_list_state(self.program, self.view, self.pool)
 
-    def _give(self, state, weight, method):
+    def _donate_work(self, state, weight, method):
         """Hand half of the shallowest open range to a waiting thread; the weight that is left."""
         for level in range(int(state.registers[p.FLOOR]), int(state.registers[p.LEVEL]) + 1):
             position, end = int(state.position[level]), int(state.end[level])

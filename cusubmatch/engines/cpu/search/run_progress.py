@@ -27,12 +27,14 @@ def shares_of(plan: Plan, adjacency: Adjacency, roots: np.ndarray, edges: list[i
     lengths = np.diff(adjacency.offsets[0])
     work = lengths[roots].astype(np.float64)
     if len(plan.levels) > 2:
-        begin, end = adjacency.offsets[plan.levels[1].anchors[0].relation][[0, -1]]
-        sources = np.repeat(np.arange(len(lengths)), np.diff(adjacency.offsets[plan.levels[1].anchors[0].relation]))
+        begin, end = adjacency.offsets[plan.levels[1].backward_neighbours[0].relation][[0, -1]]
+        sources = np.repeat(
+            np.arange(len(lengths)), np.diff(adjacency.offsets[plan.levels[1].backward_neighbours[0].relation])
+        )
         targets = adjacency.targets[begin:end]
         after = lengths[targets].astype(np.float64)
         if plan.levels[1].bounds:
-            after *= (targets > sources) == plan.rising
+            after *= (targets > sources) == plan.ascending
         work = np.bincount(sources, after, len(lengths))[roots]
     sums = np.concatenate([[0.0], np.cumsum(work + 1.0)])[edges]
     return (np.diff(sums) / sums[-1]).tolist()

@@ -25,9 +25,9 @@ import numpy as np
 from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.cpu.primitives.jit import announced, threads
 from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.bitmap_walker import deepen_bitmaps, walk_bitmaps
+from cusubmatch.engines.cpu.search.bitmap_walker import descend_bitmaps, walk_bitmaps
 from cusubmatch.engines.cpu.search.graph_view import longest_rows, make_view
-from cusubmatch.engines.cpu.search.list_walker import deepen, walk
+from cusubmatch.engines.cpu.search.list_walker import descend, walk
 from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import BitmapState, new_bitmap_state
 from cusubmatch.engines.cpu.search.program import State, encode, new_list_state
 from cusubmatch.errors import DeadlinePassed, Stopped
@@ -43,7 +43,7 @@ ROWS_A_RANK = 1 << 12  # a part with so many matches for each of its ranks is wr
 PARTS, PARTS_A_RANK = 16, 8
 FEWEST_TASKS, MOST_TASKS = 1 << 6, 1 << 15
 TASK_SECONDS = 3e-5  # estimated work of a task
-WALKERS = {"lists": (deepen, walk), "bitmaps": (deepen_bitmaps, walk_bitmaps)}
+WALKERS = {"lists": (descend, walk), "bitmaps": (descend_bitmaps, walk_bitmaps)}
 NO_ROWS = np.empty((0, 0), np.int32)
 
 
@@ -72,8 +72,8 @@ class Sampler:
     def __init__(self, prepared: Prepared, plan: Plan, *, deadline: float | None = None):
         self.deadline, self._workers = deadline, Workers()
         self.size, self.method = len(plan.levels), plan.method if plan.walked > 1 else "lists"
-        finishes = list(dict.fromkeys([plan.finish, "size", "rows"]))
-        self.plans = [dataclasses.replace(plan, finish=finish) for finish in finishes]
+        leaf_modes = list(dict.fromkeys([plan.leaf_mode, "size", "rows"]))
+        self.plans = [dataclasses.replace(plan, leaf_mode=leaf_mode) for leaf_mode in leaf_modes]
         graph, candidates, adjacency = prepared
         self.longest = longest_rows(adjacency)
         columns = {vertex: vertex for vertex in range(self.size)}
@@ -167,7 +167,7 @@ class _Walk:
 
     def __init__(self, sampler: Sampler, method: str):
         self.sampler, self.method = sampler, method
-        self.deepen, self.walk = WALKERS[method]
+        self.descend, self.walk = WALKERS[method]
         program, view = sampler.programs[0], sampler.view
         self.state: State | BitmapState
         if method == "bitmaps":
@@ -178,7 +178,7 @@ class _Walk:
         with announced(method):
             self.walk(program, view, self.state, NO_ROWS, 0)
         with announced(f"{method} sampling"):
-            self.deepen(program, view, self.state)  # the range is empty
+            self.descend(program, view, self.state)  # the range is empty
         self._lists: _Walk | None = None
 
     @property
@@ -211,7 +211,7 @@ class _Walk:
     def open_root(self, group: Group) -> tuple[_Walk, int, int]:
         """Match the one root of a group: the walk that takes it, and the range of its next level."""
         self.place(0, group.begin, group.end)
-        status = self.deepen(self.sampler.programs[0], self.sampler.view, self.state)
+        status = self.descend(self.sampler.programs[0], self.sampler.view, self.state)
         if status == p.OVERSIZE:
             return self.lists.open_root(group)
         return (self, *self.range_of(1)) if status == p.PAUSED else (self, 0, 0)
@@ -249,7 +249,7 @@ class _Walk:
     def pick(self, plan: int, level: int, begin: int, end: int, count: int, ranks: Sequence[int]) -> np.ndarray:
         """The matches at ascending ranks in a range of a level, of which the plan of that number counts `count`."""
         sampler = self.sampler
-        if count <= ROWS_A_RANK * len(ranks) or sampler.plans[plan].finish == "rows":
+        if count <= ROWS_A_RANK * len(ranks) or sampler.plans[plan].leaf_mode == "rows":
             return self.write(level, begin, end, ranks)
         if end - begin > 1:
             found, first = [], 0
@@ -264,7 +264,7 @@ class _Walk:
             return np.concatenate(found, axis=1)
         self.place(level, begin, end)
         plan += level == sampler.plans[plan].walked - 1  # the level below is counted by this plan, visited by the next
-        if self.deepen(sampler.programs[plan], sampler.view, self.state) == p.OVERSIZE:
+        if self.descend(sampler.programs[plan], sampler.view, self.state) == p.OVERSIZE:
             return self.lists.pick(plan, level, begin, end, count, ranks)
         return self.pick(plan, level + 1, *self.range_of(level + 1), count, ranks)
 

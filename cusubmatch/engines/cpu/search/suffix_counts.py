@@ -44,7 +44,7 @@ def _scratch(program, state):
 def _gather(program, state, leaf, array, begin, end):
     """Write the vertices of array[begin:end) that the leaf may take to the block; how many."""
     block, fields, n = advance(_scratch(program, state), _fields(program)[sp.BLOCK]), level_row(program, leaf), 0
-    if fields[p.DIFFER] == fields[p.DIFFER_END]:
+    if fields[p.INJECTIVITY] == fields[p.INJECTIVITY_END]:
         for i in range(begin, end):
             block[i - begin] = array[i]
         return end - begin

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cusubmatch.plan import Plan, Rows, instructions, suffix_primes, tests_of
-from cusubmatch.plan.crt import recombined
+from cusubmatch.plan import NeighbourRows, Plan, instructions, suffix_primes, tests_of
+from cusubmatch.plan.crt import chinese_remainder
 
 __all__ = ["encode_suffix", "taken_residues"]
 
@@ -51,7 +51,7 @@ def encode_suffix(
     """
     suffix, leaf = plan.suffix, plan.walked - 1
     if suffix is None:
-        raise ValueError(f"plan: expected one with a suffix, got one that ends in {plan.finish!r}")
+        raise ValueError(f"plan: expected one with a suffix, got one that ends in {plan.leaf_mode!r}")
     words = [0] * SUFFIX_FIELDS
 
     def section(some):
@@ -69,7 +69,7 @@ def encode_suffix(
         if some.source is None:
             source = (kinds[0], 0, 0)
         else:
-            source = (kinds[1], *some.source) if isinstance(some.source, Rows) else (kinds[2], some.source, 0)
+            source = (kinds[1], *some.source) if isinstance(some.source, NeighbourRows) else (kinds[2], some.source, 0)
         losses: list[int] = []
         for loss in some.losses:
             asked = [tests.index(test) for test in tests_of(plan.relations, loss)]
@@ -91,7 +91,7 @@ def encode_suffix(
     primes = suffix_primes(plan, capacities, SURE_BITS)
     words[N_PRIMES], words[N_CONSTANTS] = len(primes), len(constants)
     words[SINGLY] = any(step.when == leaf for step in plan.steps) or any(
-        isinstance(some.source, Rows) and some.source.level == leaf for some in suffix.variables
+        isinstance(some.source, NeighbourRows) and some.source.level == leaf for some in suffix.variables
     )
     registers = 1 + max(step.register for step in code)
     words[BLOCK] = 1 + len(primes)
@@ -109,6 +109,6 @@ def taken_residues(sums: np.ndarray, primes: Sequence[int]) -> int:
     """What sums of residues (`sums[1:]`; `sums[0]`: how many) stand for; they are set to zero (Chinese remainders)."""
     if not sums[0]:
         return 0
-    value = recombined(sums[1:].tolist(), primes)
+    value = chinese_remainder(sums[1:].tolist(), primes)
     sums[:] = 0
     return value

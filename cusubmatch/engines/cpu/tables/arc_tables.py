@@ -15,8 +15,8 @@ from cusubmatch.engines.cpu.primitives.jit import jit
 
 __all__ = [
     "cliques",
-    "mates",
     "paths_below",
+    "reverse_arcs",
     "row_sums",
     "sparse_product",
     "triangles",
@@ -41,7 +41,7 @@ def minus(a, b, prime):
 
 
 @jit
-def mates(offsets, targets):
+def reverse_arcs(offsets, targets):
     """Of each entry (x, y) the place of (y, x): rows are gone over in order, and so each is filled in order."""
     place, found = offsets[:-1].copy(), np.empty(len(targets), np.int64)
     for x in range(len(offsets) - 1):
@@ -124,7 +124,7 @@ def triangles(offsets, targets, upper, begin, end, budget, place, out):
 
 
 @jit
-def weighted_triangles(offsets, targets, mate, upper, a, a_mask, b, b_mask, begin, end, budget, prime, place, out):
+def weighted_triangles(offsets, targets, reverse, upper, a, a_mask, b, b_mask, begin, end, budget, prime, place, out):
     """out[x, y] += sum over z of a[x, z] * b[z, y], of the triangles whose lowest vertex is in the rows."""
     steps = 0
     for u in range(begin, end):
@@ -134,11 +134,11 @@ def weighted_triangles(offsets, targets, mate, upper, a, a_mask, b, b_mask, begi
         for e in range(first, last):
             place[targets[e]] = e
         for e in range(first, last):  # (u, v)
-            v, back = targets[e], mate[e]
+            v, back = targets[e], reverse[e]
             for f in range(upper[v], offsets[v + 1]):  # (v, w)
                 g = place[targets[f]]  # (u, w)
                 if g >= 0:
-                    f_back, g_back = mate[f], mate[g]
+                    f_back, g_back = reverse[f], reverse[g]
                     out[e] += times(a[g & a_mask], b[f_back & b_mask], prime)
                     out[back] += times(a[f & a_mask], b[g_back & b_mask], prime)
                     out[g] += times(a[e & a_mask], b[f & b_mask], prime)
@@ -155,7 +155,7 @@ def weighted_triangles(offsets, targets, mate, upper, a, a_mask, b, b_mask, begi
 
 @jit
 def cliques(
-    offsets, targets, mate, upper, plain, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, begin, end, budget,
+    offsets, targets, reverse, upper, plain, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, begin, end, budget,
     prime, place, other, common, out,
 ):  # fmt: skip
     """out[x, y] += sum over w, z of a[x, w] b[x, z] c[w, z] d[w, y] e[z, y], of the cliques whose lowest is u.
@@ -193,7 +193,7 @@ def cliques(
                     entry[1, 2], entry[1, 3], entry[2, 3] = j, other[z], h
                     for p in range(4):
                         for q in range(p):
-                            entry[p, q] = mate[entry[q, p]]
+                            entry[p, q] = reverse[entry[q, p]]
                     for p in range(4):
                         for q in range(4):
                             if p == q:

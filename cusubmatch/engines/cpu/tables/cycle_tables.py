@@ -14,7 +14,7 @@ import numpy as np
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.tables.arc_tables import ONE, ZERO, times
 
-__all__ = ["loops", "plain_loops", "plain_pinched", "plain_squares", "weighted_pinched"]
+__all__ = ["loops", "plain_degenerate", "plain_loops", "plain_squares", "weighted_degenerate"]
 
 LARGEST = (1 << 32) - 1  # number of 32 bits
 
@@ -94,7 +94,7 @@ def plain_loops(offsets, targets, upper, begin, end, budget, row, near, seen, ou
 
 
 @jit
-def plain_pinched(offsets, targets, upper, begin, end, budget, place, out):
+def plain_degenerate(offsets, targets, upper, begin, end, budget, place, out):
     """Add to out[0] the triangles with a vertex a of them and a common neighbour u of a above all three, twice."""
     steps, total = 0, ZERO
     for u in range(begin, end):
@@ -197,11 +197,12 @@ def loops(
 
 
 @jit
-def weighted_pinched(
-    offsets, targets, mate, upper, two, two_mask, three, three_mask, four, four_mask, sums, begin, end, budget, prime,
+def weighted_degenerate(
+    offsets, targets, reverse, upper, two, two_mask, three, three_mask, four, four_mask, sums, begin, end, budget,
+    prime,
     place, out,
 ):  # fmt: skip
-    """`plain_pinched` with weights; `sums` are running sums over the entries of the weight of going to u and back."""
+    """`plain_degenerate` with weights; `sums` are running sums over the arcs of the weight to u and back."""
     steps, total = 0, ZERO
     for u in range(begin, end):
         first, last = upper[u], offsets[u + 1]
@@ -210,13 +211,13 @@ def weighted_pinched(
         for e in range(first, last):
             place[targets[e]] = e
         for e in range(first, last):  # (u, v)
-            v, e_back = targets[e], mate[e]
+            v, e_back = targets[e], reverse[e]
             for f in range(upper[v], offsets[v + 1]):  # (v, w)
                 w = targets[f]
                 g = place[w]  # (u, w)
                 if g < 0:
                     continue
-                f_back, g_back = mate[f], mate[g]
+                f_back, g_back = reverse[f], reverse[g]
                 for a in range(3):
                     if a == 0:
                         above = sums[last] - sums[g + 1]

@@ -18,11 +18,12 @@ __all__ = ["common_neighbours", "pairs"]
 
 @jit
 def common_neighbours(
-    offsets, targets, mate, upper, low, stop, fill, begin, end, budget, place, starts, common, places
+    offsets, targets, reverse, upper, low, stop, fill, begin, end, budget, place, starts, common, places
 ):
     """The common neighbours y of adjacent w and z, w < z, with the entry of w at low[w] or after it and y < stop.
 
-    For z in the rows; the entry (w, z) is looked up by `mate`. Without `fill`, their number is written to starts[entry
+    For z in the rows; the entry (w, z) is looked up by `reverse`. Without `fill`, their number is written to
+    starts[entry
     + 1]; with it, common[starts[entry]:] lists y, and `places`, unless it is empty, those of y in the rows of w and z.
     """
     steps, placed = 0, len(places) > 0
@@ -32,7 +33,7 @@ def common_neighbours(
             for g in range(first, offsets[z + 1]):
                 place[targets[g]] = g
             for g in range(first, last):
-                w, entry = targets[g], mate[g]
+                w, entry = targets[g], reverse[g]
                 at = starts[entry] if fill else 0
                 for f in range(low[w], offsets[w + 1]):
                     y = targets[f]
@@ -57,13 +58,15 @@ def common_neighbours(
 
 @jit
 def pairs(
-    offsets, targets, mate, upper, low, stop, starts, common, places, bridges, values, masks, powers, ends, end_masks,
-    below, apart, begin, end, budget, prime, rows, seen, place, out,
+    offsets, targets, reverse, upper, low, stop, starts, common, places, bridges, values, masks, powers, ends,
+    end_masks,
+    below, distinct_pairs, begin, end, budget, prime, rows, seen, place, out,
 ):  # fmt: skip
     """Add to out[0] the sum over pairs (x, y), low <= y < stop, of what lies between them, to powers.
 
     There are two kinds, the second perhaps with power 0: `bridges` says which are bridges, `values` and `masks` have
-    five arrays of each, paths using two. With `below`, only pairs y < x are looked at; equal ones only if not `apart`.
+    five arrays of each, paths using two. With `below`, only pairs y < x are looked at; equal ones unless
+    `distinct_pairs`.
     Where nothing of the first kind leads, the second is not looked at.
     """
     steps = 0
@@ -75,7 +78,8 @@ def pairs(
             row, second = rows[kind], kind == 1
             if bridges[kind]:
                 found, more = _add_bridges(
-                    offsets, targets, mate, upper, starts, common, places, x, limit, values[kind], masks[kind], prime,
+                    offsets, targets, reverse, upper, starts, common, places, x, limit, values[kind], masks[kind],
+                    prime,
                     rows[0], row, second, seen, found, place,
                 )  # fmt: skip
             else:
@@ -86,7 +90,7 @@ def pairs(
         total = ZERO
         for i in range(found):
             y = seen[i]
-            if y != x or not apart:
+            if y != x or not distinct_pairs:
                 product = ends[1][y & end_masks[1]]
                 for kind in range(2):
                     number = rows[kind, y] if prime == ZERO else rows[kind, y] % prime
@@ -151,7 +155,7 @@ def _add_paths(offsets, targets, low, x, limit, values, masks, prime, first, row
 
 @jit
 def _add_bridges(
-    offsets, targets, mate, upper, starts, common, places, x, limit, values, masks, prime, first, row, second, seen,
+    offsets, targets, reverse, upper, starts, common, places, x, limit, values, masks, prime, first, row, second, seen,
     found, place,
 ):  # fmt: skip
     """Add a[x, w] b[x, z] c[w, z] d[w, y] e[z, y] for every bridge, both orders of w and z."""
@@ -177,7 +181,7 @@ def _add_bridges(
                     at += 1
             else:
                 there = times(times(a[i & a_mask], b[j & b_mask], prime), c[k & c_mask], prime)
-                back = times(times(a[j & a_mask], b[i & b_mask], prime), c[mate[k] & c_mask], prime)
+                back = times(times(a[j & a_mask], b[i & b_mask], prime), c[reverse[k] & c_mask], prime)
                 while at < last and common[at] < limit:
                     wy, zy = offsets[w] + places[at, 0], offsets[z] + places[at, 1]
                     more = times(times(there, d[wy & d_mask], prime), e[zy & e_mask], prime)

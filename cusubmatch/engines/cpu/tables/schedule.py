@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import announced, threads
-from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.system.workers import Workers
 
 __all__ = ["Team", "masked"]
@@ -36,11 +36,11 @@ class Team:
         Called as pulse(share of the work that is done) now and then; what it raises ends the work.
     """
 
-    def __init__(self, skeleton: Skeleton, pulse: Callable[[float], None]):
-        self.pulse = pulse
-        self.entries = len(skeleton.targets)
-        edges = np.searchsorted(skeleton.offsets, np.linspace(0, self.entries, RANGES + 1)[1:-1])
-        self.ranges = list(pairwise(sorted({0, *edges.tolist(), skeleton.vertices})))
+    def __init__(self, support: SupportGraph, check_deadline: Callable[[float], None]):
+        self.check_deadline = check_deadline
+        self.entries = len(support.targets)
+        edges = np.searchsorted(support.offsets, np.linspace(0, self.entries, RANGES + 1)[1:-1])
+        self.ranges = list(pairwise(sorted({0, *edges.tolist(), support.vertices})))
         self.most = threads() if self.entries > ALONE else 1
 
     def total(self, kernel: Callable, scratch: Callable) -> int:
@@ -76,7 +76,7 @@ class Team:
         waiting, lock, team = list(self.ranges), threading.Lock(), Workers()
         behind = [0]
 
-        def work(pulse):
+        def work(check_deadline):
             kernel = worker()
             while not team.stopped:
                 with lock:
@@ -85,19 +85,19 @@ class Team:
                     begin, end = waiting.pop()
                 while begin < end and not team.stopped:
                     begin = kernel(begin, end, BUDGET)
-                    pulse(behind[0] / len(self.ranges))
+                    check_deadline(behind[0] / len(self.ranges))
                 behind[0] += 1
 
         with announced("tables"):
             worker()(0, 0, BUDGET)
         count = min(self.most, most or self.most, len(waiting))
         if count <= 1:
-            work(self.pulse)
+            work(self.check_deadline)
             return
         try:
             team.start(*[functools.partial(work, lambda _: None)] * count)
             while not team.wait():
-                self.pulse(behind[0] / len(self.ranges))
+                self.check_deadline(behind[0] / len(self.ranges))
         finally:
             team.end()
         if team.error is not None:

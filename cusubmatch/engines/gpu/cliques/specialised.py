@@ -13,19 +13,19 @@ from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.gpu.cliques.cliques import Cliques
 from cusubmatch.engines.gpu.cliques.orientation import orient
 from cusubmatch.engines.gpu.cliques.triangles import Triangles
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.plan import Plan
 
-__all__ = ["closed_counter"]
+__all__ = ["specialised_count"]
 
 KEPT = 4
 
 
-def closed_counter(gpu: Machine, prepared: Prepared, plan: Plan) -> Callable[[Any], int] | None:
+def specialised_count(gpu: Device, prepared: Prepared, plan: Plan) -> Callable[[Any], int] | None:
     """A function that counts what a walk would sum up, given `check(done, total)`; None if the plan is to be walked."""
-    if not plan.is_closed:
+    if not plan.is_specialised:
         return None
-    relation, k = plan.levels[1].anchors[0].relation, len(plan.levels)
+    relation, k = plan.levels[1].backward_neighbours[0].relation, len(plan.levels)
     graph, adjacency = prepared.graph, prepared.adjacency
     labels, key = plan.relations[relation].target_labels, (adjacency.key, relation)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from cusubmatch.engines.gpu.runtime import cuda
 
-__all__ = ["REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Machine", "machine"]
+__all__ = ["REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
 
 # A thread of the walker takes no more, so that all its blocks are resident at once; the second number is for lists past
 # 2**32 and for counts by task, the third for suffixes.
@@ -18,7 +18,7 @@ ALL_REGISTERS = 65_536  # of a multiprocessor
 RESERVED = 1024  # bytes of shared memory a block that the system takes
 
 
-class Machine(NamedTuple):
+class Device(NamedTuple):
     """A target, and how much of it there is.
 
     Attributes
@@ -45,6 +45,6 @@ class Machine(NamedTuple):
 
 
 @functools.cache
-def machine() -> Machine:
+def current_device() -> Device:
     """The current GPU."""
-    return Machine(cuda.gpu(), *cuda.properties(), cuda.as_device_array)
+    return Device(cuda.gpu(), *cuda.properties(), cuda.as_device_array)

@@ -27,7 +27,7 @@ import numpy as np
 
 from cusubmatch.system.host_memory import reserved
 
-__all__ = ["BLOCK_BYTES", "Arrival", "Bus", "Device", "Pinned", "device", "to_host"]
+__all__ = ["BLOCK_BYTES", "Arrival", "CopyDevice", "DeviceTransfer", "Pinned", "device", "to_host"]
 
 BLOCK_BYTES = 256 << 20  # copied in one go: 5 ms, many times what the host does between two blocks
 IN_FLIGHT_BYTES = 2 * BLOCK_BYTES  # asked for and not yet copied
@@ -90,7 +90,7 @@ class Pinned:
             self._free.setdefault(size, []).append(memory)
 
 
-class Device(NamedTuple):
+class CopyDevice(NamedTuple):
     """The part of CUDA that copies need; tests put one in its place that does everything as late as it may.
 
     Attributes
@@ -116,7 +116,7 @@ class Device(NamedTuple):
 
 
 @functools.cache
-def device() -> Device:
+def device() -> CopyDevice:
     """CUDA by way of CuPy."""
     import cupy
 
@@ -135,13 +135,13 @@ def device() -> Device:
 
     pinned = Pinned(allocate)
     atexit.register(pinned.clear)  # while CUDA is there
-    return Device(
+    return CopyDevice(
         pinned,
         stream=lambda: cuda.Stream(non_blocking=True),
         record=record,
         wait=lambda stream, event: stream.wait_event(event),
         copy=copy,
-        attach=lambda: cuda.Device().use,
+        attach=lambda: cuda.CopyDevice().use,
     )
 
 
@@ -170,7 +170,7 @@ class Flight:
     event: Any = None
 
 
-class Bus:
+class DeviceTransfer:
     """Copies of one call, in the order in which they were asked for; at the end of its context no more begin.
 
     Parameters
@@ -180,7 +180,7 @@ class Bus:
     cuda : Device, optional
     """
 
-    def __init__(self, memory_limit: int | None = None, cuda: Device | None = None):
+    def __init__(self, memory_limit: int | None = None, cuda: CopyDevice | None = None):
         self.device = cuda or device()
         self.block_bytes, self.pinned = BLOCK_BYTES, self.device.pinned
         self._stream, self._attach = self.device.stream(), self.device.attach()
@@ -284,7 +284,7 @@ def to_host(array: Any) -> np.ndarray:
         return array
     if array.nbytes <= SLOT_BYTES or not array.flags.c_contiguous:
         return array.get()
-    with Bus() as bus:
+    with DeviceTransfer() as bus:
         host = bus.fetch(array.reshape(1, -1)).reshape(array.shape)
         bus.finish()
     return host

@@ -14,36 +14,36 @@ import time
 from collections.abc import Callable
 
 from cusubmatch.engines.base import Prepared
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import check_deadline
 
-__all__ = ["quickest"]
+__all__ = ["fastest_plan"]
 
-RIVALS = 32
+ALTERNATIVES = 32
 CHEAP_NS = 1e3  # of the best plan by the estimates: below this a wrong estimate does not matter
 TRIAL_NS = 5e5  # from this estimate on a trial is held at once; below it, the best plan is measured first
-ROUNDS = ((128, RIVALS), (8, 5))  # one first candidate of so many is looked at, for the best so many plans
+ROUNDS = ((128, ALTERNATIVES), (8, 5))  # one first candidate of so many is looked at, for the best so many plans
 LONGEST_S = 0.02  # that a plan is tried,
 ROUND_S = 0.2  # and all of them; no more plans are tried then
 LITTLE_S = 0.005
 _compiled: set = set()  # kernels that have run in this process
 
 
-def quickest(gpu: Machine, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
+def fastest_plan(gpu: Device, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
     """The plan that takes least time, by a trial if one is worth while; `plans(rivals=n)` gives the n cheapest."""
-    first = plans(rivals=1)[0]
-    if first.cost < CHEAP_NS or first.finish == "rows" or first.walked == 0 or first.is_clique:
+    first = plans(alternatives=1)[0]
+    if first.cost < CHEAP_NS or first.leaf_mode == "rows" or first.walked == 0 or first.is_clique:
         return first
     if first.cost < TRIAL_NS:
         whole_s = _seconds(gpu, prepared, first, 1, LITTLE_S)
         if whole_s < float("inf"):
             return dataclasses.replace(first, cost=1e9 * whole_s)
-    tried, taken = plans(rivals=RIVALS), {}
-    for every, rivals in ROUNDS:
-        tried = tried[:rivals]
+    tried, taken = plans(alternatives=ALTERNATIVES), {}
+    for every, alternatives in ROUNDS:
+        tried = tried[:alternatives]
         if first not in tried:  # a small sample says little
             tried[-1] = first
         seconds = _by_time(gpu, prepared, tried, every)

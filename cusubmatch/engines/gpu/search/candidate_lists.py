@@ -49,9 +49,9 @@ def list_functions(
     device, find, contains = target.device, *warp_functions(target, wide)[:2]
     SLOTS, LIST, HEADER, RECORD = slots, (3 if wide else 2) * slots, p.HEADER, p.RECORD
     LEVEL_MASK, LEVEL_BITS = (1 << p.LEVEL_BITS) - 1, p.LEVEL_BITS
-    ANCHORS, FORBIDDEN, DIFFER, BOUNDS = p.ANCHORS, p.FORBIDDEN, p.DIFFER, p.BOUNDS
+    BACKWARD_NEIGHBOURS, FORBIDDEN, INJECTIVITY, BOUNDS = p.BACKWARD_NEIGHBOURS, p.FORBIDDEN, p.INJECTIVITY, p.BOUNDS
     NEED, REFERENCES, PREFIX, LISTS = p.NEED, p.REFERENCES, p.PREFIX, p.LISTS
-    STRIDE, HUB, HUBS, HUB_WORDS, RISING = p.STRIDE, p.HUB, p.HUBS, p.HUB_WORDS, p.RISING
+    STRIDE, HUB, HUBS, HUB_WORDS, ASCENDING = p.STRIDE, p.HUB, p.HUBS, p.HUB_WORDS, p.ASCENDING
     WEIGH, WEIGHED, NOWHERE, FLAG, WIDE, HAS_WEIGHTS = p.WEIGH, p.WEIGHED, p.NOWHERE, HUB_FLAG, wide, weighed
     WORDWISE, BY_WORDS, COUNTING, P = p.WORDWISE, WORD_FLAG, counting, np.int64 if wide else U
     HAS_SUFFIX, LAST, VARIABLES, TEST_WORDS = suffixed, p.LAST, p.VARIABLES, p.TEST_WORDS
@@ -119,15 +119,15 @@ def list_functions(
         """Make the lists of a slot of level t: the shortest anchor first, cut by the restrictions; its length."""
         references, prefix = field(sh, t, REFERENCES), U(w + field(sh, t, PREFIX) + slot)
         place = U(w + field(sh, t, LISTS) + slot)
-        anchors = field(sh, t, ANCHORS)
+        backward_neighbours = field(sh, t, BACKWARD_NEIGHBOURS)
         shortest, least, i = U(0), U(NOWHERE), U(0)
-        while i < anchors:
+        while i < backward_neighbours:
             reference = U(sh[U(references + i)])
             _, length = row(sh, off, reference, U(sh[U(prefix + U(reference & LEVEL_MASK) * SLOTS)]))
             if length < least:
                 least, shortest = length, i
             i = U(i + 1)
-        end, out, i, lowest = U(anchors + field(sh, t, FORBIDDEN)), U(place + LIST), U(0), U(NOWHERE)
+        end, out, i, lowest = U(backward_neighbours + field(sh, t, FORBIDDEN)), U(place + LIST), U(0), U(NOWHERE)
         while i < end:
             if i != shortest:
                 reference = U(sh[U(references + i)])
@@ -145,17 +145,17 @@ def list_functions(
         base, length = row(sh, off, reference, nearest)
         bounds, first_word, last_word = field(sh, t, BOUNDS), U(0), U(sh[HUB_WORDS])
         if bounds > U(0):
-            first = U(references + end + field(sh, t, DIFFER))
-            rising, i = U(sh[RISING]), U(1)
+            first = U(references + end + field(sh, t, INJECTIVITY))
+            ascending, i = U(sh[ASCENDING]), U(1)
             bound = U(sh[U(prefix + U(sh[first]) * SLOTS)])
             while i < bounds:
                 other = U(sh[U(prefix + U(sh[U(first + i)]) * SLOTS)])
-                if rising:
+                if ascending:
                     bound = max(bound, other)
                 else:
                     bound = min(bound, other)
                 i = U(i + 1)
-            if rising:
+            if ascending:
                 below = find(col, base, length, U(bound + 1))
                 base = ahead(base, below)
                 length = U(length - below)

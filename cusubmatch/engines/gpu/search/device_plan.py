@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.base import Prepared, TaskRange
-from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS, Machine
+from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS, Device
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.graph_view import Roots, make_roots, make_rows
-from cusubmatch.engines.gpu.search.warp_walker import PARKED
+from cusubmatch.engines.gpu.search.warp_walker import CHECKPOINT_HEADER
 from cusubmatch.engines.gpu.search.workspace import Pool, Workspace
 from cusubmatch.plan import Plan
 
@@ -65,7 +65,7 @@ class DevicePlan(NamedTuple):
         )
 
 
-def make_device_plan(gpu: Machine, prepared: Prepared, plan: Plan, grid, every: int, extra: int = 0) -> DevicePlan:
+def make_device_plan(gpu: Device, prepared: Prepared, plan: Plan, grid, every: int, extra: int = 0) -> DevicePlan:
     """Encode a plan of at least two levels for what it is walked on.
 
     `grid`: blocks and warps, None for as many as fit; `every`: one first candidate, or root, of so many is looked at;
@@ -99,7 +99,7 @@ def make_device_plan(gpu: Machine, prepared: Prepared, plan: Plan, grid, every: 
     program = xp.asarray(words)
     data = (rows.offsets, rows.targets, masks, rows.bits, roots.vertices, roots.bases, roots.ends)
 
-    shape = RING, int(words[p.ENTRY]), _up(blocks * warps * (layout.stack + PARKED), PARKED_STEP)
+    shape = RING, int(words[p.ENTRY]), _up(blocks * warps * (layout.stack + CHECKPOINT_HEADER), PARKED_STEP)
     pool = graph.cache.get("workspaces", shape, lambda: Pool(lambda: Workspace(xp, gpu.to_device, *shape)), KEPT_POOLS)
     return DevicePlan(
         layout,

@@ -14,21 +14,21 @@ from numba import types as nb
 from numba import uint32, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search.candidate_lists import list_functions
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan
 from cusubmatch.engines.gpu.search.leaf import COUNT, WEIGHTS
 from cusubmatch.engines.gpu.search.stack import stack_functions
 
-__all__ = ["deepen_signature", "deepened", "make_deepen"]
+__all__ = ["extend_frontier_signature", "extended_frontier", "make_extend_frontier"]
 
 U = np.uint32
 BLOCKS = 4  # a multiprocessor
 
 
 @functools.cache
-def make_deepen(target: Target, slots: int, wide: bool, mode: str):
+def make_extend_frontier(target: Target, slots: int, wide: bool, mode: str):
     """The kernel for a walker of the same `slots`, `wide` and `mode`, in blocks of one warp.
 
     Its arguments: the program; offsets, targets, filters and bitmaps, as the walker takes them; the level, 2 or more;
@@ -43,7 +43,7 @@ def make_deepen(target: Target, slots: int, wide: bool, mode: str):
     SLOTS, HAS_WEIGHTS = slots, mode == WEIGHTS
     LISTS, PREFIX, SIZE, WEIGH = p.LISTS, p.PREFIX, p.SIZE, p.WEIGH
 
-    def deepen(program, off, col, masks, bits, level, words, bases, lengths):
+    def extend_frontier(program, off, col, masks, bits, level, words, bases, lengths):
         sh = cuda.shared.array(0, uint32)
         lane, t, w = lane_of(), U(level), U(program[SIZE])
         before, i = U(t - 1), lane
@@ -84,14 +84,14 @@ def make_deepen(target: Target, slots: int, wide: bool, mode: str):
             cuda.syncwarp()
             first += np.int64(cuda.gridDim.x) * np.int64(SLOTS)
 
-    return target.kernel(deepen)
+    return target.kernel(extend_frontier)
 
 
-def deepened(gpu: Machine, made: DevicePlan, xp: Any, mode: str, level: int, words: Any) -> tuple[Any, Any]:
+def extended_frontier(gpu: Device, made: DevicePlan, xp: Any, mode: str, level: int, words: Any) -> tuple[Any, Any]:
     """Where the first lists of partial matches begin, and their lengths; `words`, flat, as the kernel takes them."""
     count, layout = len(words) // (level + 1), made.layout
     bases, lengths = xp.empty(count, made.roots.bases.dtype), xp.empty(count, np.int64)
-    kernel = make_deepen(gpu.target, layout.slots, made.wide, mode)
+    kernel = make_extend_frontier(gpu.target, layout.slots, made.wide, mode)
     shared = 4 * (int(layout.words[p.SIZE]) + layout.stack)
     kernel[BLOCKS * gpu.processors, gpu.target.WARP, shared](
         made.program, *made.graph[:4], level, words, bases, lengths
@@ -99,7 +99,7 @@ def deepened(gpu: Machine, made: DevicePlan, xp: Any, mode: str, level: int, wor
     return bases, lengths
 
 
-def deepen_signature(wide: bool):
+def extend_frontier_signature(wide: bool):
     """The Numba types of the kernel's arguments."""
     words, offsets = nb.Array(nb.uint32, 1, "C"), nb.Array(nb.int64 if wide else nb.uint32, 1, "C")
     return void(words, offsets, words, words, words, nb.int64, words, offsets, nb.Array(nb.int64, 1, "C"))

@@ -20,7 +20,15 @@ from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints
-from cusubmatch.plan.candidates import ROUNDS, SAMPLE, Candidates, demands_of, fitting, select, uniform
+from cusubmatch.plan.candidates import (
+    ROUNDS,
+    SAMPLE,
+    Candidates,
+    candidate_constraints_of,
+    label_degree_filter,
+    select,
+    uniform,
+)
 
 __all__ = ["find_candidates", "signatures"]
 
@@ -53,8 +61,8 @@ def find_candidates(
     to_device : callable
         What a kernel takes in place of an array.
     """
-    demands = demands_of(constraints, injective)
-    masks = fitting(graph, constraints, demands, adjacency)
+    demands = candidate_constraints_of(constraints, injective)
+    masks = label_degree_filter(graph, constraints, demands, adjacency)
     if demands.uniform:
         return uniform(graph, demands, adjacency, masks)
     size, edges, xp = len(pattern), demands.edges, graph.xp
@@ -86,12 +94,12 @@ class _Launches:
 
     def make_consistent(self, demands):
         """One round; whether any bit was cleared."""
-        sweep, changed = make_sweep(self.target), self.xp.zeros(1, np.uint32)
+        arc_consistency_pass, changed = make_arc_consistency_pass(self.target), self.xp.zeros(1, np.uint32)
         given = self.to_device(changed)
-        for begin, end in demands.sweeps:
+        for begin, end in demands.passes:
             sources = sum({1 << u for u in self.edges[begin:end, 0].tolist()})
             arguments = (*self.rows, self.masks, self.words, U(begin), U(end), U(sources), given)
-            self._launch(sweep, -(-self.n // self.target.WARP), *arguments)
+            self._launch(arc_consistency_pass, -(-self.n // self.target.WARP), *arguments)
         return bool(changed[0])
 
     def count(self, size, sample):
@@ -121,7 +129,7 @@ class _Launches:
 
 
 @functools.cache
-def make_sweep(target: Target):
+def make_arc_consistency_pass(target: Target):
     """The kernel of a sweep: clears bit u of a vertex that has no neighbour with bit w, for edges (u, w, relation).
 
     Its arguments: offsets of all relations in one array, targets, masks, edges; the range of edges and the mask of
@@ -130,7 +138,7 @@ def make_sweep(target: Target):
     cuda, WARP, FULL, lane_of, warp_of = target.cuda, target.WARP, target.FULL, target.lane, target.warp
     FIRST = PROBE
 
-    def sweep(offsets, targets, masks, edges, begin, end, sources, changed):
+    def arc_consistency_pass(offsets, targets, masks, edges, begin, end, sources, changed):
         lane, n = lane_of(), U(len(masks))
         warps = U(U(cuda.blockDim.x) // U(WARP))
         base = U(U(U(U(cuda.blockIdx.x) * warps) + warp_of()) * WARP)
@@ -183,7 +191,7 @@ def make_sweep(target: Target):
                 changed[0] = U(1)
             base = U(base + step)
 
-    return target.kernel(sweep)
+    return target.kernel(arc_consistency_pass)
 
 
 @functools.cache
@@ -325,7 +333,7 @@ def signatures() -> list[tuple[str, Any, Any]]:
     return [
         (kernel.__name__, kernel, void(*arguments))
         for kernel, arguments in (
-            (make_sweep(target), (*rows, masks, edges, uint32, uint32, uint32, uint32[::1])),
+            (make_arc_consistency_pass(target), (*rows, masks, edges, uint32, uint32, uint32, uint32[::1])),
             (make_tally(target), (masks, uint32[::1], numbers, uint64, uint32)),
             (make_sample(target, SAMPLE), (masks, uint64[::1], uint32[::1], uint64, uint32)),
             (make_pairs(target, SAMPLE), (*rows, masks, edges, numbers, *[uint32[::1]] * 2, uint64, uint32)),

@@ -19,7 +19,7 @@ from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search.candidate_lists import list_functions
 from cusubmatch.graph import Adjacency
 
-__all__ = ["Roots", "Rows", "make_first", "make_mark", "make_roots", "make_rows"]
+__all__ = ["DeviceRows", "Roots", "make_first", "make_mark", "make_roots", "make_rows"]
 
 U = np.uint32
 MOST_HUBS = 2048
@@ -28,7 +28,7 @@ LEAST_HUB_DEGREE = 32
 THREADS = 256
 
 
-class Rows(NamedTuple):
+class DeviceRows(NamedTuple):
     """Rows of several relations on the device.
 
     Attributes
@@ -82,7 +82,7 @@ class Roots(NamedTuple):
         return int((self.ends <= begin).sum()), int((self.ends < end).sum()) + 1
 
 
-def make_rows(target: Target, xp, adjacency: Adjacency, blocks: int) -> Rows:
+def make_rows(target: Target, xp, adjacency: Adjacency, blocks: int) -> DeviceRows:
     """Rows on the device as the walker reads them, with bitmaps of the hubs."""
     count, n = adjacency.offsets.shape[0], adjacency.offsets.shape[1] - 1
     lengths = adjacency.offsets[:, 1:] - adjacency.offsets[:, :-1]
@@ -98,10 +98,10 @@ def make_rows(target: Target, xp, adjacency: Adjacency, blocks: int) -> Rows:
     if hubs:
         mark = make_mark(target, wide)
         mark[blocks, THREADS](offsets, targets, bits, n + 1, n - hubs, hubs, words, count)
-    return Rows(offsets, targets, bits, n - hubs, hubs, words, wide, longest)
+    return DeviceRows(offsets, targets, bits, n - hubs, hubs, words, wide, longest)
 
 
-def make_roots(target: Target, xp, program, rows: Rows, candidates, blocks: int) -> Roots:
+def make_roots(target: Target, xp, program, rows: DeviceRows, candidates, blocks: int) -> Roots:
     """First candidates of the vertices in `candidates` (of level 0); `program` on the device."""
     vertices = candidates.view(np.uint32) if len(candidates) else xp.zeros(0, np.uint32)
     bases = xp.empty(len(vertices), rows.offsets.dtype)
@@ -145,24 +145,30 @@ def make_first(target, wide):
     find = warp_functions(target, wide).find
     lists = list_functions(target, 1, wide)
     ahead, field, row = lists.ahead, lists.field, lists.row
-    ANCHORS, BOUNDS, NEED, REFERENCES, RISING = p.ANCHORS, p.BOUNDS, p.NEED, p.REFERENCES, p.RISING
+    BACKWARD_NEIGHBOURS, BOUNDS, NEED, REFERENCES, ASCENDING = (
+        p.BACKWARD_NEIGHBOURS,
+        p.BOUNDS,
+        p.NEED,
+        p.REFERENCES,
+        p.ASCENDING,
+    )
 
     def first_candidates(program, off, col, vertices, bases, lengths):
         threads = np.int64(cuda.blockDim.x)
         i = np.int64(cuda.blockIdx.x) * threads + np.int64(U(U(warp_of() * WARP) + lane_of()))
         step = np.int64(cuda.gridDim.x) * threads
-        anchors, references = field(program, U(1), ANCHORS), field(program, U(1), REFERENCES)
+        backward_neighbours, references = field(program, U(1), BACKWARD_NEIGHBOURS), field(program, U(1), REFERENCES)
         while i < np.int64(len(vertices)):
             vertex = U(vertices[i])
             base, length = row(program, off, U(program[references]), vertex)
             k = U(1)
-            while k < anchors:
+            while k < backward_neighbours:
                 other, shorter = row(program, off, U(program[U(references + k)]), vertex)
                 if shorter < length:
                     base, length = other, shorter
                 k = U(k + 1)
             if field(program, U(1), BOUNDS) > U(0):
-                if program[RISING]:
+                if program[ASCENDING]:
                     below = find(col, base, length, U(vertex + 1))
                     base, length = ahead(base, below), U(length - below)
                 else:

@@ -18,7 +18,7 @@ from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search import task_ring as ring
 from cusubmatch.engines.gpu.search.candidate_lists import Lists
 from cusubmatch.engines.gpu.search.stack import Stack
-from cusubmatch.engines.gpu.search.suffix_counts import Suffix
+from cusubmatch.engines.gpu.search.suffix_counts import SuffixFunctions
 
 __all__ = ["COUNT", "PAIRS", "ROWS", "SUFFIX", "WEIGHTS", "leaf_function"]
 
@@ -26,7 +26,7 @@ U, L = np.uint32, np.uint64
 COUNT, PAIRS, WEIGHTS, ROWS, SUFFIX = "count", "pairs", "weights", "rows", "suffix"  # what happens at the leaf
 
 
-def leaf_function(target: Target, lists: Lists, stack: Stack, suffix: Suffix, slots: int, mode: str):
+def leaf_function(target: Target, lists: Lists, stack: Stack, suffix: SuffixFunctions, slots: int, mode: str):
     """A device function (sh, w, t, most, off, col, bits, masks, ctl, rows) -> (lane's count, windows, to pause?).
 
     It looks at up to `most` windows of candidates before other warps are thought of.

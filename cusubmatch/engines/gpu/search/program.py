@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.gpu.search.suffix_program import suffix_layout
-from cusubmatch.plan import Plan, Rows, Suffix, implied_bounds
+from cusubmatch.plan import NeighbourRows, Plan, Suffix, implied_bounds
 
 # The header.
 (
@@ -25,7 +25,7 @@ from cusubmatch.plan import Plan, Rows, Suffix, implied_bounds
     HUB,  # the first vertex with a bitmap
     HUBS,  # how many have one
     HUB_WORDS,  # words of a bitmap
-    RISING,
+    ASCENDING,
     CHUNK,  # first candidates, or whole roots, a ticket, and
     STEP,  # from a ticket to the next: more where only a sample is looked at
     WHOLE,
@@ -55,9 +55,11 @@ HEADER = 29
 # A record.
 # NEED: a first list that is shorter than this cannot serve the levels that draw from subsets of it.
 # WORDWISE: whether the set may be counted by words of bitmaps. CARRIED: words of a slot that go along, prefix included.
-ANCHORS, FORBIDDEN, DIFFER, BOUNDS, MASK, REFERENCES, PREFIX, LISTS, SUMS, NEED, WORDWISE, CARRIED = range(12)
+BACKWARD_NEIGHBOURS, FORBIDDEN, INJECTIVITY, BOUNDS, MASK, REFERENCES, PREFIX, LISTS, SUMS, NEED, WORDWISE, CARRIED = (
+    range(12)
+)
 # FIX: what to test before a vertex of this level is taken off the weight: as REFERENCES, with counts of its own.
-FIX, FIX_ANCHORS, FIX_FORBIDDEN, FIX_BOUNDS, FIX_MASK = range(12, 17)
+FIX, FIX_BACKWARD_NEIGHBOURS, FIX_FORBIDDEN, FIX_BOUNDS, FIX_MASK = range(12, 17)
 # With a suffix, in their place: the variables (records) and tests (numbers) that slots of this level know first; of a
 # variable what is taken off it, and how many elements its choosers need at least.
 MEASURED, MEASURED_END, TESTED, TESTED_END = range(12, 16)
@@ -66,7 +68,7 @@ RECORD = 17
 
 NOWHERE = 0xFFFFFFFF
 LEVEL_BITS = 8  # a reference to a row: relation << 8 | level
-FINISHES = {"size": (0, 1), "choose": (1, 0), "ordered": (2, 0), "square": (2, 1)}
+LEAF_MODES = {"size": (0, 1), "choose": (1, 0), "ordered": (2, 0), "square": (2, 1)}
 SHARED_WORDS = 12_288  # of a block
 
 
@@ -97,9 +99,9 @@ class Layout(NamedTuple):
 class Record(NamedTuple):
     """What a record says, and `words`: how many its slots have, prefix and lists, in a place of their own."""
 
-    anchors: Sequence[Rows] = ()
-    forbidden: Sequence[Rows] = ()
-    differ: Sequence[int] = ()
+    backward_neighbours: Sequence[NeighbourRows] = ()
+    forbidden: Sequence[NeighbourRows] = ()
+    injectivity_checks: Sequence[int] = ()
     bounds: Sequence[int] = ()
     mask: int | None = None
     need: int = 0
@@ -107,12 +109,12 @@ class Record(NamedTuple):
     carried: int = 0
 
     @property
-    def rows(self) -> list[Rows]:
-        return [*self.anchors, *self.forbidden]
+    def rows(self) -> list[NeighbourRows]:
+        return [*self.backward_neighbours, *self.forbidden]
 
     @property
     def references(self) -> list[int]:
-        return [row.relation << LEVEL_BITS | row.level for row in self.rows] + [*self.differ, *self.bounds]
+        return [row.relation << LEVEL_BITS | row.level for row in self.rows] + [*self.injectivity_checks, *self.bounds]
 
 
 def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool, longest: int) -> Layout:
@@ -131,25 +133,25 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
         The length of the longest row; the slots of a level have fewer than 2**32 candidates together.
     """
     fixed, suffix = fixed_at(plan, tested), suffix_layout(plan) if plan.suffix is not None else None
-    counted = plan.walked if plan.finish != "rows" else len(plan.levels) - 1
+    counted = plan.walked if plan.leaf_mode != "rows" else len(plan.levels) - 1
     last = counted if fixed is None and suffix is None else counted - 1
     extra = [int(fixed is not None and fixed < t) for t in range(last + 1)] if suffix is None else suffix.carried
     records = [Record()]
-    records += [_record(plan, tested, t, plan.levels[t].differ, extra[t]) for t in range(1, last + 1)]
+    records += [_record(plan, tested, t, plan.levels[t].injectivity_checks, extra[t]) for t in range(1, last + 1)]
     if suffix is not None:
         records.append(Record(carried=last + 1 + extra[last + 1]))
         records += [Record(rows, wordwise=len(rows) > 1) for rows in suffix.rows]
     elif fixed is not None:
-        differ = [j for j in plan.levels[counted].differ if j <= fixed]
-        records.append(_record(plan, tested, counted, differ)._replace(carried=0))
+        injectivity_checks = [j for j in plan.levels[counted].injectivity_checks if j <= fixed]
+        records.append(_record(plan, tested, counted, injectivity_checks)._replace(carried=0))
     words = [0] * (HEADER + RECORD * len(records))
     words[WEIGH] = NOWHERE
     for t, record in enumerate(records):
         begin = HEADER + RECORD * t
         words[begin : begin + PREFIX] = [
-            len(record.anchors),
+            len(record.backward_neighbours),
             len(record.forbidden),
-            len(record.differ),
+            len(record.injectivity_checks),
             len(record.bounds),
             _or_nowhere(record.mask),
             len(words),
@@ -163,8 +165,8 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
     columns = {vertex: column for column, vertex in enumerate(plan.columns)}
     words[COLUMNS] = len(words)
     words += [columns.get(level.vertex, NOWHERE) for level in plan.levels[: last + 1]]
-    words[LAST], words[RISING], words[SIZE] = last, int(plan.rising), len(words)
-    words[TWICE], words[ONCE] = FINISHES.get(plan.finish, (0, 1))
+    words[LAST], words[ASCENDING], words[SIZE] = last, int(plan.ascending), len(words)
+    words[TWICE], words[ONCE] = LEAF_MODES.get(plan.leaf_mode, (0, 1))
     most = min(warp, (2**32 - 64) // max(longest, 1))
     slots, warps = _place_stack(words, records, last, fixed, suffix, 3 if wide else 2, most)
     return Layout(np.array(words, np.uint32), slots, warps, words[WORDS], fixed is not None)
@@ -182,14 +184,16 @@ def modulo(words: np.ndarray, suffix: Suffix, prime: int) -> np.ndarray:
     return words
 
 
-def _record(plan, tested, t, differ, carried=0):
+def _record(plan, tested, t, injectivity_checks, carried=0):
     """The record of level t, `carried` words of whose slots come after the prefix."""
     level = plan.levels[t]
-    mask, counted = tested[level.vertex], plan.finish == "size" and t == plan.walked
-    several = len(level.anchors) + len(level.forbidden) > 1
+    mask, counted = tested[level.vertex], plan.leaf_mode == "size" and t == plan.walked
+    several = len(level.backward_neighbours) + len(level.forbidden) > 1
     wordwise = counted and t > 1 and several and mask is None  # first candidates lie in a row
     need = _need(plan, t)
-    return Record(level.anchors, level.forbidden, differ, level.bounds, mask, need, wordwise, t + carried)
+    return Record(
+        level.backward_neighbours, level.forbidden, injectivity_checks, level.bounds, mask, need, wordwise, t + carried
+    )
 
 
 def _put_weights(words, plan, tested, fixed, last):
@@ -197,7 +201,7 @@ def _put_weights(words, plan, tested, fixed, last):
     counted = plan.levels[plan.walked]
     words[WEIGH], words[WEIGHED] = fixed + 1, last + 1
     for t in range(fixed + 1, last + 1):
-        if t in counted.differ:
+        if t in counted.injectivity_checks:
             at = HEADER + RECORD * t
             words[at + FIX : at + RECORD] = _fix(words, plan.levels[t], counted, tested)
 
@@ -257,29 +261,31 @@ def fixed_at(plan: Plan, tested: tuple[int | None, ...]) -> int | None:
     The size of that set is then a weight that the partial matches carry. A set of the root alone is made again for
     every part of the root's candidates, so it must be a row.
     """
-    if plan.finish != "size" or plan.walked < 2:
+    if plan.leaf_mode != "size" or plan.walked < 2:
         return None
     level = plan.levels[plan.walked]
-    fixed = max([row.level for row in (*level.anchors, *level.forbidden)] + list(level.bounds))
-    taken_off = sum(j > fixed for j in level.differ)
+    fixed = max([row.level for row in (*level.backward_neighbours, *level.forbidden)] + list(level.bounds))
+    taken_off = sum(j > fixed for j in level.injectivity_checks)
     if fixed >= plan.walked - 1 or (plan.semantics == "homomorphism" and taken_off > 1):
         return None
     return fixed if fixed or _is_simple(level, tested, 0) else None
 
 
 def _is_simple(level, tested, fixed):
-    alone = len(level.anchors) == 1 and not level.forbidden and tested[level.vertex] is None
-    return alone and not any(j <= fixed for j in level.differ)
+    alone = len(level.backward_neighbours) == 1 and not level.forbidden and tested[level.vertex] is None
+    return alone and not any(j <= fixed for j in level.injectivity_checks)
 
 
 def _fix(words, level, counted, tested):
     """What tells whether a vertex of `level` is in the set of the counted level, beyond what its own rows say."""
-    anchors = [row for row in counted.anchors if row not in level.anchors]
+    backward_neighbours = [row for row in counted.backward_neighbours if row not in level.backward_neighbours]
     forbidden = [row for row in counted.forbidden if row not in level.forbidden]
     place = len(words)
-    words += [row.relation << LEVEL_BITS | row.level for row in (*anchors, *forbidden)] + list(counted.bounds)
+    words += [row.relation << LEVEL_BITS | row.level for row in (*backward_neighbours, *forbidden)] + list(
+        counted.bounds
+    )
     mask = tested[counted.vertex]
-    return [place, len(anchors), len(forbidden), len(counted.bounds), _or_nowhere(mask)]
+    return [place, len(backward_neighbours), len(forbidden), len(counted.bounds), _or_nowhere(mask)]
 
 
 def _or_nowhere(mask):
@@ -291,8 +297,10 @@ def _need(plan, t):
     if plan.semantics == "homomorphism":
         return 1
     implied = implied_bounds([level.bounds for level in plan.levels])
-    rows, bounds = set(plan.levels[t].anchors), set(plan.levels[t].bounds)
-    return sum(rows <= set(plan.levels[u].anchors) and bounds <= implied[u] for u in range(t, len(plan.levels)))
+    rows, bounds = set(plan.levels[t].backward_neighbours), set(plan.levels[t].bounds)
+    return sum(
+        rows <= set(plan.levels[u].backward_neighbours) and bounds <= implied[u] for u in range(t, len(plan.levels))
+    )
 
 
 def _shape(program, fixed, per_slot, most):

@@ -15,18 +15,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
-from cusubmatch.engines.gpu.cliques.specialised import closed_counter
-from cusubmatch.engines.gpu.runtime.device import Machine, machine
+from cusubmatch.engines.gpu.cliques.specialised import specialised_count
+from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
-from cusubmatch.engines.gpu.search.run_progress import Progress
+from cusubmatch.engines.gpu.search.run_progress import RunProgress
 from cusubmatch.engines.gpu.search.suffix_counts import SURE_BITS
 from cusubmatch.engines.gpu.search.warp_walker import make_walk
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan, suffix_primes
-from cusubmatch.plan.crt import recombined
+from cusubmatch.plan.crt import chinese_remainder
 
 __all__ = ["KEPT_PLANS", "SLICE_S", "Run", "nanoseconds_of"]
 
@@ -36,7 +36,7 @@ KEPT_PLANS = 16  # at least
 DEFAULTS = RunOptions()
 
 
-class Output(NamedTuple):
+class RowOutput(NamedTuple):
     """Room for rows, int32 (columns, capacity) or None, as it is and as kernels take it, and the program to fill it."""
 
     rows: Any
@@ -87,12 +87,12 @@ class Run:
         options: RunOptions = DEFAULTS,
         tasks: TaskRange | None = None,
         *,
-        gpu: Machine | None = None,
+        gpu: Device | None = None,
         slice_s: float = SLICE_S,
         grid: tuple[int, int] | None = None,
         every: int = 1,
     ):
-        self.prepared, self.plan, self.tasks, self.gpu = prepared, plan, tasks, gpu or machine()
+        self.prepared, self.plan, self.tasks, self.gpu = prepared, plan, tasks, gpu or current_device()
         self.deadline, self.progress, self.slice_s, self.grid = options.deadline, options.progress, slice_s, grid
         self.every, self.xp, enough = every, prepared.graph.xp, options.enough
         most = OUTPUT_BYTES // (4 * max(len(plan.columns), 1))
@@ -123,7 +123,7 @@ class Run:
         """
         if self.plan.walked == 0:
             return len(self._roots())
-        if self.tasks is None and (counter := closed_counter(self.gpu, self.prepared, self.plan)):
+        if self.tasks is None and (counter := specialised_count(self.gpu, self.prepared, self.plan)):
             return counter(lambda done, total: self._look(done, self.plan.matches_of(total)))
         return self._sum()
 
@@ -143,7 +143,7 @@ class Run:
                 if whole:
                     self.matches = plan.matches_of(total)
             residues.append(total % prime if prime else total)
-        return recombined(residues, primes) if primes else residues[0]
+        return chinese_remainder(residues, primes) if primes else residues[0]
 
     def blocks(self) -> Iterator[Any]:
         """Blocks of matches, int32 (columns of the plan, rows), on the device.
@@ -182,7 +182,7 @@ class Run:
             whole = make()
         else:
             asked = plan.pattern, plan.semantics, plan.unique, plan.columns
-            walked = plan.finish, plan.rising, plan.levels, plan.walked
+            walked = plan.leaf_mode, plan.ascending, plan.levels, plan.walked
             key = *asked, *walked, self.prepared.adjacency.key, self.grid
             whole = graph.cache.get("device plans", key, make, graph.keep(KEPT_PLANS))
         return whole if self.tasks is None else whole.of(self.tasks, self.xp, self.gpu.to_device)
@@ -190,7 +190,7 @@ class Run:
     @property
     def mode(self) -> str:
         """What happens at the last level."""
-        mode = {"rows": ROWS, "size": COUNT, "suffix": SUFFIX}.get(self.plan.finish, PAIRS)
+        mode = {"rows": ROWS, "size": COUNT, "suffix": SUFFIX}.get(self.plan.leaf_mode, PAIRS)
         return WEIGHTS if self.device_plan.layout.weighed else mode
 
     @property
@@ -208,9 +208,9 @@ class Run:
         if not made.tickets:
             return
         workspace, found = made.pool.take(made.layout.stack), 0
-        output = self._output(self.first_rows) if program is None else Output(None, made.no_rows, program, 1)
+        output = self._output(self.first_rows) if program is None else RowOutput(None, made.no_rows, program, 1)
         workspace.start(fresh=True)
-        self._work: Progress | None = None
+        self._work: RunProgress | None = None
         running = True  # from before a launch, since an interrupt may come at any time
         try:
             self._launch(workspace, output)
@@ -218,7 +218,7 @@ class Run:
                 new, running = workspace.read(), False
                 done, more = self._done(workspace), bool(workspace.state[r.STOP])
                 rows, found = output.of(workspace.state), found + new
-                self.given_away = int(workspace.state[r.GIVEN])
+                self.donated = int(workspace.state[r.DONATED])
                 if self.then is not None and new:
                     rows = self.then(rows)
                 if more and not (self._late() or self._enough(found)):
@@ -255,7 +255,7 @@ class Run:
         words = made.layout.words.copy()
         words[p.CAPACITY], words[p.ENOUGH] = capacity, rows
         array = xp.empty((max(len(self.plan.columns), 1), capacity), np.int32)
-        return Output(array, self.gpu.to_device(array.reshape(-1)), self._program(words), capacity)
+        return RowOutput(array, self.gpu.to_device(array.reshape(-1)), self._program(words), capacity)
 
     def _program(self, words):
         return self.gpu.to_device(self.xp.asarray(words))
@@ -265,7 +265,7 @@ class Run:
         if self.progress is None or not workspace.state[r.STOP]:
             return 1.0
         if self._work is None:
-            self._work = Progress(self.gpu, self.device_plan, self.xp, self.mode)
+            self._work = RunProgress(self.gpu, self.device_plan, self.xp, self.mode)
         before, passes = self._passes
         return (before + self._work.done(workspace)) / passes
 

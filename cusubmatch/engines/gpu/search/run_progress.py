@@ -12,23 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan
-from cusubmatch.engines.gpu.search.extend_frontier import deepened
-from cusubmatch.engines.gpu.search.warp_walker import PARKED
+from cusubmatch.engines.gpu.search.extend_frontier import extended_frontier
+from cusubmatch.engines.gpu.search.warp_walker import CHECKPOINT_HEADER
 from cusubmatch.engines.gpu.search.workspace import Workspace
 
-__all__ = ["Progress"]
+__all__ = ["RunProgress"]
 
 SAMPLE = 1 << 14  # first candidates that are looked at
-HEAD = PARKED + 9  # words of a parked stack up to the ranges of level 2
+HEAD = CHECKPOINT_HEADER + 9  # words of a parked stack up to the ranges of level 2
 MOST = 0.99  # is said to be done of a run that is not over
 REPORT_S = 0.05  # between two looks at what is held
 
 
-class Progress:
+class RunProgress:
     """The fraction of a walk that is done.
 
     Parameters
@@ -40,7 +40,7 @@ class Progress:
         How the walker ends.
     """
 
-    def __init__(self, gpu: Machine, made: DevicePlan, xp: Any, mode: str):
+    def __init__(self, gpu: Device, made: DevicePlan, xp: Any, mode: str):
         self.made, self.xp = made, xp
         self.last = int(made.layout.words[p.LAST])
         self._looked, self._done = -np.inf, 0.0
@@ -48,7 +48,7 @@ class Progress:
         self.places, self.work = np.array([0, total]), np.array([0.0, total])
         if self.last > 1:
             spaced = np.linspace(0, total, min(total, SAMPLE), endpoint=False).astype(np.int64)
-            _, lengths = deepened(gpu, made, xp, mode, 2, self._first(xp.asarray(spaced)))
+            _, lengths = extended_frontier(gpu, made, xp, mode, 2, self._first(xp.asarray(spaced)))
             each = 1.0 + (lengths if xp is np else lengths.get())
             self.places = np.append(spaced, total)
             self.work = np.concatenate([[0.0], np.cumsum(each * np.diff(self.places))])
@@ -81,8 +81,10 @@ class Progress:
     def _held(self, workspace: Workspace) -> tuple[int, int]:
         """Candidates of level 1 and of level 2 that warps and the ring hold."""
         made, xp = self.made, self.xp
-        stride = made.layout.stack + PARKED
-        stacks = workspace.parked[: made.blocks * made.warps * stride].reshape(-1, stride)[:, :HEAD].astype(np.int64)
+        stride = made.layout.stack + CHECKPOINT_HEADER
+        stacks = (
+            workspace.checkpoints[: made.blocks * made.warps * stride].reshape(-1, stride)[:, :HEAD].astype(np.int64)
+        )
         level, floor = stacks[:, 0], stacks[:, 1]
         entries = int(made.layout.words[p.RING]) + 1
         full = (int(workspace.state[r.TAIL]) - int(workspace.state[r.HEAD])) % (1 << 32)
@@ -94,7 +96,7 @@ class Progress:
             if t > self.last:
                 held.append(xp.zeros((), np.int64))
                 continue
-            at = PARKED + 3 * t
+            at = CHECKPOINT_HEADER + 3 * t
             open_ = (floor <= t) & (level >= t)
             held.append(((stacks[:, at + 1] - stacks[:, at]) * open_).sum() + (lengths * (levels == t)).sum())
         first, second = xp.stack(held).tolist()

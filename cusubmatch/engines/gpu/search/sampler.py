@@ -19,11 +19,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.base import Prepared
-from cusubmatch.engines.gpu.runtime.device import Machine, machine
+from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
-from cusubmatch.engines.gpu.search.extend_frontier import deepened
+from cusubmatch.engines.gpu.search.extend_frontier import extended_frontier
 from cusubmatch.engines.gpu.search.frontier import Frontier, Sums, carry, on_host
 from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, WEIGHTS
 from cusubmatch.engines.gpu.search.run import KEPT_PLANS, SLICE_S, nanoseconds_of
@@ -70,13 +70,13 @@ class Sampler:
         plan: Plan,
         *,
         deadline: float | None = None,
-        gpu: Machine | None = None,
+        gpu: Device | None = None,
         slice_s: float = SLICE_S,
         grid: tuple[int, int] | None = None,
     ):
-        self.prepared, self.graph, self.plan, self.gpu = prepared, prepared.graph, plan, gpu or machine()
+        self.prepared, self.graph, self.plan, self.gpu = prepared, prepared.graph, plan, gpu or current_device()
         self.deadline, self.slice_s, self.grid = deadline, slice_s, grid
-        self.size, self.pairs = len(plan.levels), plan.finish != "size"
+        self.size, self.pairs = len(plan.levels), plan.leaf_mode != "size"
         self.deepest = self.size - 1 - self.pairs  # the level whose candidates are the members of the last set
 
     def counts(self) -> list[int]:
@@ -149,11 +149,11 @@ class Sampler:
 
     def _members(self, rank: int, count: int) -> tuple[int, int]:
         """The ranks of the last two levels' vertices in the set that both come from, which counts `count` pairs."""
-        if self.plan.finish == "choose":
+        if self.plan.leaf_mode == "choose":
             high = (1 + isqrt(1 + 8 * rank)) // 2
             low = rank - high * (high - 1) // 2
-            return (low, high) if self.plan.rising else (high, low)
-        if self.plan.finish == "square":
+            return (low, high) if self.plan.ascending else (high, low)
+        if self.plan.leaf_mode == "square":
             return divmod(rank, isqrt(count))
         one, other = divmod(rank, (isqrt(1 + 4 * count) - 1) // 2)
         return one, other + (other >= one)
@@ -183,7 +183,7 @@ class Sampler:
     def _last(self) -> Stage:
         """The plan that visits the members of the last set one by one."""
         levels = self.plan.levels[: self.deepest + 1]
-        return Stage(self._on_device(dataclasses.replace(self.plan, levels=levels, finish="rows")), COUNT)
+        return Stage(self._on_device(dataclasses.replace(self.plan, levels=levels, leaf_mode="rows")), COUNT)
 
     def _on_device(self, plan: Plan) -> DevicePlan:
         """A plan on the device, kept with the graph."""
@@ -195,8 +195,8 @@ class Sampler:
             plan.pattern,
             plan.semantics,
             plan.unique,
-            plan.finish,
-            plan.rising,
+            plan.leaf_mode,
+            plan.ascending,
             plan.levels,
             self.prepared.adjacency.key,
             self.grid,
@@ -206,7 +206,7 @@ class Sampler:
     def _deepen(self, level: int, words) -> Frontier:
         """The frontier of partial matches of `level` vertices, each a group."""
         stage = self._stage(Frontier(level, False, words, None, None, np.zeros(1, np.int64)))
-        bases, lengths = deepened(self.gpu, stage.made, self.graph.xp, stage.mode, level, words.reshape(-1))
+        bases, lengths = extended_frontier(self.gpu, stage.made, self.graph.xp, stage.mode, level, words.reshape(-1))
         ends = self.graph.xp.cumsum(lengths)
         return Frontier(level, False, words, bases, ends, np.concatenate([[0], on_host(ends)]))
 

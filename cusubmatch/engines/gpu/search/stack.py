@@ -45,12 +45,12 @@ def stack_functions(
     adjacent, ahead, base_of, field = lists.adjacent, lists.ahead, lists.base_of, lists.field
     make_lists, member, store, word_hub = lists.make, lists.member, lists.store, lists.word_hub
     SLOTS, LIST, LEVEL_MASK = slots, (3 if wide else 2) * slots, (1 << p.LEVEL_BITS) - 1
-    ANCHORS, FORBIDDEN, DIFFER, MASK = p.ANCHORS, p.FORBIDDEN, p.DIFFER, p.MASK
-    REFERENCES, PREFIX, LISTS, SUMS, RISING = p.REFERENCES, p.PREFIX, p.LISTS, p.SUMS, p.RISING
+    BACKWARD_NEIGHBOURS, FORBIDDEN, INJECTIVITY, MASK = p.BACKWARD_NEIGHBOURS, p.FORBIDDEN, p.INJECTIVITY, p.MASK
+    REFERENCES, PREFIX, LISTS, SUMS, ASCENDING = p.REFERENCES, p.PREFIX, p.LISTS, p.SUMS, p.ASCENDING
     WEIGH, WEIGHED, NOWHERE, HAS_WEIGHTS = p.WEIGH, p.WEIGHED, p.NOWHERE, weighed
     HAS_SUFFIX, CARRIED = suffixed, p.CARRIED
     HUB_WORDS, WORDWISE, BOUNDS = p.HUB_WORDS, p.WORDWISE, p.BOUNDS
-    FIX, FIX_ANCHORS, FIX_FORBIDDEN = p.FIX, p.FIX_ANCHORS, p.FIX_FORBIDDEN
+    FIX, FIX_BACKWARD_NEIGHBOURS, FIX_FORBIDDEN = p.FIX, p.FIX_BACKWARD_NEIGHBOURS, p.FIX_FORBIDDEN
     FIX_BOUNDS, FIX_MASK = p.FIX_BOUNDS, p.FIX_MASK
 
     @device
@@ -90,16 +90,16 @@ def stack_functions(
     @device
     def conditions(sh, w, t):
         """What `test` needs of level t, read once: (sums, lists, prefix, differ from, anchors, lists, differ, mask)."""
-        anchors = field(sh, t, ANCHORS)
-        end = U(anchors + field(sh, t, FORBIDDEN))
+        backward_neighbours = field(sh, t, BACKWARD_NEIGHBOURS)
+        end = U(backward_neighbours + field(sh, t, FORBIDDEN))
         return (
             U(w + field(sh, t, SUMS)),
             U(w + field(sh, t, LISTS)),
             U(w + field(sh, t, PREFIX)),
             U(field(sh, t, REFERENCES) + end),
-            anchors,
+            backward_neighbours,
             end,
-            field(sh, t, DIFFER),
+            field(sh, t, INJECTIVITY),
             field(sh, t, MASK),
         )
 
@@ -116,7 +116,7 @@ def stack_functions(
     @device
     def test(sh, level, slot, task, col, bits, masks):
         """Candidate number `task`, which is in `slot`, under its level's conditions: (whether it passes, vertex)."""
-        sums, lists_at, prefix, references, anchors, end, differ, mask = level
+        sums, lists_at, prefix, references, backward_neighbours, end, differ, mask = level
         first = U(lists_at + slot)
         x = U(col[ahead(base_of(sh, first), U(task - U(sh[U(sums + slot)])))])
         passes, i = True, U(0)
@@ -130,20 +130,20 @@ def stack_functions(
         while i < end:
             if passes:
                 inside = member(sh, U(first + i * LIST), col, bits, x)
-                passes = inside if i < anchors else not inside
+                passes = inside if i < backward_neighbours else not inside
             i = U(i + 1)
         return passes, x
 
     @device
     def together(sh, t, level, slot, task, hub, bits):
         """Word number `task`, which is in `slot`, of the set of level t; a bit a vertex. `hub` is the first list's."""
-        sums, lists_at, prefix, references, anchors, end, differ, _ = level
+        sums, lists_at, prefix, references, backward_neighbours, end, differ, _ = level
         first, width = U(lists_at + slot), U(sh[HUB_WORDS])
         place = U(U(base_of(sh, first)) + U(task - U(sh[U(sums + slot)])))
         found, i = U(bits[U(U(hub * width) + place)]), U(1)
         while i < end:
             word = U(bits[U(U(U(base_of(sh, U(first + i * LIST))) * width) + place)])
-            found = U(found & (word if i < anchors else U(~word)))
+            found = U(found & (word if i < backward_neighbours else U(~word)))
             i = U(i + 1)
         i, stop = U(0), U(differ + field(sh, t, BOUNDS))
         while i < stop:
@@ -152,7 +152,7 @@ def stack_functions(
                 bit = U(U(1) << U(vertex & U(31)))
                 if i < differ:
                     found = U(found & U(~bit))
-                elif sh[RISING]:
+                elif sh[ASCENDING]:
                     found = U(found & U(~U(U(bit << U(1)) - U(1))))
                 else:
                     found = U(found & U(bit - U(1)))
@@ -165,21 +165,21 @@ def stack_functions(
         place = field(sh, t, FIX)
         if place == U(NOWHERE):
             return U(0)
-        mask, anchors = field(sh, t, FIX_MASK), field(sh, t, FIX_ANCHORS)
+        mask, backward_neighbours = field(sh, t, FIX_MASK), field(sh, t, FIX_BACKWARD_NEIGHBOURS)
         inside, i = True, U(0)
         if mask != U(NOWHERE):
             inside = U(U(masks[x]) >> mask) & U(1) != U(0)
-        end = U(anchors + field(sh, t, FIX_FORBIDDEN))
+        end = U(backward_neighbours + field(sh, t, FIX_FORBIDDEN))
         stop = U(end + field(sh, t, FIX_BOUNDS))
         while i < stop:
             if inside:
                 reference = U(sh[U(place + i)])
                 vertex = U(sh[U(prefix + U(reference & LEVEL_MASK) * SLOTS)])
                 if i >= end:
-                    inside = x > vertex if sh[RISING] else x < vertex
+                    inside = x > vertex if sh[ASCENDING] else x < vertex
                 else:
                     there = adjacent(sh, off, col, bits, reference, vertex, x)
-                    inside = there if i < anchors else not there
+                    inside = there if i < backward_neighbours else not there
             i = U(i + 1)
         return U(1) if inside else U(0)
 

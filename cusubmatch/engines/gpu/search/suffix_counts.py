@@ -17,21 +17,21 @@ from cusubmatch.engines.gpu.search import program as p
 from cusubmatch.engines.gpu.search.candidate_lists import Lists
 from cusubmatch.engines.gpu.search.stack import Stack
 
-__all__ = ["FULL_SUM", "SURE_BITS", "Suffix", "suffix_functions"]
+__all__ = ["FULL_SUM", "SURE_BITS", "SuffixFunctions", "suffix_functions"]
 
 U, L = np.uint32, np.uint64
 SURE_BITS = 57  # values of so many bits are summed as they are:
 FULL_SUM = 1 << 58  # a lane's sum that is written out; those of a warp fit 64 bits then
 
 
-class Suffix(NamedTuple):
+class SuffixFunctions(NamedTuple):
     """Device functions; `sh` is a block's shared memory, beginning with the program; `w` is where the stack begins."""
 
     measure: Any
     value: Any
 
 
-def suffix_functions(target: Target, lists: Lists, stack: Stack, slots: int) -> Suffix:
+def suffix_functions(target: Target, lists: Lists, stack: Stack, slots: int) -> SuffixFunctions:
     """The functions for `slots` partial matches a level."""
     device, lane_of = target.device, target.lane
     adjacent, field, size_up = lists.adjacent, lists.field, stack.size_up
@@ -111,4 +111,4 @@ def suffix_functions(target: Target, lists: Lists, stack: Stack, slots: int) -> 
                 at = U(at + 1)
         return total
 
-    return Suffix(measure, value)
+    return SuffixFunctions(measure, value)

@@ -65,7 +65,7 @@ def suffix_layout(plan: Plan) -> SuffixLayout:
     """The layout for a plan with a suffix."""
     suffix, injective = plan.suffix, plan.semantics != "homomorphism"
     if suffix is None:
-        raise ValueError(f"plan: expected one with a suffix, got one that ends in {plan.finish!r}")
+        raise ValueError(f"plan: expected one with a suffix, got one that ends in {plan.leaf_mode!r}")
     asked = [[tests_of(plan.relations, loss) for loss in some.losses] for some in suffix.variables]
     tests = sorted({test for some in asked for loss in some for test in loss}, key=lambda test: (max(test[1:]), test))
     known = [1 + max(row.level for row in some.rows) for some in suffix.variables]

@@ -23,7 +23,7 @@ __all__ = ["Ring", "ring_functions"]
 U = np.uint32
 
 # Words of the control array, each in a cache line of its own.
-TICKET, ITEMS, FREE, HEAD, TAIL, PENDING, IDLE, STOP, FILLED, VALID, GIVEN = range(0, 11 * 32, 32)
+TICKET, ITEMS, FREE, HEAD, TAIL, PENDING, IDLE, STOP, FILLED, VALID, DONATED = range(0, 11 * 32, 32)
 CONTROL = 11 * 32
 
 TASK = 4  # words of an entry before the prefix: level, base (two words), length
@@ -33,7 +33,7 @@ NOTHING, TAKEN, OVER = 0, 1, 2  # what a look at the ring finds
 class Ring(NamedTuple):
     """Device functions."""
 
-    give: Any
+    donate_work: Any
     look: Any
     take: Any
 
@@ -91,7 +91,7 @@ def ring_functions(target: Target, lists: Lists, slots: int, wide: bool, pairs: 
         return t, low, length
 
     @device
-    def give(sh, w, t, ctl, turns, ring):
+    def donate_work(sh, w, t, ctl, turns, ring):
         """Give away the second half of what is left of level t: the slots of it, each as a task."""
         lane = lane_of()
         position, end = U(sh[U(w + 3 * t)]), U(sh[U(w + 3 * t + 1)])
@@ -144,7 +144,7 @@ def ring_functions(target: Target, lists: Lists, slots: int, wide: bool, pairs: 
                 sh[U(w + 3 * t + 1)] = left
                 cuda.threadfence()
                 cuda.atomic.add(ctl, ITEMS, tasks)
-                cuda.atomic.add(ctl, GIVEN, tasks)
+                cuda.atomic.add(ctl, DONATED, tasks)
             cuda.syncwarp()
 
-    return Ring(give, look, take)
+    return Ring(donate_work, look, take)

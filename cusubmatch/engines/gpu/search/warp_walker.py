@@ -22,13 +22,13 @@ from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, SUFFIX, WEIGHTS, le
 from cusubmatch.engines.gpu.search.stack import stack_functions
 from cusubmatch.engines.gpu.search.suffix_counts import FULL_SUM, suffix_functions
 
-__all__ = ["PARKED", "make_walk"]
+__all__ = ["CHECKPOINT_HEADER", "make_walk"]
 
 U, L = np.uint32, np.uint64
 STEPS = 64  # between two looks at the others, but
 SOON = 2  # after one that found an idle warp,
 WINDOWS = 64  # of the last level at a time, but SOON shortly before a look
-PARKED = 2  # words of a parked stack before the stack: level + 1 or 0, and the lowest level
+CHECKPOINT_HEADER = 2  # words of a parked stack before the stack: level + 1 or 0, and the lowest level
 LONG = 512  # candidates of the last level that are worth giving away,
 LONG_CORES = 64  # and where each completes the core of a suffix
 
@@ -57,13 +57,18 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
     ahead, field = lists.ahead, lists.field
     draw, settle, weigh = stack.draw, stack.settle, stack.weigh
     ring = r.ring_functions(target, lists, slots, wide, mode == PAIRS, tasks)
-    give, look, take = ring.give, ring.look, ring.take
+    donate_work, look, take = ring.donate_work, ring.look, ring.take
     leaf, measure = leaf_function(target, lists, stack, suffix, slots, mode), suffix.measure
     AGAIN = 0 if mode == PAIRS else max(STEPS - SOON, 0)  # slots of pairs are not divided, so that looking gains little
     BUDGET, HAS_WEIGHTS, WEIGH = STEPS, mode == WEIGHTS, p.WEIGH
     LEISURE, HURRY = WINDOWS, min(SOON, WINDOWS) if AGAIN else WINDOWS
     TASKS, SLOTS, START, SHIFT = tasks, slots, p.START, p.SHIFT
-    BEFORE, MANY, HAS_SUFFIX, FULL_LANE = PARKED, LONG_CORES if mode == SUFFIX else LONG, mode == SUFFIX, FULL_SUM
+    BEFORE, MANY, HAS_SUFFIX, FULL_LANE = (
+        CHECKPOINT_HEADER,
+        LONG_CORES if mode == SUFFIX else LONG,
+        mode == SUFFIX,
+        FULL_SUM,
+    )
     LAST, CHUNK, STEP, WHOLE, ROOTS = p.LAST, p.CHUNK, p.STEP, p.WHOLE, p.ROOTS
     WORDS, SIZE, PREFIX = p.WORDS, p.SIZE, p.PREFIX
     TICKET, PENDING, IDLE, ITEMS, STOP = r.TICKET, r.PENDING, r.IDLE, r.ITEMS, r.STOP
@@ -146,7 +151,7 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
             if high != L(0):
                 cuda.atomic.add(out, at + np.int64(1), high)
 
-    def walk(program, off, col, masks, bits, roots, bases, ends, ctl, turns, ring, parked, rows, out, nanoseconds):
+    def walk(program, off, col, masks, bits, roots, bases, ends, ctl, turns, ring, checkpoints, rows, out, nanoseconds):
         sh = cuda.shared.array(0, uint32)
         lane, started = lane_of(), clock()
         size = U(program[SIZE])
@@ -159,13 +164,13 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
         warp = np.int64(cuda.blockIdx.x) * np.int64(U(cuda.blockDim.x) // U(WARP)) + np.int64(warp_of())
         own = warp * np.int64(U(sh[WORDS]) + U(BEFORE))
         last = U(sh[LAST])
-        t, floor = U(parked[own]), U(parked[own + 1])
+        t, floor = U(checkpoints[own]), U(checkpoints[own + 1])
         steps, idle, tickets, stopped = U(AGAIN), False, True, False
         total = L(0)
         if t > U(0):
             i = lane
             while i < U(sh[WORDS]):
-                sh[U(w + i)] = parked[own + BEFORE + np.int64(i)]
+                sh[U(w + i)] = checkpoints[own + BEFORE + np.int64(i)]
                 i = U(i + WARP)
             cuda.syncwarp()
         else:
@@ -256,19 +261,19 @@ def make_walk(target: Target, slots: int, wide: bool, mode: str, tasks: bool = F
                         left = U(U(sh[U(w + 3 * level + 1)]) - U(sh[U(w + 3 * level)]))
                         done = U(sh[U(w + 3 * level)]) >= U(sh[U(w + 3 * level + 1)])
                         if not done and left > U(1) and (level < last or left > U(MANY)):
-                            give(sh, w, level, ctl, turns, ring)
+                            donate_work(sh, w, level, ctl, turns, ring)
                             looking = False
                         level = U(level + 1)
         cuda.syncwarp()
         if lane == U(0):
             if not idle:
                 cuda.atomic.add(ctl, PENDING, np.int32(-1))
-            parked[own] = t if t >= floor else U(0)
-            parked[own + 1] = floor
+            checkpoints[own] = t if t >= floor else U(0)
+            checkpoints[own + 1] = floor
         if t >= floor:
             i = lane
             while i < U(sh[WORDS]):
-                parked[own + BEFORE + np.int64(i)] = sh[U(w + i)]
+                checkpoints[own + BEFORE + np.int64(i)] = sh[U(w + i)]
                 i = U(i + WARP)
         if TASKS:
             tally(sh, w, out, total)

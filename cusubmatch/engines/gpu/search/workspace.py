@@ -40,9 +40,9 @@ class Workspace:
         self.state = np.zeros(r.CONTROL + SUMS, np.int32)  # as it was last read
         self.state[r.FREE] = entries
         turns, self.ring = xp.arange(entries, dtype=np.int32), xp.empty(entries * entry_words, np.uint32)
-        self.parked, self.stack = xp.zeros(parked_words, np.uint32), 0
-        self.bytes = sum(array.nbytes for array in (self.control, turns, self.ring, self.parked))
-        self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, self.ring, self.parked)]
+        self.checkpoints, self.stack = xp.zeros(parked_words, np.uint32), 0
+        self.bytes = sum(array.nbytes for array in (self.control, turns, self.ring, self.checkpoints))
+        self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, self.ring, self.checkpoints)]
         self.sums = to_device(self.control[r.CONTROL :].view(np.uint64))
         self._seen = None if xp is np else mirrored(self.control)
 
@@ -52,7 +52,7 @@ class Workspace:
             self.state[place] = value
         self.state[r.CONTROL :] = 0
         if fresh:
-            self.state[r.TICKET] = self.state[r.PENDING] = self.state[r.GIVEN] = 0
+            self.state[r.TICKET] = self.state[r.PENDING] = self.state[r.DONATED] = 0
         if isinstance(self.control, np.ndarray):
             self.control[:] = self.state
         else:
@@ -121,7 +121,7 @@ class Pool:
             workspace = self._free.pop() if self._free else None
         workspace = workspace or self._make()
         if workspace.stack not in {0, stack}:
-            workspace.parked[:] = 0
+            workspace.checkpoints[:] = 0
         workspace.stack = stack
         return workspace
 

@@ -53,13 +53,14 @@ def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
                     cuda.atomic.add(out, pq, times(way, e[sq & e_mask], prime))
 
     @device
-    def note(entries, thread, p, q, entry, mate):
+    def note(entries, thread, p, q, entry, reverse):
         entries[(4 * p + q) * THREADS + thread] = entry
-        entries[(4 * q + p) * THREADS + thread] = mate[entry]
+        entries[(4 * q + p) * THREADS + thread] = reverse[entry]
 
     @kernel
     def cliques(
-        offsets, targets, upper, mate, lows, edges, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask,
+        offsets, targets, upper, reverse, lows, edges, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e,
+        e_mask,
         prime, common, longest, out,
     ):  # fmt: skip
         entries = cuda.shared.array(SPACE, int64)
@@ -93,12 +94,12 @@ def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
                     h = third(targets, upper[w], offsets[w + 1], targets[common[of_u + n]])
                     if h >= 0:
                         if WEIGHTED:
-                            note(entries, thread, 0, 1, i, mate)
-                            note(entries, thread, 0, 2, g, mate)
-                            note(entries, thread, 0, 3, common[of_u + n], mate)
-                            note(entries, thread, 1, 2, j, mate)
-                            note(entries, thread, 1, 3, common[of_v + n], mate)
-                            note(entries, thread, 2, 3, h, mate)
+                            note(entries, thread, 0, 1, i, reverse)
+                            note(entries, thread, 0, 2, g, reverse)
+                            note(entries, thread, 0, 3, common[of_u + n], reverse)
+                            note(entries, thread, 1, 2, j, reverse)
+                            note(entries, thread, 1, 3, common[of_v + n], reverse)
+                            note(entries, thread, 2, 3, h, reverse)
                             all_ways(entries, thread, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, prime, out)
                         else:
                             cuda.atomic.add(out, i, L(2))

@@ -49,7 +49,7 @@ def make_fives(target: Target, threads: int, lanes: int, packed: bool, long: int
         return sums
 
     @kernel
-    def fives(offsets, targets, upper, mate, tops, start, stop, window, rest, words, seen, vertices, state):
+    def fives(offsets, targets, upper, reverse, tops, start, stop, window, rest, words, seen, vertices, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(3, uint32)  # the item; how many ends have few lower neighbours, and many
         lane = lane_of()
@@ -74,7 +74,7 @@ def make_fives(target: Target, threads: int, lanes: int, packed: bool, long: int
             cuda.syncthreads()
             e = first + group
             while e < last:
-                begin, end = offsets[targets[e]], mate[e]
+                begin, end = offsets[targets[e]], reverse[e]
                 f, twice = begin + member, L(2 * (end - begin) - 1)
                 while f < end:
                     w = S(targets[f])
@@ -144,7 +144,7 @@ def make_loops(target: Target, threads: int) -> Any:
 
     @kernel
     def loops(
-        offsets, targets, upper, mate, tops, start, stop, one, one_mask, two, two_mask, two_back, three, three_mask,
+        offsets, targets, upper, reverse, tops, start, stop, one, one_mask, two, two_mask, two_back, three, three_mask,
         three_back, four, four_mask, four_back, five_back, five_mask, prime, rows, seen, stride, state,
     ):  # fmt: skip
         drawn = cuda.shared.array(2, uint32)  # the item; how many ends were reached
@@ -170,7 +170,7 @@ def make_loops(target: Target, threads: int) -> Any:
             while e < last:
                 out_there, back_here = L(one[e & one_mask]), L(five_back[e & five_mask])
                 b_sum, a_sum, d_sum, c_sum, both = L(0), L(0), L(0), L(0), L(0)
-                f, end = offsets[targets[e]] + S(lane), mate[e]
+                f, end = offsets[targets[e]] + S(lane), reverse[e]
                 while f < end:
                     w = S(targets[f])
                     second, fourth = L(two[f & two_mask]), L(four_back[f & four_mask])
@@ -227,7 +227,7 @@ def make_loops(target: Target, threads: int) -> Any:
             cuda.syncthreads()
             e = first + S(warp)
             while e < last:
-                v, f, end = S(targets[e]), offsets[targets[e]] + S(lane), mate[e]
+                v, f, end = S(targets[e]), offsets[targets[e]] + S(lane), reverse[e]
                 if lane == U(0):
                     rows[ahead + v] = L(0)
                     rows[behind + v] = L(0)

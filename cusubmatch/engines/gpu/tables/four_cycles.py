@@ -49,7 +49,7 @@ def make_clear(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     wipe, EACH = counters.clear, counters.EACH
 
     @device
-    def clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, dense):
+    def clear(offsets, targets, reverse, first, last, thread, base, window, near, rest, row, dense):
         if dense:
             i = S(thread)
             while i * EACH < window:
@@ -57,7 +57,7 @@ def make_clear(target: Target, threads: int, lanes: int, packed: bool) -> Any:
                 i += THREADS
         e = first + S(U(thread) >> U(SHIFT))
         while e < last:
-            f, end = offsets[targets[e]] + S(U(thread) & U(LANES - 1)), mate[e]
+            f, end = offsets[targets[e]] + S(U(thread) & U(LANES - 1)), reverse[e]
             while f < end:
                 w = S(targets[f])
                 if dense and w >= base:
@@ -79,7 +79,7 @@ def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
 
     @kernel
-    def fours(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, words, state):
+    def fours(offsets, targets, upper, reverse, tops, start, stop, dense, window, rest, words, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(1, uint32)
         lane = lane_of()
@@ -97,13 +97,13 @@ def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
             first, last, base = offsets[u], upper[u], S(u) - window
             e = first + S(U(thread >> U(SHIFT)))
             while e < last:
-                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
+                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e]
                 while f < end:
                     total = L(total + L(add(near, rest, base, row, S(targets[f]), U(1))))
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
-            clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, item < dense)
+            clear(offsets, targets, reverse, first, last, thread, base, window, near, rest, row, item < dense)
         cuda.syncwarp()
         add_to(state, lane, total)
 
@@ -121,7 +121,7 @@ def make_few_fours(target: Target, threads: int, slots: int) -> Any:
     SLOTS, WARPS, ALL, EMPTY = slots, threads // target.WARP, slots * (threads // target.WARP), 0xFFFFFFFF
 
     @kernel
-    def few_fours(offsets, targets, upper, mate, tops, start, stop, state):
+    def few_fours(offsets, targets, upper, reverse, tops, start, stop, state):
         ends = cuda.shared.array(ALL, uint32)
         counts = cuda.shared.array(ALL, uint32)
         lane, total = lane_of(), L(0)
@@ -137,7 +137,7 @@ def make_few_fours(target: Target, threads: int, slots: int) -> Any:
             u = tops[k]
             e, last = offsets[u] + S(lane), upper[u]
             while e < last:
-                f, end = offsets[targets[e]], mate[e]
+                f, end = offsets[targets[e]], reverse[e]
                 while f < end:
                     w = U(targets[f])
                     slot = U(U(w * U(2654435769)) & U(SLOTS - 1))
@@ -165,7 +165,7 @@ def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
 
     @kernel
-    def wedges(offsets, targets, upper, mate, tops, start, stop, dense, window, rest, words, out, state):
+    def wedges(offsets, targets, upper, reverse, tops, start, stop, dense, window, rest, words, out, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(1, uint32)
         thread = U(U(warp_of() * U(WARP)) + lane_of())
@@ -182,7 +182,7 @@ def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
             first, last, base = offsets[u], upper[u], S(u) - window
             e = first + S(U(thread >> U(SHIFT)))
             while e < last:
-                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
+                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e]
                 while f < end:
                     add(near, rest, base, row, S(targets[f]), U(1))
                     f += LANES
@@ -190,7 +190,7 @@ def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
             cuda.syncthreads()
             e = first + S(U(thread >> U(SHIFT)))
             while e < last:
-                f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e], L(0)
+                f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e], L(0)
                 while f < end:
                     others = U(get(near, rest, base, row, S(targets[f])) - U(1))
                     if others != U(0):
@@ -201,7 +201,7 @@ def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
                     cuda.atomic.add(out, e, found)
                 e += GROUPS
             cuda.syncthreads()
-            clear(offsets, targets, mate, first, last, thread, base, window, near, rest, row, item < dense)
+            clear(offsets, targets, reverse, first, last, thread, base, window, near, rest, row, item < dense)
 
     return wedges
 
@@ -219,7 +219,7 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
 
     @kernel
     def paths(
-        offsets, targets, upper, mate, tops, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, towards_top,
+        offsets, targets, upper, reverse, tops, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, towards_top,
         prime, rows, stride, out, state,
     ):  # fmt: skip
         drawn = cuda.shared.array(1, uint32)
@@ -233,7 +233,7 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
             first, last = offsets[u] + S(U(thread >> U(SHIFT))), upper[u]
             e = first
             while e < last:
-                f, end, weight = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e], L(a[e & a_mask])
+                f, end, weight = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e], L(a[e & a_mask])
                 if weight != L(0):
                     while f < end:
                         cuda.atomic.add(rows, row + S(targets[f]), times(weight, L(b[f & b_mask]), prime))
@@ -242,7 +242,7 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
             cuda.syncthreads()
             e = first
             while e < last:
-                f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e], L(0)
+                f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e], L(0)
                 weight, other = L(a[e & a_mask]), L(c[e & c_mask])
                 if other != L(0):
                     while f < end:
@@ -263,7 +263,7 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
             cuda.syncthreads()
             e = first
             while e < last:
-                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), mate[e]
+                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e]
                 while f < end:
                     rows[row + S(targets[f])] = L(0)
                     f += LANES

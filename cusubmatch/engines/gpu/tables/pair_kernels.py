@@ -29,7 +29,8 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
 
     `bridges` says which kinds are bridges; the values of a kind are (x, z) and (z, y), or (x, w), (x, z), (w, z),
     (w, y) and (z, y). If `plain`, bridges have none. The second kind's row stands after that of the first; it is not
-    there if its power is 0. With `below`, only pairs y < x are looked at; equal ones only if not `apart`. Bridges lead
+    there if its power is 0. With `below`, only pairs y < x are looked at; equal ones unless `distinct_pairs`. Bridges
+    lead
     to y in the lists of `bridges.make_corners` alone.
     """
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
@@ -53,7 +54,7 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
 
     @target.device
     def along_paths(
-        offsets, targets, mate, x, a, a_mask, b, b_mask, below, prime, thread, rows, row, only_where, seen, listed,
+        offsets, targets, reverse, x, a, a_mask, b, b_mask, below, prime, thread, rows, row, only_where, seen, listed,
         stride, drawn,
     ):  # fmt: skip
         e = offsets[x] + S(U(thread >> U(SHIFT)))
@@ -61,7 +62,7 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
             z, first = S(targets[e]), L(a[e & a_mask])
             f, end = offsets[z] + S(U(thread & U(LANES - 1))), offsets[z + 1]
             if below != U(0):
-                end = mate[e]
+                end = reverse[e]
             while f < end:
                 more = times(first, b[f & b_mask], prime)
                 put(rows, row, S(targets[f]), more, only_where, seen, listed, stride, drawn)
@@ -70,7 +71,7 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
 
     @target.device
     def along_bridges(
-        mate, x, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, lists, below, prime, thread, rows, row,
+        reverse, x, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, lists, below, prime, thread, rows, row,
         only_where, seen, listed, stride, drawn,
     ):  # fmt: skip
         by_edge, by_vertex, corners, places, opposite, known = lists
@@ -80,7 +81,7 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
             here, there = L(2), L(0)  # from x by way of w, z in this order, and in the other
             zw = wz
             if not PLAIN:
-                xw, xz, zw = mate[known[2 * i]], mate[known[2 * i + 1]], mate[wz]
+                xw, xz, zw = reverse[known[2 * i]], reverse[known[2 * i + 1]], reverse[wz]
                 here = times(times(a[xw & a_mask], b[xz & b_mask], prime), c[wz & c_mask], prime)
                 there = times(times(a[xz & a_mask], b[xw & b_mask], prime), c[zw & c_mask], prime)
             k, end = S(by_edge[wz]) + S(U(thread & U(LANES - 1))), S(by_edge[wz + 1])
@@ -107,9 +108,10 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
 
     @kernel
     def pairs(
-        offsets, targets, _upper, mate, ends, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, power,
+        offsets, targets, _upper, reverse, ends, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask,
+        power,
         a2, a2_mask, b2, b2_mask, c2, c2_mask, d2, d2_mask, e2, e2_mask, other, x_weights, x_mask, y_weights, y_mask,
-        by_edge, by_vertex, corners, places, opposite, known, below, apart, prime, rows, seen, stride, state,
+        by_edge, by_vertex, corners, places, opposite, known, below, distinct_pairs, prime, rows, seen, stride, state,
     ):  # fmt: skip
         drawn = cuda.shared.array(2, uint32)  # the item; how many y are noted
         lane = lane_of()
@@ -125,24 +127,26 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
             x = S(ends[item])
             if FIRST:
                 along_bridges(
-                    mate, x, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, lists, below, prime, thread, rows,
+                    reverse, x, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, lists, below, prime, thread,
+                    rows,
                     row, nowhere, seen, listed, stride, drawn,
                 )  # fmt: skip
             else:
                 along_paths(
-                    offsets, targets, mate, x, a, a_mask, b, b_mask, below, prime, thread, rows, row, nowhere, seen,
+                    offsets, targets, reverse, x, a, a_mask, b, b_mask, below, prime, thread, rows, row, nowhere, seen,
                     listed, stride, drawn,
                 )  # fmt: skip
             cuda.syncthreads()
             if other > 0:
                 if SECOND:
                     along_bridges(
-                        mate, x, a2, a2_mask, b2, b2_mask, c2, c2_mask, d2, d2_mask, e2, e2_mask, lists, below, prime,
+                        reverse, x, a2, a2_mask, b2, b2_mask, c2, c2_mask, d2, d2_mask, e2, e2_mask, lists, below,
+                        prime,
                         thread, rows, second_row, row, seen, listed, stride, drawn,
                     )  # fmt: skip
                 elif drawn[1] > U(0):
                     along_paths(
-                        offsets, targets, mate, x, a2, a2_mask, b2, b2_mask, below, prime, thread, rows, second_row,
+                        offsets, targets, reverse, x, a2, a2_mask, b2, b2_mask, below, prime, thread, rows, second_row,
                         row, seen, listed, stride, drawn,
                     )  # fmt: skip
                 cuda.syncthreads()
@@ -158,7 +162,7 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
                 if other > 0 and value != L(0):  # of those who have y twice in the list the one with the first number
                     second = L(rows[second_row + y])
                     rows[second_row + y] = L(0)
-                if value != L(0) and (y != x or apart == U(0)):
+                if value != L(0) and (y != x or distinct_pairs == U(0)):
                     product = to_power(L(y_weights[y & y_mask]), value, power, prime)
                     found = L(found + to_power(product, second, other, prime))
                 k += THREADS

@@ -28,7 +28,14 @@ PATHS, EDGES = 2e9, 5e7  # low estimates: paths or bridges, and edges, a second
 
 
 def pair_sum(
-    team: Team, shape: Grid, edge_shape: Grid, ends: Sequence, paths: Sequence, below: bool, apart: bool, prime: int
+    team: Team,
+    shape: Grid,
+    edge_shape: Grid,
+    ends: Sequence,
+    paths: Sequence,
+    below: bool,
+    distinct_pairs: bool,
+    prime: int,
 ) -> int:
     """The sum over pairs; see `Kernels.pairs`. Bridges first: paths matter only where bridges lead."""
     kinds = sorted(paths, key=lambda kind: -len(kind[0]))
@@ -40,9 +47,9 @@ def pair_sum(
     for values, power in kinds:
         given += [*team.masked([*values, *[None] * (BRIDGE - len(values))]), S(power)]
     given += team.masked(ends)
-    n, tops = team.skeleton.vertices, all_vertices(team.skeleton, team.given)
+    n, tops = team.support.vertices, all_vertices(team.support, team.given)
     rows, seen = team.rows(np.uint64, n, shape, 2), team.lists(shape)
-    rest = U(below), U(apart), L(prime), rows.given, seen.given, S(n)
+    rest = U(below), U(distinct_pairs), L(prime), rows.given, seen.given, S(n)
     total = 0
     for lists in _lists(team, edge_shape, plain) if any(bridges) else [_no_lists(team)]:
         # Pieces are cut by paths; where bridges are more, fewer paths are done a second.
@@ -68,8 +75,8 @@ def _no_lists(team):
 
 def _lists(team: Team, shape: Grid, plain: bool) -> Iterator[tuple]:
     """For ranges of ends y and of ends x: where lists of edges and of vertices begin, and the lists."""
-    skeleton, xp = team.skeleton, team.xp
-    by_edge, by_vertex = _starts(team, shape, plain, (0, skeleton.vertices), (0, skeleton.vertices))
+    support, xp = team.support, team.xp
+    by_edge, by_vertex = _starts(team, shape, plain, (0, support.vertices), (0, support.vertices))
     bounds = _bounds(xp, by_vertex, CORNER_BYTES[not plain])
     for y_range in pairwise(bounds):
         for x_range in pairwise(bounds):
@@ -90,8 +97,8 @@ def _bounds(xp, by_vertex, each_bytes):
 
 def _starts(team, shape, plain, y_range, x_range):
     """Where the list of each entry and of each vertex begins, uint64; the last number is the length of all."""
-    xp, skeleton = team.xp, team.skeleton
-    counts = xp.zeros(len(skeleton.targets) + 1, np.uint64), xp.zeros(skeleton.vertices + 1, np.uint64)
+    xp, support = team.xp, team.support
+    counts = xp.zeros(len(support.targets) + 1, np.uint64), xp.zeros(support.vertices + 1, np.uint64)
     _launch(team, shape, False, plain, y_range, x_range, *(count[1:] for count in counts), *_no_lists(team)[2:])
     return tuple(xp.cumsum(count) for count in counts)
 

@@ -10,19 +10,19 @@ from numba import int32, int64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
-__all__ = ["make_mates", "signatures"]
+__all__ = ["make_reverse_arcs", "signatures"]
 
 U, S = np.uint32, np.int64
 
 
 @functools.cache
-def make_mates(target: Target, threads: int) -> Any:
+def make_reverse_arcs(target: Target, threads: int) -> Any:
     """The kernel that finds them all, a lane an entry, by two binary searches: for x, and for x in the row of y."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     THREADS = threads if target.WARP > 1 else 1
 
     @kernel
-    def mates(offsets, targets, found):
+    def reverse_arcs(offsets, targets, found):
         e = S(cuda.blockIdx.x) * THREADS + S(U(U(warp_of() * U(WARP)) + lane_of()))
         while e < len(targets):
             low, high = S(0), S(len(offsets) - 1)  # the row of x begins at or before e, the next one after it
@@ -43,11 +43,11 @@ def make_mates(target: Target, threads: int) -> Any:
             found[e] = low
             e += S(cuda.gridDim.x) * THREADS
 
-    return mates
+    return reverse_arcs
 
 
 def signatures(target: Target, threads: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of the kernel as a GPU gets it, for a budget of registers."""
     target = target._replace(kernel=lambda function: function)
     places = int64[::1]
-    return [("mates", make_mates(target, threads), void(places, int32[::1], places))]
+    return [("mates", make_reverse_arcs(target, threads), void(places, int32[::1], places))]

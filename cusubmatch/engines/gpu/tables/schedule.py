@@ -2,7 +2,7 @@
 
 Long work is launched in pieces, with a look at the clock between them. Blocks have rows of one number a vertex each;
 there are no more blocks than such rows may take memory. A kernel leaves its rows zero at its end, and a launch that has
-begun ends: what `pulse` raises between two of them leaves nothing behind.
+begun ends: what `check_deadline` raises between two of them leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.gpu.runtime.device import Machine
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.launch_batches import PIECE_S, Launches, Step, evenly, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid
 from cusubmatch.engines.gpu.runtime.work_counter import TICKET
 from cusubmatch.engines.gpu.tables.vertex_schedule import Tops
-from cusubmatch.graph.support_graph import Skeleton, sources_of
+from cusubmatch.graph.support_graph import SupportGraph, sources_of
 
-__all__ = ["Grid", "Rows", "Team"]
+__all__ = ["BlockRows", "Grid", "Team"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
@@ -35,7 +35,7 @@ class Grid(NamedTuple):
     blocks: int
 
 
-class Rows(NamedTuple):
+class BlockRows(NamedTuple):
     """Rows for so many blocks, as kernels take them."""
 
     blocks: int
@@ -59,8 +59,8 @@ class Team:
         Offsets, targets, `upper` and mates, as kernels take them first.
     """
 
-    def __init__(self, skeleton: Skeleton, pulse: Callable[[float], None], gpu: Machine):
-        self.skeleton, self.pulse, self.gpu, self.xp = skeleton, pulse, gpu, skeleton.xp
+    def __init__(self, support: SupportGraph, check_deadline: Callable[[float], None], gpu: Device):
+        self.support, self.check_deadline, self.gpu, self.xp = support, check_deadline, gpu, support.xp
         self._one = self.given(self.xp.ones(1, np.uint64))
         self._launches = Launches(gpu.target, self.xp, gpu.to_device, 0.0, same=False)
         self._zeros = self.xp.zeros(0, np.uint64)  # of all kernels' rows
@@ -75,7 +75,7 @@ class Team:
             part for value in values for part in ((self._one, S(0)) if value is None else (self.given(value), S(-1)))
         )
 
-    def rows(self, dtype: Any, length: int, shape: Grid, each: int = 1) -> Rows:
+    def rows(self, dtype: Any, length: int, shape: Grid, each: int = 1) -> BlockRows:
         """Rows of zeros for as many blocks as may have some, in memory that all kernels share: they leave it so."""
         dtype, size = np.dtype(dtype), max(length * each, 1)
         blocks = self._blocks(size * dtype.itemsize, shape)
@@ -83,13 +83,13 @@ class Team:
         if len(self._zeros) < words:
             self._zeros = self._zeros[:0].copy()  # the old ones go first
             self._zeros = self.xp.zeros(words, np.uint64)
-        return Rows(blocks, self.given(self._zeros.view(dtype)[: size * blocks]))
+        return BlockRows(blocks, self.given(self._zeros.view(dtype)[: size * blocks]))
 
-    def lists(self, shape: Grid) -> Rows:
+    def lists(self, shape: Grid) -> BlockRows:
         """Room for a list of vertices, int32, for as many blocks as may have one."""
-        size = max(self.skeleton.vertices, 1)
+        size = max(self.support.vertices, 1)
         blocks = self._blocks(4 * size, shape)
-        return Rows(blocks, self.given(self.xp.empty(size * blocks, np.int32)))
+        return BlockRows(blocks, self.given(self.xp.empty(size * blocks, np.int32)))
 
     def _blocks(self, each_bytes, shape):
         """As many blocks as may have so many bytes; one, if no more, may have any number."""
@@ -149,29 +149,29 @@ class Team:
 
     def table_by_edge(self, kernel: Any, shape: Grid, a_second: float, rest: tuple, blocks: int | None = None) -> Any:
         """The table over entries that a kernel over the edges makes."""
-        out = self.xp.zeros(len(self.skeleton.targets), np.uint64)
+        out = self.xp.zeros(len(self.support.targets), np.uint64)
         self.by_edge(kernel, shape, a_second, (*rest, self.given(out)), blocks, counts=False)
         return out
 
     def run(self, steps: Callable, total_s: float, *, counts: bool = True) -> int:
         """The count of some launches; 0, without waiting for them, unless they count."""
-        return self._launches.of(total_s).count(steps, lambda done, _: self.pulse(done), PIECE_S, read=counts)
+        return self._launches.of(total_s).count(steps, lambda done, _: self.check_deadline(done), PIECE_S, read=counts)
 
     @property
     def graph(self) -> tuple:
         def make():
-            skeleton = self.skeleton
-            return tuple(map(self.given, (skeleton.offsets, skeleton.targets, skeleton.upper, skeleton.mate)))
+            support = self.support
+            return tuple(map(self.given, (support.offsets, support.targets, support.upper, support.reverse_arc)))
 
-        return self.skeleton.keep("graph", make)
+        return self.support.keep("graph", make)
 
     @property
     def _edges(self):
         """Of the entries (x, y), x < y: x, and the place of the entry; and how many there are."""
 
         def make():
-            sources = sources_of(self.xp, self.skeleton.offsets)
-            edges = self.xp.nonzero(self.skeleton.targets > sources)[0]
+            sources = sources_of(self.xp, self.support.offsets)
+            edges = self.xp.nonzero(self.support.targets > sources)[0]
             return (self.given(sources[edges]), self.given(edges)), len(edges)
 
-        return self.skeleton.keep("edges", make)
+        return self.support.keep("edges", make)

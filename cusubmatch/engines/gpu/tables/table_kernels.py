@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.gpu.runtime.device import Machine, machine
+from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.launch_batches import evenly
 from cusubmatch.engines.gpu.runtime.warp import grid
 from cusubmatch.engines.gpu.tables.clique_tables import make_cliques
@@ -22,21 +22,21 @@ from cusubmatch.engines.gpu.tables.four_cycles import (
     make_wedges,
 )
 from cusubmatch.engines.gpu.tables.pair_sums import pair_sum
-from cusubmatch.engines.gpu.tables.reverse_arcs import make_mates
+from cusubmatch.engines.gpu.tables.reverse_arcs import make_reverse_arcs
 from cusubmatch.engines.gpu.tables.schedule import ROWS_BYTES, Grid, Team
 from cusubmatch.engines.gpu.tables.sparse_product import make_product
 from cusubmatch.engines.gpu.tables.triangle_tables import (
-    make_pinched,
+    make_degenerate,
     make_triangles,
-    make_weighted_pinched,
+    make_weighted_degenerate,
     make_weighted_triangles,
 )
 from cusubmatch.engines.gpu.tables.vertex_schedule import tops
-from cusubmatch.engines.table_algebra import Folding
+from cusubmatch.engines.table_algebra import TableAlgebra
 from cusubmatch.graph.csr import row_lengths, running_sums
-from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.graph.support_graph import SupportGraph
 
-__all__ = ["Kernels", "Shape", "mates_on"]
+__all__ = ["LaunchShape", "TableKernels", "reverse_arcs_on"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
@@ -46,7 +46,7 @@ WEDGES, WEIGHTED_WEDGES, LOOPS, WEIGHTED_LOOPS, PRODUCTS = 2e10, 1e9, 2e9, 2e8, 
 EDGES, WEIGHTED_EDGES, CLIQUE_EDGES = 2e8, 5e7, 5e6
 
 
-class Shape(NamedTuple):
+class LaunchShape(NamedTuple):
     """How kernels are launched: those that count wedges, those for pairs, other ones that draw vertices, and by edge.
 
     `window`: words of shared memory for counters. A list of more than `long` entries is gone over by a whole block.
@@ -60,7 +60,7 @@ class Shape(NamedTuple):
     long: int = LONG
 
 
-class Kernels(Folding):
+class TableKernels(TableAlgebra):
     """Kernels on a skeleton in device memory.
 
     Parameters
@@ -76,47 +76,51 @@ class Kernels(Folding):
     cells = 1 << 24  # 128 MB a matrix
 
     def __init__(
-        self, skeleton: Skeleton, pulse: Callable[[float], None], gpu: Machine | None = None, shape: Shape | None = None
+        self,
+        support: SupportGraph,
+        check_deadline: Callable[[float], None],
+        gpu: Device | None = None,
+        shape: LaunchShape | None = None,
     ):
-        self.skeleton, self.xp, self.gpu, shape = skeleton, skeleton.xp, gpu or machine(), shape or Shape()
+        self.support, self.xp, self.gpu, shape = support, support.xp, gpu or current_device(), shape or LaunchShape()
         if self.gpu.target.WARP == 1:
             alone = Grid(1, 1, 1)
-            shape = Shape(alone, alone, alone, alone, shape.window, shape.long)
-        self.shape, self.team = shape, Team(skeleton, pulse, self.gpu)
-        self.packed = skeleton.keep("lower neighbours", self._most_below) <= MOST_PACKED
-        self.words = skeleton.vertices // 2 + 1 if self.packed else skeleton.vertices  # of a row of counters
-        self.window = min((1 + self.packed) * shape.window, skeleton.vertices)
+            shape = LaunchShape(alone, alone, alone, alone, shape.window, shape.long)
+        self.shape, self.team = shape, Team(support, check_deadline, self.gpu)
+        self.packed = support.keep("lower neighbours", self._most_below) <= MOST_PACKED
+        self.words = support.vertices // 2 + 1 if self.packed else support.vertices  # of a row of counters
+        self.window = min((1 + self.packed) * shape.window, support.vertices)
 
     def rows(self, values: Any, weights: Any, prime: int) -> Any:
-        """See `Folding`."""
-        skeleton, xp = self.skeleton, self.xp
+        """See `TableAlgebra`."""
+        support, xp = self.support, self.xp
         if values is None and weights is None:
-            return row_lengths(skeleton.offsets).astype(np.uint64)
+            return row_lengths(support.offsets).astype(np.uint64)
         if weights is not None:
-            weights = weights[skeleton.targets]
+            weights = weights[support.targets]
             values = weights if values is None else values * weights
             values = values % L(prime) if prime else values
-        sums = row_lengths(running_sums(xp, values, np.uint64)[skeleton.offsets])
+        sums = row_lengths(running_sums(xp, values, np.uint64)[support.offsets])
         return sums % L(prime) if prime else sums
 
     def triangles(self) -> Any:
-        """See `Folding`."""
+        """See `TableAlgebra`."""
         return self.team.table_by_edge(self._made(make_triangles, self.shape.edges), self.shape.edges, EDGES, ())
 
     def weighted_triangles(self, values: Sequence, prime: int) -> Any:
-        """See `Folding`."""
+        """See `TableAlgebra`."""
         kernel, rest = self._made(make_weighted_triangles, self.shape.edges), (*self.team.masked(values), L(prime))
         return self.team.table_by_edge(kernel, self.shape.edges, WEIGHTED_EDGES, rest)
 
     def wedges(self) -> Any:
-        """See `Folding`."""
-        out = self.xp.zeros(len(self.skeleton.targets), np.uint64)
+        """See `TableAlgebra`."""
+        out = self.xp.zeros(len(self.support.targets), np.uint64)
         self._counted(make_wedges, (self.team.given(out),), counts=False)
         return out
 
     def sparse_product(self, values: Any, columns: Any, prime: int) -> Any:
-        """See `Folding`."""
-        skeleton, shape, out = self.skeleton, self.shape.edges, self.xp.empty_like(columns)
+        """See `TableAlgebra`."""
+        support, shape, out = self.support, self.shape.edges, self.xp.empty_like(columns)
         rows, width = columns.shape
         launch = make_product(self.gpu.target, shape.threads)[
             grid(self.gpu.target, shape.blocks * self.gpu.processors, shape.threads)
@@ -127,12 +131,12 @@ class Kernels(Folding):
         def step(start, stop, _state):
             launch(*given, S(start), S(stop), L(prime), flat)
 
-        total_s = len(skeleton.targets) * width / PRODUCTS
+        total_s = len(support.targets) * width / PRODUCTS
         self.team.run(lambda most_s: evenly(rows, total_s, most_s, step), total_s, counts=False)
         return out
 
     def fours(self, prime: int) -> int:  # noqa: ARG002 - the count is exact
-        """See `Folding`."""
+        """See `TableAlgebra`."""
         return self._counted(make_fours, (), most=self._tops(2).many, before=self._few_fours)
 
     def _counted(self, make, rest, **how):
@@ -155,26 +159,26 @@ class Kernels(Folding):
         return evenly(few, few * most_s, piece_s, step) if few else ()
 
     def paths_below(self, weights: Sequence, *, towards_top: bool, prime: int) -> Any:
-        """See `Folding`."""
-        out, shape, n = self.xp.zeros(len(self.skeleton.targets), np.uint64), self.shape.tops, self.skeleton.vertices
+        """See `TableAlgebra`."""
+        out, shape, n = self.xp.zeros(len(self.support.targets), np.uint64), self.shape.tops, self.support.vertices
         rows, kernel = self.team.rows(np.uint64, n, shape), self._made(make_paths, shape)
         rest = (*self.team.masked(weights), U(towards_top), L(prime), rows.given, S(n), self.team.given(out))
         self.team.by_top(kernel, shape, self._tops(2), WEIGHTED_WEDGES, rows.blocks, rest, counts=False)
         return out % L(prime) if prime else out
 
     def fives(self) -> int:
-        """See `Folding`."""
-        shape, n = self.shape.tops, self.skeleton.vertices
+        """See `TableAlgebra`."""
+        shape, n = self.shape.tops, self.support.vertices
         rows, seen = self.team.rows(np.uint32, self.words, shape), self.team.lists(shape)
         kernel, blocks = self._made(make_fives, shape, self.packed, self.shape.long), min(rows.blocks, seen.blocks)
         rest = (S(self.window), rows.given, S(self.words), seen.given, S(n))
         walks = self.team.by_top(kernel, shape, self._tops(1), LOOPS, blocks, rest, words=self.shape.window)
-        return walks - self.team.by_edge(self._made(make_pinched, self.shape.edges), self.shape.edges, EDGES, ())
+        return walks - self.team.by_edge(self._made(make_degenerate, self.shape.edges), self.shape.edges, EDGES, ())
 
     def loops(self, values: Sequence, backs: Sequence, above: Any, prime: int) -> int:
-        """See `Folding`."""
+        """See `TableAlgebra`."""
         (one, two, three, four, _), (_, two_back, three_back, four_back, five_back) = values, backs
-        team, shape, n = self.team, self.shape.tops, self.skeleton.vertices
+        team, shape, n = self.team, self.shape.tops, self.support.vertices
         rows, seen = team.rows(np.uint64, n, shape, 4), team.lists(shape)
         sides = [team.masked([one])]
         for there, back in ((two, two_back), (three, three_back), (four, four_back)):
@@ -184,13 +188,13 @@ class Kernels(Folding):
         kernel, blocks = make_loops(self.gpu.target, shape.threads), min(rows.blocks, seen.blocks)
         walks = team.by_top(kernel, shape, self._tops(1), WEIGHTED_LOOPS, blocks, rest)
         rest = (*team.masked((two, three, four)), team.given(above), L(prime))
-        kernel = self._made(make_weighted_pinched, self.shape.edges)
+        kernel = self._made(make_weighted_degenerate, self.shape.edges)
         return walks - team.by_edge(kernel, self.shape.edges, WEIGHTED_EDGES, rest)
 
     def cliques(self, values: Sequence, prime: int) -> Any:
-        """See `Folding`."""
-        plain, skeleton, shape = all(value is None for value in values), self.skeleton, self.shape.edges
-        longest = max(skeleton.keep("higher neighbours", self._most_above), 1)
+        """See `TableAlgebra`."""
+        plain, support, shape = all(value is None for value in values), self.support, self.shape.edges
+        longest = max(support.keep("higher neighbours", self._most_above), 1)
         warps = shape.threads // self.gpu.target.WARP
         blocks = max(1, min(shape.blocks * self.gpu.processors, ROWS_BYTES // (16 * longest * warps)))
         common = self.team.given(self.xp.empty(2 * longest * warps * blocks, np.int64))
@@ -198,12 +202,12 @@ class Kernels(Folding):
         rest = (*self.team.masked(values), L(prime), common, S(longest))
         out = self.team.table_by_edge(kernel, shape, CLIQUE_EDGES, rest, blocks)
         if plain:
-            out += out[skeleton.mate]
+            out += out[support.reverse_arc]
         return out % L(prime) if prime else out
 
-    def pairs(self, ends: Sequence, paths: Sequence, below: bool, apart: bool, prime: int) -> int:
-        """See `Folding`."""
-        total = pair_sum(self.team, self.shape.pairs, self.shape.edges, ends, paths, below, apart, prime)
+    def pairs(self, ends: Sequence, paths: Sequence, below: bool, distinct_pairs: bool, prime: int) -> int:
+        """See `TableAlgebra`."""
+        total = pair_sum(self.team, self.shape.pairs, self.shape.edges, ends, paths, below, distinct_pairs, prime)
         return total % (prime or 1 << 64)
 
     def _made(self, make, shape, *more):
@@ -211,21 +215,23 @@ class Kernels(Folding):
 
     def _tops(self, least):
         """The vertices with so many lower neighbours."""
-        return tops(self.skeleton, self.team.given, least, FEW, self.shape.window)
+        return tops(self.support, self.team.given, least, FEW, self.shape.window)
 
     def _most_above(self):
-        skeleton = self.skeleton
-        return int((skeleton.offsets[1:] - skeleton.upper).max()) if skeleton.vertices else 0
+        support = self.support
+        return int((support.offsets[1:] - support.upper).max()) if support.vertices else 0
 
     def _most_below(self):
-        skeleton = self.skeleton
-        return int((skeleton.upper - skeleton.offsets[:-1]).max()) if skeleton.vertices else 0
+        support = self.support
+        return int((support.upper - support.offsets[:-1]).max()) if support.vertices else 0
 
 
-def mates_on(gpu: Machine, offsets: Any, targets: Any) -> Any:
+def reverse_arcs_on(gpu: Device, offsets: Any, targets: Any) -> Any:
     """Of each entry (x, y) of symmetric rows the place of (y, x), int64."""
-    found, shape = np.empty_like(targets, np.int64), Shape().edges
+    found, shape = np.empty_like(targets, np.int64), LaunchShape().edges
     if len(targets):
-        launch = make_mates(gpu.target, shape.threads)[grid(gpu.target, shape.blocks * gpu.processors, shape.threads)]
+        launch = make_reverse_arcs(gpu.target, shape.threads)[
+            grid(gpu.target, shape.blocks * gpu.processors, shape.threads)
+        ]
         launch(*(gpu.to_device(array) for array in (offsets, targets, found)))
     return found

@@ -50,22 +50,22 @@ def make_corners(target: Target, threads: int, lanes: int, fill: bool, placed: b
                     known[L(2) * place], known[L(2) * place + L(1)] = one, other
 
     @target.device
-    def visit(e, f, g, u, v, w, mate, *lists):
+    def visit(e, f, g, u, v, w, reverse, *lists):
         note(e, w, g, f, *lists)
-        note(f, u, mate[e], mate[g], *lists)
-        note(g, v, e, mate[f], *lists)
+        note(f, u, reverse[e], reverse[g], *lists)
+        note(g, v, e, reverse[f], *lists)
         return L(0)
 
     around = make_around(target, lanes, visit)
 
     @kernel
     def corners_of(
-        offsets, targets, upper, mate, lows, edges, start, stop, low, high, first, last, by_edge, by_vertex, corners,
+        offsets, targets, upper, reverse, lows, edges, start, stop, low, high, first, last, by_edge, by_vertex, corners,
         places, opposite, known,
     ):  # fmt: skip
         thread = U(U(warp_of() * U(WARP)) + lane_of())
         k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
-        given = (mate, low, high, first, last, by_edge, by_vertex, corners, places, opposite, known)
+        given = (reverse, low, high, first, last, by_edge, by_vertex, corners, places, opposite, known)
         while k < stop:
             around(offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), given)
             k += S(cuda.gridDim.x) * GROUPS

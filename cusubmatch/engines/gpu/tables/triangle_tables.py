@@ -19,11 +19,11 @@ from cusubmatch.engines.gpu.tables.modular import residue_functions
 
 __all__ = [
     "make_around",
-    "make_pinched",
+    "make_degenerate",
     "make_sides",
     "make_third",
     "make_triangles",
-    "make_weighted_pinched",
+    "make_weighted_degenerate",
     "make_weighted_triangles",
     "signatures",
 ]
@@ -130,8 +130,8 @@ def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
     LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
 
     @target.device
-    def visit(e, f, g, u, v, w, mate, a, a_mask, b, b_mask, prime, out):
-        back, f_back, g_back = mate[e], mate[f], mate[g]
+    def visit(e, f, g, u, v, w, reverse, a, a_mask, b, b_mask, prime, out):
+        back, f_back, g_back = reverse[e], reverse[f], reverse[g]
         cuda.atomic.add(out, e, times(a[g & a_mask], b[f_back & b_mask], prime))
         cuda.atomic.add(out, back, times(a[f & a_mask], b[g_back & b_mask], prime))
         cuda.atomic.add(out, g, times(a[e & a_mask], b[f & b_mask], prime))
@@ -144,11 +144,11 @@ def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
 
     @kernel
     def weighted_triangles(
-        offsets, targets, upper, mate, lows, edges, start, stop, a, a_mask, b, b_mask, prime, out
+        offsets, targets, upper, reverse, lows, edges, start, stop, a, a_mask, b, b_mask, prime, out
     ):  # fmt: skip
         thread = U(U(warp_of() * U(WARP)) + lane_of())
         k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
-        given = (mate, a, a_mask, b, b_mask, prime, out)
+        given = (reverse, a, a_mask, b, b_mask, prime, out)
         while k < stop:
             around(offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), given)
             k += S(cuda.gridDim.x) * GROUPS
@@ -157,7 +157,7 @@ def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
 
 
 @functools.cache
-def make_pinched(target: Target, threads: int, lanes: int) -> Any:
+def make_degenerate(target: Target, threads: int, lanes: int) -> Any:
     """The kernel that counts, for each vertex of a triangle, its neighbours above all three, twice."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     add_to = warp_functions(target).add_to
@@ -171,7 +171,7 @@ def make_pinched(target: Target, threads: int, lanes: int) -> Any:
     around = make_around(target, lanes, visit)
 
     @kernel
-    def pinched(offsets, targets, upper, _mate, lows, edges, start, stop, state):
+    def degenerate(offsets, targets, upper, _mate, lows, edges, start, stop, state):
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
         k, total = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT))), L(0)
@@ -184,12 +184,12 @@ def make_pinched(target: Target, threads: int, lanes: int) -> Any:
         cuda.syncwarp()
         add_to(state, lane, total)
 
-    return pinched
+    return degenerate
 
 
 @functools.cache
-def make_weighted_pinched(target: Target, threads: int, lanes: int) -> Any:
-    """`pinched` with weights: `two`, `three`, `four` on the ways round the triangle.
+def make_weighted_degenerate(target: Target, threads: int, lanes: int) -> Any:
+    """`degenerate` with weights: `two`, `three`, `four` on the ways round the triangle.
 
     `sums` are running sums over the entries of the weight of going to the neighbour above and back.
     """
@@ -200,11 +200,11 @@ def make_weighted_pinched(target: Target, threads: int, lanes: int) -> Any:
 
     @target.device
     def visit(
-        e, f, g, u, v, w, offsets, upper, mate, two, two_mask, three, three_mask, four, four_mask, sums, prime
+        e, f, g, u, v, w, offsets, upper, reverse, two, two_mask, three, three_mask, four, four_mask, sums, prime
     ):  # fmt: skip
         at, corner, total = S(0), u, L(0)
-        ab, bc, ca = e, f, mate[g]  # the way round from u; then from v, from w
-        ac, cb, ba = g, mate[f], mate[e]
+        ab, bc, ca = e, f, reverse[g]  # the way round from u; then from v, from w
+        ac, cb, ba = g, reverse[f], reverse[e]
         while at < 3:
             last = ac if at == 0 else ab
             if at == 2:
@@ -229,14 +229,14 @@ def make_weighted_pinched(target: Target, threads: int, lanes: int) -> Any:
     around = make_around(target, lanes, visit)
 
     @kernel
-    def weighted_pinched(
-        offsets, targets, upper, mate, lows, edges, start, stop, two, two_mask, three, three_mask, four, four_mask,
+    def weighted_degenerate(
+        offsets, targets, upper, reverse, lows, edges, start, stop, two, two_mask, three, three_mask, four, four_mask,
         sums, prime, state,
     ):  # fmt: skip
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
         k, total = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT))), L(0)
-        given = (offsets, upper, mate, two, two_mask, three, three_mask, four, four_mask, sums, prime)
+        given = (offsets, upper, reverse, two, two_mask, three, three_mask, four, four_mask, sums, prime)
         while k < stop:
             found = around(offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), given)
             total = L(total + found)
@@ -246,7 +246,7 @@ def make_weighted_pinched(target: Target, threads: int, lanes: int) -> Any:
         cuda.syncwarp()
         add_to(state, lane, total)
 
-    return weighted_pinched
+    return weighted_degenerate
 
 
 def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
@@ -255,10 +255,10 @@ def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any,
     ids, places, numbers = int32[::1], int64[::1], uint64[::1]
     edges, weight = (places, ids, places, places, ids, places, int64, int64), (numbers, int64)
     weighted = void(*edges, *weight, *weight, uint64, numbers)
-    pinched = void(*edges, *weight, *weight, *weight, numbers, uint64, numbers)
+    degenerate = void(*edges, *weight, *weight, *weight, numbers, uint64, numbers)
     return [
         ("triangles", make_triangles(target, threads, lanes), void(*edges, numbers)),
         ("weighted triangles", make_weighted_triangles(target, threads, lanes), weighted),
-        ("pinched", make_pinched(target, threads, lanes), void(*edges, numbers)),
-        ("weighted pinched", make_weighted_pinched(target, threads, lanes), pinched),
+        ("pinched", make_degenerate(target, threads, lanes), void(*edges, numbers)),
+        ("weighted pinched", make_weighted_degenerate(target, threads, lanes), degenerate),
     ]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.graph.csr import row_lengths, running_sums
-from cusubmatch.graph.support_graph import Skeleton
+from cusubmatch.graph.support_graph import SupportGraph
 
 __all__ = ["Tops", "all_vertices", "tops"]
 
@@ -27,30 +27,30 @@ class Tops(NamedTuple):
     most: int
 
 
-def tops(skeleton: Skeleton, to_device: Callable[[Any], Any], least: int, few: int, window: int) -> Tops:
+def tops(support: SupportGraph, to_device: Callable[[Any], Any], least: int, few: int, window: int) -> Tops:
     """The vertices with so many lower neighbours at least, by the wedges below them; kept with the skeleton."""
 
     def make():
-        steps = skeleton.mate - skeleton.offsets[skeleton.targets]  # for entries (u, v), u > v
-        wanted = skeleton.upper - skeleton.offsets[:-1] >= least
-        return _sorted(skeleton, to_device, steps, skeleton.upper, wanted, few, window)
+        steps = support.reverse_arc - support.offsets[support.targets]  # for entries (u, v), u > v
+        wanted = support.upper - support.offsets[:-1] >= least
+        return _sorted(support, to_device, steps, support.upper, wanted, few, window)
 
-    return skeleton.keep(f"tops {least} {few} {window}", make)
+    return support.keep(f"tops {least} {few} {window}", make)
 
 
-def all_vertices(skeleton: Skeleton, to_device: Callable[[Any], Any]) -> Tops:
+def all_vertices(support: SupportGraph, to_device: Callable[[Any], Any]) -> Tops:
     """All vertices with neighbours, by their paths of two; kept with the skeleton."""
 
     def make():
-        lengths = row_lengths(skeleton.offsets)
-        return _sorted(skeleton, to_device, lengths[skeleton.targets], skeleton.offsets[1:], lengths > 0, 0, 0)
+        lengths = row_lengths(support.offsets)
+        return _sorted(support, to_device, lengths[support.targets], support.offsets[1:], lengths > 0, 0, 0)
 
-    return skeleton.keep("all vertices", make)
+    return support.keep("all vertices", make)
 
 
-def _sorted(skeleton, to_device, steps, ends, wanted, few, window):
+def _sorted(support, to_device, steps, ends, wanted, few, window):
     """The wanted vertices with anything to do, by the sums of steps over their entries up to `ends`."""
-    xp, offsets = skeleton.xp, skeleton.offsets
+    xp, offsets = support.xp, support.offsets
     sums = running_sums(xp, steps, np.int64)
     work = sums[ends] - sums[offsets[:-1]]
     vertices = xp.nonzero(wanted & (work > 0))[0]
