@@ -350,7 +350,9 @@ class Run:
                     yield item
         finally:
             workers.stopped = self._stop = True  # before a step in which an interrupt may arrive
-            self.stop()
-            workers.end()
+            try:
+                self.stop()
+            finally:
+                workers.end()
         if workers.error is not None:
             raise workers.error
