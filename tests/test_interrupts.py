@@ -34,7 +34,7 @@ def four_threads_that_start_at_once(monkeypatch):
 
 
 def ours():
-    """Threads of this package but its compiler's, which end by themselves; `threading` may list one that never began."""
+    """Threads of this package but its compiler; `threading` may list one that never began."""
     return [thread for thread in threading.enumerate() if thread.name == "cusubmatch" and thread.is_alive()]
 
 
