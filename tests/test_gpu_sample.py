@@ -62,7 +62,7 @@ def forced(tasks=TASKS["many tasks"], settings=None):
 
 def sampler_of(graph, pattern, gpu, settings=None, semantics="monomorphism", unique=True):
     settings = settings or Settings(grid=(1, 1))
-    only = {"methods": ("warps",), "rising": settings.ascending, "order": connected_order(pattern, settings.order)}
+    only = {"methods": ("warps",), "ascending": settings.ascending, "order": connected_order(pattern, settings.order)}
     plan, prepared = plan_for(graph, pattern, semantics, unique, True, **only)
     graph.cache = Cache()
     slice_s = settings.slice_ticks / 1e9
@@ -88,7 +88,7 @@ ORDERED = [
 ]
 
 
-@pytest.mark.parametrize("rising", [False, True])
+@pytest.mark.parametrize("ascending", [False, True])
 @pytest.mark.parametrize(("name", "order", "semantics", "distinct"), ORDERED)
 def test_ranks_are_the_rows_of_the_plan_however_the_tasks_are_cut(lane, name, order, semantics, distinct, ascending):
     pattern = Pattern.parse((UNDIRECTED | DIRECTED).get(name, name), distinct=map(tuple, distinct))

@@ -87,7 +87,7 @@ stressful = st.builds(
 def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, counting=True, target=None):
     """A run of the walker, never of the closed kernels, and the patches to run it under."""
     order = connected_order(pattern, settings.order)
-    only = {"methods": ("warps",), "rising": settings.ascending, "order": order, "suffix": settings.suffix}
+    only = {"methods": ("warps",), "ascending": settings.ascending, "order": order, "suffix": settings.suffix}
     plan, prepared = plan_for(graph, pattern, semantics, unique, counting, **only)
     graph.cache = Cache()
     machine = Device(target or emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
@@ -293,7 +293,7 @@ WORDWISE = {  # orders that end in a set of two rows or more, or carry the size 
 
 @pytest.mark.parametrize("name", WORDWISE)
 @pytest.mark.parametrize("semantics", ["monomorphism", "induced"])
-@pytest.mark.parametrize("rising", [False, True])
+@pytest.mark.parametrize("ascending", [False, True])
 def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, ascending):
     text, order = WORDWISE[name]
     pattern = Pattern.parse(text)

@@ -58,7 +58,7 @@ def test_every_order_method_and_direction_counts_the_same(name, semantics, uniqu
         for method in ("lists", "bitmaps"):
             for ascending in (False, True):
                 try:
-                    only = {"methods": (method,), "rising": ascending, "order": order}
+                    only = {"methods": (method,), "ascending": ascending, "order": order}
                     plan, prepared = plan_for(graph, pattern, semantics, unique, True, prepared, **only)
                 except ValueError:  # bitmaps need a first vertex that touches all others
                     continue

@@ -101,17 +101,17 @@ def check_ranks(plan, prepared, expected):
 
 
 @pytest.mark.parametrize("method", ["lists", "bitmaps"])
-@pytest.mark.parametrize("rising", [False, True])
-@pytest.mark.parametrize(("case", "finish", "name", "order", "semantics", "distinct"), COUNTED_LEAVES)
+@pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.parametrize(("case", "leaf_mode", "name", "order", "semantics", "distinct"), COUNTED_LEAVES)
 def test_every_way_to_count_a_leaf_has_a_match_at_every_rank(
-    case, finish, name, order, semantics, distinct, ascending, method
+    case, leaf_mode, name, order, semantics, distinct, ascending, method
 ):
     pattern = Pattern.parse((UNDIRECTED | DIRECTED).get(name, name), distinct=map(tuple, distinct))
     graph, unique = labelled_graph(name in DIRECTED), semantics != "homomorphism"
     ranks = tuple(order.index(vertex) for vertex in pattern.names)
     settings = Settings(method=method, ascending=ascending, order=ranks)
     plan, prepared = plan_of(graph, pattern, semantics, unique, True, settings)
-    assert (plan.method, plan.finish) == (method, finish)
+    assert (plan.method, plan.leaf_mode) == (method, leaf_mode)
     expected = rows_with(settings, graph, pattern, semantics, unique)
     found = []
     for options in (*CUTS.values(), {"universe": 4, **LEAST_PIECES}, {"threads": 3, **LEAST_PIECES}):

@@ -312,8 +312,8 @@ COUNTED_LEAVES = [
 
 
 @pytest.mark.parametrize("method", ["lists", "bitmaps"])
-@pytest.mark.parametrize("rising", [False, True])
-@pytest.mark.parametrize(("case", "finish", "name", "order", "semantics", "distinct"), COUNTED_LEAVES)
+@pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.parametrize(("case", "leaf_mode", "name", "order", "semantics", "distinct"), COUNTED_LEAVES)
 def test_every_way_to_count_a_leaf_gives_the_number_of_rows(
     case, leaf_mode, name, order, semantics, distinct, ascending, method
 ):
