@@ -96,7 +96,9 @@ def test_the_text_of_a_plan_names_every_level_set_and_restriction(name, counting
         assert f"make S{number} = " in text
         assert text.count(f"S{number}") >= 2  # made, and used
     side = "above" if plan.ascending else "below"
-    applied = sum(len(level.pending) for level in plan.levels) + sum(len(step.bounds) for step in plan.steps)
+    applied = sum(len(level.deferred_restrictions) for level in plan.levels) + sum(
+        len(step.bounds) for step in plan.steps
+    )
     assert text.count(f"rank {side} ") == applied
     assert ("estimated work" in text, plan.engine in text, plan.why in text) == (True, True, True)
 

@@ -28,6 +28,6 @@ def same_set(first, last, level):
     """Whether the last two levels draw from one set under the same conditions but for one another."""
     return (
         first.source == last.source
-        and set(last.differ) - {level} == set(first.differ)
+        and set(last.injectivity_checks) - {level} == set(first.injectivity_checks)
         and (set(last.bounds) == {level} if level in last.bounds else set(last.bounds) == set(first.bounds))
     )
