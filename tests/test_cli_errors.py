@@ -189,7 +189,7 @@ def test_a_time_limit_ends_with_one_line_and_code_1(files):
     pairs = [(a, b) for a in range(300) for b in range(a)]
     pd.DataFrame(pairs, columns=["src", "dst"]).to_parquet("dense.parquet")
     assert_one_line(
-        run("count", "dense.parquet", "cycle:8", "--time-limit", "0.2"), "--time-limit", "0.2 s", "matches", code=1
+        run("count", "dense.parquet", "clique:8", "--time-limit", "0.2"), "--time-limit", "0.2 s", "matches", code=1
     )
 
 

@@ -272,7 +272,7 @@ def test_only_numbers_travel_to_the_host_and_few_times(native, labelled, directe
     wanted = find(on_cpu, graph, pattern)
     constraints = constraints_of(pattern, graph, "monomorphism")
     rows = graph.adjacency(constraints.relations)
-    rows = type(rows)(*(array.view(Device) for array in rows))
+    rows = rows._replace(offsets=rows.offsets.view(Device), targets=rows.targets.view(Device))
     graph = on_device(skewed_graph(labelled, directed))
     Device.fetched.clear()
 

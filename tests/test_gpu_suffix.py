@@ -138,7 +138,7 @@ def test_more_tests_than_a_word_has_bits(lane):
     more = np.nonzero(np.triu(np.random.default_rng(2).random((20, 20)) < 0.15, 1))  # beside a copy
     graph, pattern = Graph.from_edgelist(np.concatenate([pairs, np.transpose(more)])), Pattern(pairs)
     count, run = result_of(graph, pattern, replace(ALONE, suffix=6), counting=True, target=lane)
-    assert run.prepared.layout.words[program.TEST_WORDS] > 1
+    assert run.device_plan.layout.words[program.TEST_WORDS] > 1
     assert count == csm.count_matches(graph, pattern, engine="cpu") > 0
 
 
@@ -156,6 +156,6 @@ def test_what_different_labels_may_take_is_counted_apart(lane):
 
     count, run = result_of(graph, pattern(2), replace(ALONE, suffix=18), counting=True, target=lane)
     assert count == csm.count_matches(graph, pattern(2), engine="cpu") > 0
-    assert run.prepared.shared <= program.SHARED_WORDS
+    assert run.device_plan.shared <= program.SHARED_WORDS
     with pytest.raises(ValueError, match="no plan"):  # its words would not fit a block
         run_of(graph, pattern(3), replace(ALONE, suffix=27), target=lane)

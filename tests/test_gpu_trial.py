@@ -24,10 +24,8 @@ def chosen(monkeypatch):
 
     def choose(costs, seconds):
         plans = sorted((Plan(name, cost) for name, cost in costs.items()), key=lambda plan: plan.cost)
-        monkeypatch.setattr(
-            trial, "_seconds", lambda _gpu, _graph, plan, _some, every, _limit: seconds[plan.name, every]
-        )
-        found = trial.fastest_plan(None, None, lambda alternatives: plans[:alternatives], None)
+        monkeypatch.setattr(trial, "_seconds", lambda _gpu, _prepared, plan, every, _limit: seconds[plan.name, every])
+        found = trial.fastest_plan(None, lambda alternatives: plans[:alternatives], None)
         return found.name, found.cost
 
     return choose
@@ -58,10 +56,10 @@ def test_no_more_plans_are_tried_than_a_round_has_time_for(chosen):
 
 
 def test_a_plan_that_is_cheap_by_the_estimates_is_measured_and_has_rivals_only_where_it_takes_long(chosen):
-    assert chosen({"a": 1e6, "b": 2e6}, {("a", 1): 0.001}) == ("a", pytest.approx(1e6))
+    assert chosen({"a": 1e4, "b": 2e4}, {("a", 1): 0.001}) == ("a", pytest.approx(1e6))
     seconds = {("a", 128): 0.002, ("b", 128): 0.001, ("a", 8): 0.01, ("b", 8): 0.0004, ("a", 1): NEVER, ("b", 1): 0.003}
-    assert chosen({"a": 1e6, "b": 2e6}, seconds) == ("b", pytest.approx(3e6))
+    assert chosen({"a": 1e4, "b": 2e4}, seconds) == ("b", pytest.approx(3e6))
 
 
 def test_no_trial_is_held_for_what_is_nothing(chosen):
-    assert chosen({"a": 10.0, "b": 20.0}, {}) == ("a", pytest.approx(10.0 * trial.DRAWN))
+    assert chosen({"a": 10.0, "b": 20.0}, {}) == ("a", pytest.approx(10.0))

@@ -174,7 +174,7 @@ def test_partial_matches_carry_the_size_of_a_set_that_is_complete(name, semantic
     for ascending in (False, True):
         settings = Settings(seed=7, steps=1, windows=1, long=0, order=ranks, ascending=ascending, grid=(1, 2))
         count, run = result_of(graph, pattern, settings, semantics, semantics != "homomorphism", counting=True)
-        assert run.prepared.layout.weighed
+        assert run.device_plan.layout.weighed
         assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
 
 
@@ -256,10 +256,10 @@ def test_of_a_sample_are_found_the_matches_of_evenly_spaced_first_candidates(eve
         run = run_of(graph, pattern, Settings(grid=(2, 2)), counting=False)
         run.every = every
         found = Counter(tuple(row) for block in run.blocks() for row in block.T.tolist())
-    roots, first, second = run.prepared.roots, *(level.vertex for level in run.plan.levels[:2])
+    roots, first, second = run.device_plan.roots, *(level.vertex for level in run.plan.levels[:2])
     lengths = np.diff(roots.ends, prepend=0)
     pairs = [
-        (vertex, int(run.prepared.targets[int(base) + i]))
+        (vertex, int(run.device_plan.targets[int(base) + i]))
         for vertex, base, length in zip(roots.vertices.tolist(), roots.bases, lengths, strict=True)
         for i in range(length)
     ]
@@ -302,8 +302,8 @@ def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, ascending):
     settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), ascending=ascending, grid=(1, 1))
     with patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1):
         count, run = result_of(graph, pattern, settings, semantics, counting=True, target=lane)
-    words = run.prepared.layout.words
-    record = words[program.WEIGHED if run.prepared.layout.weighed else program.LAST]
+    words = run.device_plan.layout.words
+    record = words[program.WEIGHED if run.device_plan.layout.weighed else program.LAST]
     assert words[program.HEADER + program.RECORD * record + program.WORDWISE]
     assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
 

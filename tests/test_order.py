@@ -19,6 +19,8 @@ import cusubmatch as csm
 from cusubmatch import Pattern
 from cusubmatch.execution import row_order as sort
 
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
 PARTLY_NAMED = [
     "(x)--()",
     "(x)-->()-->(y)",

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from cusubmatch.engines.base import Engine, Prepared, ProgressCallback, RunOptions, TaskRange
-from cusubmatch.engines.cpu.primitives.induced_subgraph import components
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of
@@ -138,6 +137,8 @@ class IndependentCount:
 
     def _sets(self):
         """The independent sets of leaves at all matches of the core."""
+        from cusubmatch.engines.induced_subgraph import components
+
         plan, many = self.leaves, len(self.leaves.leaves)
         rows = {relation: self.graph.adjacency((relation,)) for _, relation in (*plan.required, *plan.forbidden)}
         rows = {relation: (found.offsets.reshape(-1), found.targets) for relation, found in rows.items()}
