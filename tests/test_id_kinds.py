@@ -6,11 +6,12 @@ import uuid
 from decimal import Decimal
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
 import cusubmatch as csm
+
+pl = pytest.importorskip("polars")
 
 NUL = ["a\0b", "a\0c", "a\0d"]
 TRIANGLE = "(x)--(y)--(z)--(x)"
