@@ -254,7 +254,7 @@ def test_an_output_of_a_few_rows_parks_and_resumes_until_all_are_there(table, bl
         assert rows.shape[1] == len(np.unique(rows, axis=1).T) == len(expected)
         table(f"an output of {block_rows} rows, slices of {slice_s} s: parks and resumes", len(blocks))
     with (
-        patch("cusubmatch.execution.device_to_host.BLOCK_BYTES", 16 * block_rows),
+        patch("cusubmatch.engines.gpu.runtime.transfer.BLOCK_BYTES", 16 * block_rows),
         patch("cusubmatch.execution.device_to_host.SMALL_BYTES", 0),
     ):
         found = csm.subgraph_match(graph, SQUARE, engine="gpu")

@@ -6,13 +6,14 @@ import html
 import re
 import time
 
-import nbformat
 import pandas as pd
 import pytest
-from notebook_kernel import ROOT, execute, outputs_of
 
 import cusubmatch as csm
 from cusubmatch.display import notebook
+
+nbformat = pytest.importorskip("nbformat")
+from notebook_kernel import ROOT, execute, outputs_of  # noqa: E402 - needs nbclient
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 FIGURES = {"first_steps": 0, "payments": 3}

@@ -141,7 +141,7 @@ def device() -> CopyDevice:
         record=record,
         wait=lambda stream, event: stream.wait_event(event),
         copy=copy,
-        attach=lambda: cuda.CopyDevice().use,
+        attach=lambda: cuda.Device().use,
     )
 
 
