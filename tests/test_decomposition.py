@@ -18,10 +18,11 @@ from strategies import cases, examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
+from cusubmatch.api.options import checked_query
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels, reverse_arcs
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.strategies import race
 from cusubmatch.execution.strategies import table_count as counting
 from cusubmatch.execution.strategies import table_evaluation as tables
@@ -66,7 +67,7 @@ SHAPES = {
 def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,), engine="auto", **options):
     """A run by tables, whatever it costs; None where there is no decomposition."""
     pattern = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
-    query = make_query(graph, pattern, semantics, unique, engine, None, counting=True)
+    query = checked_query(graph, pattern, QueryOptions(semantics=semantics, unique=unique, engine=engine))
     constraints = constraints_of(pattern, query.placed, semantics)
     sizes = table_sizes(query.placed, query.engine)
     candidates = query.prepared.candidates
@@ -84,7 +85,7 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
 
 
 def walked(graph, pattern, semantics="monomorphism", unique=None):
-    return make_query(graph, pattern, semantics, unique, "auto", None, counting=True).run().count()
+    return checked_query(graph, pattern, QueryOptions(semantics=semantics, unique=unique)).run().count()
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -203,7 +204,7 @@ def test_threads_share_the_rows(monkeypatch):
 
 
 def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
-    query = make_query(skewed, SHAPES["house"], "monomorphism", None, "auto", None, counting=True)
+    query = checked_query(skewed, SHAPES["house"], QueryOptions())
     run = table_run(skewed, SHAPES["house"])
     shares = []
     monkeypatch.setattr(race, "GRACE_SECONDS", -1e9)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
@@ -52,6 +52,9 @@ from cusubmatch.cli.terminal import one_line, one_line_errors
 from cusubmatch.display.progress import Progress
 from cusubmatch.io.formats import format_of
 from cusubmatch.io.targets import check_target
+
+if TYPE_CHECKING:
+    from cusubmatch.pattern import Pattern
 
 __all__ = ["app", "main"]
 
@@ -136,10 +139,10 @@ def count(
     with one_line_errors():
         query = read_pattern(pattern, distinct)
         with Progress(progress) as shown:
-            graph = read_graph(files, _as(directed, query), shown)
+            graph = read_graph(files, _direction(directed, query), shown)
             import cusubmatch as csm
 
-            how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
+            how = _how(semantics, unique, engine)
             total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=shown.start("counting"))
         print_count(total, form)
 
@@ -195,9 +198,9 @@ def match(
             if form != Printed.TABLE:
                 output = STDOUT
                 progress = False if progress is None and sys.stdout.isatty() else progress
-        how = {"semantics": semantics.value, "unique": unique, "engine": engine.value, "time_limit": time_limit}
+        how = _how(semantics, unique, engine) | {"time_limit": time_limit}
         with Progress(progress) as shown:
-            graph = read_graph(files, _as(directed, query), shown)
+            graph = read_graph(files, _direction(directed, query), shown)
             import cusubmatch as csm
 
             if form == Printed.TABLE:
@@ -205,7 +208,8 @@ def match(
             elif output == STDOUT:
                 rows = _print_rows(graph, query, form, limit=limit, sort=sort, progress=shown.start("matching"), **how)
             else:
-                options = {"limit": limit, "rows_per_file": rows_per_file, "sort": sort}
+                options: dict[str, Any] = {"limit": limit, "rows_per_file": rows_per_file, "sort": sort}
+                assert output is not None  # noqa: S101 - no output is a table or stdout
                 rows = csm.write_matches(graph, query, output, progress=shown.start("matching"), **options, **how)
         note = " (--limit reached: there may be more)" if limit is not None and rows == limit else ""
         if form == Printed.TABLE:
@@ -239,10 +243,10 @@ def explain(
     files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
-        graph = read_graph(files, _as(directed, query))
+        graph = read_graph(files, _direction(directed, query))
         import cusubmatch as csm
 
-        how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
+        how = _how(semantics, unique, engine)
         print_plan(csm.explain(graph, query, **how, counting=not rows), form)
 
 
@@ -269,7 +273,13 @@ def info(
         print_facts(graph, form)
 
 
-def _as(directed, query):
+def _how(semantics: Semantics, unique: bool | None, engine: Engine) -> dict[str, Any]:
+    """What a match is and where it is searched, as arguments of the Python functions."""
+    return {"semantics": semantics.value, "unique": unique, "engine": engine.value}
+
+
+def _direction(directed: bool | None, query: Pattern) -> bool:
+    """Whether the edges of the files are directed: as asked for, or as the pattern's."""
     return query.directed if directed is None else directed
 
 

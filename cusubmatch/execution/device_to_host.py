@@ -109,7 +109,12 @@ class HostStream:
         """Search; the number of rows of each block that is on its way."""
         if self._limit == 0:
             return
-        options = {"first_rows": self._batch_rows, "block_rows": self._block_rows, "ahead_rows": 1, "then": self._take}
+        options: dict[str, Any] = {
+            "first_rows": self._batch_rows,
+            "block_rows": self._block_rows,
+            "ahead_rows": 1,
+            "then": self._take,
+        }
         self._run = self.query.rows_run(self._limit, progress, **options)
         blocks = each_until(self.query.deadline, self._run.blocks())
         try:

@@ -12,7 +12,7 @@ again.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -86,7 +86,7 @@ class RowOrder:
             keys[:, part] = _least(self._xp, self._place[block[:, part]], self._chain)[self._named]
         return keys
 
-    def blocks(self, keys: Iterable[np.ndarray], memory_bytes: int) -> Iterator[np.ndarray]:
+    def blocks(self, keys: Iterable[np.ndarray], memory_bytes: int) -> Generator[np.ndarray, None, None]:
         """The rows of all blocks of keys, in order, as blocks of internal vertices in host memory.
 
         Rows beyond the memory go to disk.
@@ -151,7 +151,7 @@ def _least(xp, rows, chain):
     return rows
 
 
-def sorted_blocks(blocks: Iterable[np.ndarray], columns: int, memory_bytes: int) -> Iterator[np.ndarray]:
+def sorted_blocks(blocks: Iterable[np.ndarray], columns: int, memory_bytes: int) -> Generator[np.ndarray, None, None]:
     """The rows of all blocks, sorted, in blocks.
 
     Parameters
