@@ -107,7 +107,7 @@ def test_blocks_of_images_and_primes_change_nothing(monkeypatch):
     monkeypatch.setattr(TableKernels, "cells", 1)
     assert table_run(graph, pattern, "homomorphism").count() == expected
     monkeypatch.setattr(
-        "cusubmatch.execution.strategies.decomposition.moduli", lambda bound: [2147483647, 2147483629, 2147483587]
+        "cusubmatch.execution.strategies.table_count.moduli", lambda bound: [2147483647, 2147483629, 2147483587]
     )
     assert table_run(graph, pattern, "homomorphism").count() == expected
 

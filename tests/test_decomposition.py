@@ -207,7 +207,7 @@ def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
     query = checked_query(skewed, SHAPES["house"], QueryOptions())
     run = table_run(skewed, SHAPES["house"])
     shares = []
-    monkeypatch.setattr(race, "GRACE_SECONDS", -1e9)
+    monkeypatch.setattr(race, "GRACE_S", -1e9)
     strategy = race.Race(Walk(*query[1:4]), run.strategy)
     count = strategy.run(None, lambda done, matches: shares.append(done))
     assert count.count() == walked(skewed, SHAPES["house"])
@@ -277,7 +277,7 @@ def test_rows_that_several_terms_ask_for_are_computed_once_and_let_go(skewed, pr
         terms = {Product(term): many for many, term in enumerate(asked, 2)}
         for decompositions in ([terms], [terms, terms], [{Product((0,)): 1}, terms]):
             given = [Decomposition(nodes, (False,) * 3, some, {}) for some in decompositions]
-            one = tables.Evaluation(np, given, support, {}, TableKernels(support, lambda _: None), None, prime)
+            one = tables.Evaluation(given, support, {}, TableKernels(support, lambda _: None), None, prime)
             computed.clear()
             expected = [sum(many * wanted[term.weights] for term, many in one.items()) for one in decompositions]
             assert one.totals() == [number % (prime or 1 << 64) for number in expected]
@@ -302,7 +302,7 @@ def test_vectors_take_memory_for_few_tables_at_a_time():
     nodes = tuple(RowSums(Link((), (i - 1,) if i else ())) for i in range(size))
     terms = {Product((i,)): 1 for i in range(size)}
     given = [Decomposition(nodes, (False,) * size, some, {}) for some in (terms, {Product((0,)): 3})]
-    one = tables.Evaluation(np, given, support, {}, TableKernels(support, lambda _: None), None)
+    one = tables.Evaluation(given, support, {}, TableKernels(support, lambda _: None), None)
     tracemalloc.start()
     try:
         whole, degrees = one.vectors()

@@ -109,7 +109,7 @@ def test_independent_sets_are_counted_as_by_trying_all(seed):
 def test_leaves_that_hang_together_too_much_are_walked(monkeypatch):
     graph = Graph.from_edgelist(rmat(6, 6, seed=4))
     expected = checked_query(graph, Pattern.star(3), QueryOptions(semantics="induced", engine="cpu")).run().count()
-    monkeypatch.setattr(independent, "LARGEST_COMPONENT", 3)
+    monkeypatch.setattr(independent, "MAX_BRANCHED_COMPONENT", 3)
     run = run_of(graph, Pattern.star(3))
     assert run.count() == run.matches == expected
 

@@ -154,7 +154,7 @@ def test_patterns_with_too_many_supergraphs_are_walked(skewed):
 def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
     query = checked_query(skewed, SHAPES["house"], QueryOptions(semantics="induced"))
     shares = []
-    monkeypatch.setattr(race, "GRACE_SECONDS", -1e9)
+    monkeypatch.setattr(race, "GRACE_S", -1e9)
     run = induced_run(skewed, SHAPES["house"])
     strategy = race.Race(Walk(*query[1:4]), run.strategy)
     assert strategy.run(None, lambda done, matches: shares.append(done)).count() == walked(skewed, SHAPES["house"])

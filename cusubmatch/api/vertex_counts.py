@@ -110,7 +110,7 @@ def vertex_counts(
             with until(query.deadline):
                 run = query.orbit_count_run(report, ROW_VERTEX_NS * len(pattern))
                 if run is not None:
-                    counts.set(run.counts())
+                    counts.set(run.orbit_counts())
                     return counts.frame()
             for block in query.blocks(None, report):
                 counts.add(block)
