@@ -338,7 +338,7 @@ def test_counts_by_vertex_that_a_column_cannot_hold_are_an_error():
     pattern = Pattern.star(7)
     roots = [pattern.automorphisms.orbits().index(orbit) for orbit in sorted(set(pattern.automorphisms.orbits()))]
     with pytest.raises(OverflowError, match="int64"):
-        table_run(graph, pattern, roots=roots).counts()
+        table_run(graph, pattern, roots=roots).orbit_counts()
 
 
 def test_cliques_and_induced_patterns_are_walked(skewed):
