@@ -12,9 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["KroneckerCounts", "kronecker", "kronecker_counts", "rmat"]
 
@@ -32,7 +35,9 @@ class KroneckerCounts(NamedTuple):
     triangles: int
 
 
-def rmat(scale: int, edge_factor: int = 16, *, seed: int = 1, a: float = 0.57, b: float = 0.19, c: float = 0.19):
+def rmat(
+    scale: int, edge_factor: int = 16, *, seed: int = 1, a: float = 0.57, b: float = 0.19, c: float = 0.19
+) -> pd.DataFrame:
     """A power-law graph: each edge falls down a quadtree over the adjacency matrix.
 
     The same arguments give the same graph on every machine. Self loops and repeated edges are dropped, and so are
@@ -95,7 +100,7 @@ def rmat(scale: int, edge_factor: int = 16, *, seed: int = 1, a: float = 0.57, b
     return _edge_frame(compact[src], compact[dst])
 
 
-def kronecker(leaves: Sequence[int], kind: str = "B1k"):
+def kronecker(leaves: Sequence[int], kind: str = "B1k") -> pd.DataFrame:
     """The Kronecker product of star graphs, without its self loop.
 
     Parameters

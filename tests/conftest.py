@@ -26,7 +26,7 @@ def pytest_configure(config):
         from cusubmatch.engines import registry as engines
 
         engines.check_engine("gpu")
-        engines.WORTH_COPYING = 0
+        engines.MIN_ARCS_WORTH_COPYING = 0
 
 
 def data_folder() -> Path:

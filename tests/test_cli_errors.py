@@ -159,7 +159,7 @@ def test_a_failure_midway_leaves_no_file_and_keeps_the_old_one(files, monkeypatc
 
     Path(output).write_text("old")
     before = sorted(files.rglob("*"))
-    monkeypatch.setattr("cusubmatch.api.subgraph_match.iter_matches", one_batch)
+    monkeypatch.setattr("cusubmatch.api.write_matches.iter_matches", one_batch)
     done = run("match", "edges.csv", TRIANGLE, "-o", output, "--time-limit", "5")
     assert_one_line(done, *words, code=1)
     assert sorted(files.rglob("*")) == before

@@ -246,7 +246,7 @@ def test_sigterm_leaves_no_file_and_ends_with_code_143(files):
 # A command that gets SIGTERM when it is about to write rows, while a thread of its own is busy.
 KILLED = """
 import os, pathlib, signal, sys, threading, time
-import cusubmatch.api.subgraph_match
+import cusubmatch.api.write_matches
 from cusubmatch.cli.app import main
 
 def endless(*arguments, **options):
@@ -256,7 +256,7 @@ def endless(*arguments, **options):
     time.sleep(100)
     yield
 
-cusubmatch.api.subgraph_match.iter_matches = endless
+cusubmatch.api.write_matches.iter_matches = endless
 main()
 """
 

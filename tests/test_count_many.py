@@ -10,7 +10,7 @@ from refusal import refuses
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, ResultTooLarge, TimeLimitExceeded
-from cusubmatch.api import count_matches as api
+from cusubmatch.api import count_many as api
 from cusubmatch.frames import family_named
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
@@ -67,7 +67,7 @@ def test_counts_in_pandas_are_nullable_integers(graph):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_counts_that_pass_64_bits_are_text_beside_nulls(name, monkeypatch):
-    monkeypatch.setattr(api, "_count", lambda graph, pattern, *options, **more: 2 ** (16 * len(pattern)))
+    monkeypatch.setattr(api, "count_of_query", lambda graph, pattern, options: 2 ** (16 * len(pattern)))
     table = csm.count_many(frame(name, **EDGES), {"a": Pattern.path(5), "odd": "(", "b": Pattern.path(2)})
     assert [row[1] for row in rows_of(table, name)] == [str(2**80), None, str(2**32)]
 
@@ -83,14 +83,14 @@ def test_counts_that_pass_64_bits_are_text_beside_nulls(name, monkeypatch):
     ids=["time", "memory", "size", "pattern"],
 )
 def test_the_others_are_counted_whatever_ends_one(graph, monkeypatch, error, status, reason):
-    count_one = api._count
+    count_of_query = api.count_of_query
 
-    def count(graph, pattern, *options, **more):
+    def count(graph, pattern, options):
         if len(pattern) == 4:
             raise error
-        return count_one(graph, pattern, *options, **more)
+        return count_of_query(graph, pattern, options)
 
-    monkeypatch.setattr(api, "_count", count)
+    monkeypatch.setattr(api, "count_of_query", count)
     before, ended, after = rows_of(csm.count_many(graph, {size: Pattern.path(size) for size in (3, 4, 2)}), "pandas")
     assert (before[1:3], after[1:3]) == ((5, "done"), (4, "done"))
     assert ended[1:3] == (None, status)
@@ -110,10 +110,10 @@ def test_each_pattern_has_the_time_limit_for_itself():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError, csm.EngineUnavailable])
 def test_what_is_no_fault_of_a_pattern_ends_the_call(graph, monkeypatch, error):
-    def count(*arguments, **options):
+    def count(*arguments):
         raise error
 
-    monkeypatch.setattr(api, "_count", count)
+    monkeypatch.setattr(api, "count_of_query", count)
     with pytest.raises(error):
         csm.count_many(graph, {"ring": TRIANGLE})
 

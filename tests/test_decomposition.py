@@ -18,10 +18,11 @@ from strategies import cases, examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
+from cusubmatch.api.options import checked_query
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels, reverse_arcs
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.strategies import race
 from cusubmatch.execution.strategies import table_count as counting
 from cusubmatch.execution.strategies import table_evaluation as tables
@@ -66,7 +67,7 @@ SHAPES = {
 def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,), engine="auto", **options):
     """A run by tables, whatever it costs; None where there is no decomposition."""
     pattern = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
-    query = make_query(graph, pattern, semantics, unique, engine, None, counting=True)
+    query = checked_query(graph, pattern, QueryOptions(semantics=semantics, unique=unique, engine=engine))
     constraints = constraints_of(pattern, query.placed, semantics)
     sizes = table_sizes(query.placed, query.engine)
     candidates = query.prepared.candidates
@@ -84,7 +85,7 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
 
 
 def walked(graph, pattern, semantics="monomorphism", unique=None):
-    return make_query(graph, pattern, semantics, unique, "auto", None, counting=True).run().count()
+    return checked_query(graph, pattern, QueryOptions(semantics=semantics, unique=unique)).run().count()
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -203,10 +204,10 @@ def test_threads_share_the_rows(monkeypatch):
 
 
 def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
-    query = make_query(skewed, SHAPES["house"], "monomorphism", None, "auto", None, counting=True)
+    query = checked_query(skewed, SHAPES["house"], QueryOptions())
     run = table_run(skewed, SHAPES["house"])
     shares = []
-    monkeypatch.setattr(race, "GRACE_SECONDS", -1e9)
+    monkeypatch.setattr(race, "GRACE_S", -1e9)
     strategy = race.Race(Walk(*query[1:4]), run.strategy)
     count = strategy.run(None, lambda done, matches: shares.append(done))
     assert count.count() == walked(skewed, SHAPES["house"])
@@ -276,7 +277,7 @@ def test_rows_that_several_terms_ask_for_are_computed_once_and_let_go(skewed, pr
         terms = {Product(term): many for many, term in enumerate(asked, 2)}
         for decompositions in ([terms], [terms, terms], [{Product((0,)): 1}, terms]):
             given = [Decomposition(nodes, (False,) * 3, some, {}) for some in decompositions]
-            one = tables.Evaluation(np, given, support, {}, TableKernels(support, lambda _: None), None, prime)
+            one = tables.Evaluation(given, support, {}, TableKernels(support, lambda _: None), None, prime)
             computed.clear()
             expected = [sum(many * wanted[term.weights] for term, many in one.items()) for one in decompositions]
             assert one.totals() == [number % (prime or 1 << 64) for number in expected]
@@ -301,7 +302,7 @@ def test_vectors_take_memory_for_few_tables_at_a_time():
     nodes = tuple(RowSums(Link((), (i - 1,) if i else ())) for i in range(size))
     terms = {Product((i,)): 1 for i in range(size)}
     given = [Decomposition(nodes, (False,) * size, some, {}) for some in (terms, {Product((0,)): 3})]
-    one = tables.Evaluation(np, given, support, {}, TableKernels(support, lambda _: None), None)
+    one = tables.Evaluation(given, support, {}, TableKernels(support, lambda _: None), None)
     tracemalloc.start()
     try:
         whole, degrees = one.vectors()
@@ -337,7 +338,7 @@ def test_counts_by_vertex_that_a_column_cannot_hold_are_an_error():
     pattern = Pattern.star(7)
     roots = [pattern.automorphisms.orbits().index(orbit) for orbit in sorted(set(pattern.automorphisms.orbits()))]
     with pytest.raises(OverflowError, match="int64"):
-        table_run(graph, pattern, roots=roots).counts()
+        table_run(graph, pattern, roots=roots).orbit_counts()
 
 
 def test_cliques_and_induced_patterns_are_walked(skewed):

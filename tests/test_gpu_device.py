@@ -46,10 +46,11 @@ def test_forced_settings_change_no_count(name, forced):
     slices = {"slice_s": value} if place == "search.run.SLICE_S" else {}
     with patch(f"cusubmatch.engines.gpu.{place}", value):
         if slices:
+            from cusubmatch.api.options import checked_query
             from cusubmatch.engines.gpu import GpuEngine
-            from cusubmatch.execution.query import make_query
+            from cusubmatch.execution.query_options import QueryOptions
 
-            query = make_query(graph, TEXTS[name], "monomorphism", None, "gpu", None, counting=True)
+            query = checked_query(graph, TEXTS[name], QueryOptions(engine="gpu"))
             assert query._replace(engine=GpuEngine(**slices)).run().count() == expected
         else:
             assert csm.count_matches(graph, TEXTS[name], engine="gpu") == expected

@@ -19,9 +19,10 @@ import pandas as pd
 import pytest
 
 import cusubmatch as csm
+from cusubmatch.api.options import checked_query
 from cusubmatch.api.sample_matches import sample_matches
 from cusubmatch.engines.gpu import GpuEngine
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.generators import rmat
 
 pytestmark = pytest.mark.gpu
@@ -245,7 +246,7 @@ def test_an_output_of_a_few_rows_parks_and_resumes_until_all_are_there(table, bl
     graph = csm.Graph.from_edgelist(rmat(6, 4, seed=2))
     expected = csm.subgraph_match(graph, SQUARE, engine="cpu")
     for slice_s in (0.05, 1e-6):
-        query = make_query(graph, SQUARE, "monomorphism", True, "gpu", None, counting=False)
+        query = checked_query(graph, SQUARE, QueryOptions(unique=True, engine="gpu", counting=False))
         blocks = [
             block.get()
             for block in query._replace(engine=GpuEngine(slice_s=slice_s)).run(block_rows=block_rows).blocks()

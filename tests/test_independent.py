@@ -13,7 +13,8 @@ import pytest
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
-from cusubmatch.execution.query import make_query
+from cusubmatch.api.options import checked_query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.strategies import independent_count as independent
 from cusubmatch.execution.strategies.independence_polynomials import independent_sets
 from cusubmatch.generators import rmat
@@ -38,7 +39,7 @@ def star(leaves, among=()):
 
 def run_of(graph, pattern, unique=None):
     """A run by independent sets, whatever it costs."""
-    query = make_query(graph, pattern, "induced", unique, "cpu", None, counting=True)
+    query = checked_query(graph, pattern, QueryOptions(semantics="induced", unique=unique, engine="cpu"))
     constraints = constraints_of(pattern, graph, "induced")
     plan = plan_independent(
         pattern, constraints, query.prepared.candidates.shape, graph.statistics, math.inf, lambda _: 1.0
@@ -68,7 +69,7 @@ def test_leaves_that_touch_are_not_chosen_together():
 @pytest.mark.parametrize("name", PATTERNS)
 def test_patterns_are_counted_as_walking_counts_them(name):
     graph, pattern = Graph.from_edgelist(rmat(4, 2, seed=4)), PATTERNS[name]
-    query = make_query(graph, pattern, "induced", None, "cpu", None, counting=True)
+    query = checked_query(graph, pattern, QueryOptions(semantics="induced", engine="cpu"))
     expected = query.run().count()
     assert run_of(graph, pattern).count() == expected
     assert run_of(graph, pattern, unique=False).count() == expected * pattern.automorphisms.order
@@ -87,7 +88,7 @@ def test_labels_and_directions_are_kept():
         "(a)--(x), (a)--(y), (a)--(z), (b:A)-->(a)",
     ):
         pattern = Pattern.parse(text)
-        expected = make_query(graph, pattern, "induced", None, "cpu", None, counting=True).run().count()
+        expected = checked_query(graph, pattern, QueryOptions(semantics="induced", engine="cpu")).run().count()
         assert run_of(graph, pattern).count() == expected
 
 
@@ -107,8 +108,8 @@ def test_independent_sets_are_counted_as_by_trying_all(seed):
 
 def test_leaves_that_hang_together_too_much_are_walked(monkeypatch):
     graph = Graph.from_edgelist(rmat(6, 6, seed=4))
-    expected = make_query(graph, Pattern.star(3), "induced", None, "cpu", None, counting=True).run().count()
-    monkeypatch.setattr(independent, "LARGEST_COMPONENT", 3)
+    expected = checked_query(graph, Pattern.star(3), QueryOptions(semantics="induced", engine="cpu")).run().count()
+    monkeypatch.setattr(independent, "MAX_BRANCHED_COMPONENT", 3)
     run = run_of(graph, Pattern.star(3))
     assert run.count() == run.matches == expected
 

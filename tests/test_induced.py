@@ -16,8 +16,9 @@ from strategies import cases, examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
+from cusubmatch.api.options import checked_query
 from cusubmatch.execution.planning import plan_of as plan_of_copies
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.strategies import race
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.supergraph_count import Supergraphs
@@ -47,10 +48,10 @@ SHAPES = {
 def induced_run(graph, pattern, unique=True, **options):
     """A run that counts supergraphs, whatever it costs; None where there are too many."""
     pattern = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
-    query = make_query(graph, pattern, "induced", unique, "auto", None, counting=True)
+    query = checked_query(graph, pattern, QueryOptions(semantics="induced", unique=unique))
 
     def plan_of(supergraph):
-        return make_query(graph, supergraph, "monomorphism", True, "auto", None, counting=True).plan
+        return checked_query(graph, supergraph, QueryOptions(unique=True)).plan
 
     plan = dataclasses.replace(query.plan, supergraphs=plan_supergraphs(pattern, math.inf, 0.1, plan_of))
     if plan.supergraphs is None:
@@ -64,7 +65,7 @@ def induced_run(graph, pattern, unique=True, **options):
 
 
 def walked(graph, pattern, unique=True):
-    return make_query(graph, pattern, "induced", unique, "auto", None, counting=True).run().count()
+    return checked_query(graph, pattern, QueryOptions(semantics="induced", unique=unique)).run().count()
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -151,9 +152,9 @@ def test_patterns_with_too_many_supergraphs_are_walked(skewed):
 
 
 def test_walking_that_takes_too_long_is_given_up(skewed, monkeypatch):
-    query = make_query(skewed, SHAPES["house"], "induced", None, "auto", None, counting=True)
+    query = checked_query(skewed, SHAPES["house"], QueryOptions(semantics="induced"))
     shares = []
-    monkeypatch.setattr(race, "GRACE_SECONDS", -1e9)
+    monkeypatch.setattr(race, "GRACE_S", -1e9)
     run = induced_run(skewed, SHAPES["house"])
     strategy = race.Race(Walk(*query[1:4]), run.strategy)
     assert strategy.run(None, lambda done, matches: shares.append(done)).count() == walked(skewed, SHAPES["house"])

@@ -74,7 +74,7 @@ def ending(monkeypatch):
             yield frame[100:200]
             raise error
 
-        monkeypatch.setattr("cusubmatch.api.subgraph_match.iter_matches", iter_matches)
+        monkeypatch.setattr("cusubmatch.api.write_matches.iter_matches", iter_matches)
 
     return install
 
@@ -221,7 +221,7 @@ def test_more_rows_than_32_bits_number_come_out(tmp_path, monkeypatch):
         yield from itertools.repeat(batch, rows >> 24)
         yield batch[: rows % (1 << 24)]
 
-    monkeypatch.setattr("cusubmatch.api.subgraph_match.iter_matches", iter_matches)
+    monkeypatch.setattr("cusubmatch.api.write_matches.iter_matches", iter_matches)
     edges = frame("arrow", src=[0, 1], dst=[1, 2])
     assert write(tmp_path / "out.parquet", edges, "(a)--(b)") == rows
     assert parquet.read_metadata(tmp_path / "out.parquet").num_rows == rows

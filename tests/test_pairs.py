@@ -158,7 +158,7 @@ def test_the_number_of_bridges_is_estimated():
 def test_what_a_sample_lists_at_a_time_changes_no_estimate(monkeypatch):
     graph = Graph.from_edgelist(rmat(11, 8, seed=1))
     found = table_sizes(graph, CpuEngine()).loops()
-    monkeypatch.setattr(sizes, "LISTED", 50)
+    monkeypatch.setattr(sizes, "MAX_LISTED_NEIGHBOURS", 50)
     assert table_sizes(Graph.from_edgelist(rmat(11, 8, seed=1)), CpuEngine()).loops() == found > 0
 
 

@@ -73,7 +73,7 @@ def test_a_time_limit_that_passes_while_it_is_planned_leaves_zeros(monkeypatch, 
 
 def test_many_rows_are_counted_in_parts(monkeypatch, graph):
     whole = csm.vertex_counts(graph, TEXTS[-1])
-    monkeypatch.setattr("cusubmatch.api.vertex_counts.LEAST_ROWS", 1)
+    monkeypatch.setattr("cusubmatch.api.vertex_counts.MIN_ROWS_COUNTED", 1)
     assert csm.vertex_counts(graph, TEXTS[-1]).equals(whole)
 
 

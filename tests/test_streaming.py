@@ -16,7 +16,8 @@ from naive import automorphisms, canonical
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, ResultTooLarge, TimeLimitExceeded
-from cusubmatch.execution.query import make_query
+from cusubmatch.api.options import checked_query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.generators import rmat
 
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("homomorphism", False)]
@@ -99,7 +100,7 @@ def test_the_first_batch_does_not_wait_for_many_rows(large):
 
 @pytest.mark.timed
 def test_rows_are_found_ahead_while_the_caller_works(large):
-    query = make_query(large, SQUARE, "monomorphism", True, "cpu", None, counting=False)
+    query = checked_query(large, SQUARE, QueryOptions(unique=True, engine="cpu", counting=False))
     run = query.run(ahead_rows=1 << 20)
     blocks = run.blocks()
     with patch("cusubmatch.engines.cpu.search.run.ALONE_SECONDS", 0.0):
@@ -133,7 +134,7 @@ def test_a_consumer_that_raises_leaves_nothing_behind(large):
 @pytest.mark.timed
 @pytest.mark.parametrize("limit", [1, 1000, 200_000])
 def test_a_limit_stops_the_search_when_so_many_rows_exist(large, limit):
-    query = make_query(large, LONG, "monomorphism", True, "cpu", None, counting=False)
+    query = checked_query(large, LONG, QueryOptions(unique=True, engine="cpu", counting=False))
     begin = time.perf_counter()
     assert len(csm.subgraph_match(large, LONG, limit=limit, engine="cpu")) == limit
     assert time.perf_counter() - begin < 5

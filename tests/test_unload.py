@@ -161,7 +161,7 @@ def test_rows_on_their_way_are_all_rows(graph, seed, small, unique, memory_limit
     options = {"seed": seed, "unique": unique, "memory_limit": memory_limit}
     with patch.object(unload, "SMALL_BYTES", small), patch.object(bus, "LEAST_SLOT_BYTES", 1000):
         held, cuda, streams = unloading(graph, SQUARE, **options)
-        held._room = 1 << 30
+        held._budget = 1 << 30
         assert sum(held.blocks(None)) == held.rows == len(expected)
         whole = held.frame()
         held.close()
@@ -345,6 +345,6 @@ def test_batches_of_a_row_come_a_few_at_a_time(graph):
     batches = held.batches(None)
     for _ in range(100):
         assert len(next(batches)) == 1
-        assert len(held._targets) <= 4 * unload.BLOCK_BATCHES
+        assert len(held._targets) <= 4 * unload.MAX_BLOCK_BATCHES
     batches.close()
     held.close()

@@ -7,12 +7,16 @@ and where induced matches are wanted, these follow from the counts of each one's
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
 
-from cusubmatch.api.count_matches import count_matches, table_of
+from cusubmatch.api.argument_types import EngineName, GraphLike, UniqueSemantics
+from cusubmatch.api.count_matches import count_matches
+from cusubmatch.api.count_tables import count_table
+from cusubmatch.api.options import as_graph, check_options
 from cusubmatch.errors import TimeLimitExceeded
-from cusubmatch.execution.query import as_graph, check_options
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import supergraphs
 
@@ -60,26 +64,28 @@ class Motif(NamedTuple):
 
 
 def motif_census(
-    G,
+    G: GraphLike,
     size: int = 3,
     *,
-    semantics: str = "monomorphism",
-    engine: str = "auto",
+    semantics: UniqueSemantics = "monomorphism",
+    engine: EngineName = "auto",
     time_limit: float | None = None,
-):
+) -> Any:
     """Count every connected pattern of three, four or five vertices.
 
     Parameters
     ----------
-    G : Graph, cugraph.Graph, networkx graph, or edges: DataFrame, arrays or what else `Graph.from_edgelist` takes
-        Directions and labels are not looked at.
+    G : Graph, cugraph.Graph, networkx graph, or edges
+        The data graph. Edges are a dataframe, arrays or what else `Graph.from_edgelist` takes. Directions and labels
+        are ignored.
     size : {3, 4, 5}
         Vertices of a pattern.
     semantics : {"monomorphism", "induced"}
         Every copy, or only those without further edges; with "induced" each connected set of vertices counts once.
     engine : {"auto", "cpu", "gpu"}
+        Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     time_limit : float, optional
-        Seconds for each pattern.
+        Seconds for each pattern. Default: no limit.
 
     Returns
     -------
@@ -91,7 +97,17 @@ def motif_census(
     ------
     TimeLimitExceeded
         With the dataframe of the patterns that were counted as ``.partial``, None for induced counts.
-    ValueError
+    GraphError
+        If no graph can be made of `G`.
+    EngineUnavailable
+        If there is no GPU and one is asked for.
+    TypeError, ValueError
+        If an argument makes no sense.
+
+    See Also
+    --------
+    count_many : Count patterns of your own.
+    vertex_counts : Count the matches at every vertex.
 
     Examples
     --------
@@ -102,28 +118,28 @@ def motif_census(
     """
     if isinstance(size, bool) or size not in SIZES:
         raise ValueError(f"size: expected one of {', '.join(map(str, SIZES))}, got {size!r}")
-    check_options(semantics, None, engine, time_limit)
-    if semantics == "homomorphism":
+    check_options(QueryOptions(semantics, None, engine, time_limit))
+    if cast("str", semantics) == "homomorphism":
         raise ValueError("semantics: a census counts copies; expected monomorphism or induced, got 'homomorphism'")
-    graph, found = as_graph(G, directed=False), motifs(size)
+    graph, census = as_graph(G, directed=False), motifs(size)
     counts: list[int] = []
-    for motif in found:
+    for motif in census:
         try:
             counts.append(count_matches(graph, _pattern(motif), engine=engine, time_limit=time_limit))
         except TimeLimitExceeded:
-            partial = None if semantics == "induced" else _frame(graph, found, counts)
+            partial = None if semantics == "induced" else _frame(graph, census, counts)
             message = f"time_limit: {motif.name!r} was not counted within {time_limit} s"
             raise TimeLimitExceeded(message, partial) from None
     if semantics == "induced":
-        counts = induced_counts(dict(zip(found, counts, strict=True)))
-    return _frame(graph, found, counts)
+        counts = induced_counts(dict(zip(census, counts, strict=True)))
+    return _frame(graph, census, counts)
 
 
 @functools.cache
 def motifs(size: int) -> tuple[Motif, ...]:
     """The connected graphs of `size` vertices, from few edges to many."""
-    found = (Motif(name, text) for name, text in NAMES.items())
-    return tuple(motif for motif in found if len(_pattern(motif)) == size)
+    census = (Motif(name, text) for name, text in NAMES.items())
+    return tuple(motif for motif in census if len(_pattern(motif)) == size)
 
 
 def induced_counts(counts: Mapping[Motif, int]) -> list[int]:
@@ -136,11 +152,17 @@ def induced_counts(counts: Mapping[Motif, int]) -> list[int]:
 
 
 @functools.cache
-def _pattern(motif):
-    return Pattern(sorted(tuple(sorted(map(int, edge.split("-")))) for edge in motif.edges.split(",")))
+def _pattern(motif: Motif) -> Pattern:
+    edges = (edge.split("-") for edge in motif.edges.split(","))
+    return Pattern(sorted((int(first), int(second)) for first, second in edges))
 
 
-def _frame(graph, found, counts):
-    found = found[: len(counts)]
-    columns = {"pattern": [motif.name for motif in found], "edges": [motif.edges for motif in found], "count": counts}
-    return table_of(graph.family, columns)
+def _frame(graph: Graph, census: Sequence[Motif], counts: list[int]) -> Any:
+    """The counts of the first motifs."""
+    counted = census[: len(counts)]
+    columns: dict[str, list[Any]] = {
+        "pattern": [motif.name for motif in counted],
+        "edges": [motif.edges for motif in counted],
+        "count": counts,
+    }
+    return count_table(graph.family, columns)

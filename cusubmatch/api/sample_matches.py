@@ -12,13 +12,18 @@ import operator
 import random
 from bisect import bisect_right
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 
+from cusubmatch.api.argument_types import EngineName, GraphLike, Semantics
+from cusubmatch.api.options import checked_query
+from cusubmatch.engines.base import Sampler
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
-from cusubmatch.execution.query import check_options, make_query
+from cusubmatch.execution.query import Query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
-from cusubmatch.pattern.automorphisms import AutomorphismGroup
+from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import until
 from cusubmatch.system.host_memory import available_memory
 
@@ -28,16 +33,16 @@ RANK_BYTES = 150  # of a rank while it is looked for
 
 
 def sample_matches(
-    G,
+    G: GraphLike,
     P: Pattern | str,
     n: int,
     *,
     seed: int | None = None,
-    semantics: str = "monomorphism",
+    semantics: Semantics = "monomorphism",
     unique: bool | None = None,
-    engine: str = "auto",
+    engine: EngineName = "auto",
     time_limit: float | None = None,
-):
+) -> tuple[Any, int]:
     """Draw matches of a pattern uniformly, without replacement, and count all.
 
     It takes about as long as counting, however many matches there are: their rows are never walked. Every set of `n`
@@ -45,20 +50,31 @@ def sample_matches(
 
     Parameters
     ----------
-    G : Graph, cugraph.Graph, networkx graph, or edges: DataFrame, arrays or what else `Graph.from_edgelist` takes
+    G : Graph, cugraph.Graph, networkx graph, or edges
+        The data graph. Edges are a dataframe, arrays or what else `Graph.from_edgelist` takes. They are directed if the
+        pattern is.
     P : Pattern or str
+        The pattern, or its text such as ``"(a)-->(b)"``.
     n : int
         Matches to draw, 0 or more; all of them, in random order, where there are not more.
     seed : int, optional
-        0 or more. The same seed draws the same sample from the same graph on the same engine; None draws
-        another one at each call.
-    semantics, unique, engine, time_limit
-        As for `count_matches`.
+        0 or more. The same seed draws the same sample from the same graph on the same engine. Default: another sample
+        at each call.
+    semantics : {"monomorphism", "induced", "homomorphism"}
+        What a match is. Monomorphism: vertices are mapped to different vertices, and G may have more edges between
+        them. Induced: G has no more edges between them. Homomorphism: any mapping that keeps the edges.
+    unique : bool, optional
+        One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
+        homomorphisms False, and True is an error.
+    engine : {"auto", "cpu", "gpu"}
+        Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    time_limit : float, optional
+        Seconds that the call may take. Default: no limit.
 
     Returns
     -------
     matches : DataFrame of the family of G (pandas for NumPy and networkx)
-        min(n, count) rows; columns and values are as `subgraph_match` gives them.
+        A row each of min(n, count) matches; columns and values are as `subgraph_match` gives them.
     count : int
         The number of all matches, as `count_matches` gives it.
 
@@ -68,7 +84,24 @@ def sample_matches(
         With None as ``.partial``: there is no sample before all matches are counted.
     ResultTooLarge
         If the sample does not fit in memory.
-    PatternError, GraphError, EngineUnavailable, TypeError, ValueError
+    PatternError
+        If the pattern cannot be read, names no vertex, or does not suit the graph.
+    GraphError
+        If no graph can be made of `G`, or it lacks the labels that the pattern asks for.
+    EngineUnavailable
+        If there is no GPU and one is asked for.
+    TypeError, ValueError
+        If an argument makes no sense.
+
+    Warns
+    -----
+    AbsentLabelWarning
+        If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
+
+    See Also
+    --------
+    subgraph_match : Return all matches.
+    count_matches : Count the matches alone.
 
     Examples
     --------
@@ -80,32 +113,37 @@ def sample_matches(
     """
     n = _whole("n", n, "an int")
     seed = None if seed is None else _whole("seed", seed, "an int or None")
-    check_options(semantics, unique, engine, time_limit)
-    by_trial = seed is None  # a plan that was chosen by its time may be another one next time, and so may the ranks
-    query = make_query(G, P, semantics, unique, engine, time_limit, counting=True, suffix=0, by_trial=by_trial)
-    columns, plan = query.columns(), query.plan
-    chance = random.Random(seed)  # noqa: S311 - a sample is no secret
+    by_trial = seed is None  # a plan chosen by timing may be another one next time, and so may the ranks
+    options = QueryOptions(semantics, unique, engine, time_limit, suffix=0, by_trial=by_trial)
+    query = checked_query(G, P, options)
+    plan, generator = query.plan, random.Random(seed)  # noqa: S311 - a sample is no secret
+    query.columns()
     try:
         with until(query.deadline):
             sampler = query.engine.sampler(plan, query.prepared, query.deadline)
             counts = sampler.counts()
             count = sum(counts) * plan.factor
             rows = min(n, count)
-            if rows * (len(columns) * (4 + query.graph.id_bytes) + RANK_BYTES) > available_memory() // 2:
-                raise ResultTooLarge(
-                    f"n: a sample of {rows:,} rows of {len(columns)} columns does not fit in memory; draw fewer, or "
-                    "use iter_matches for all matches in batches"
-                )
-            ranks = sorted(_distinct_ranks(count, rows, chance))
-            matches = _images(plan.pattern.automorphisms, _matches_at(sampler, counts, ranks, plan.factor), ranks, plan)
+            _check_sample_fits(query, rows)
+            ranks = sorted(_distinct_ranks(count, rows, generator))
+            matches = _images(plan, _matches_at(sampler, counts, ranks, plan.factor), ranks)
     except DeadlinePassed:
         raise TimeLimitExceeded(f"time_limit: no sample could be drawn within {time_limit} s") from None
     order = list(range(rows))
-    chance.shuffle(order)
+    generator.shuffle(order)
     return query.frame([matches[list(plan.columns)][:, np.array(order, np.int64)]]), count
 
 
-def _whole(argument, value, expected):
+def _check_sample_fits(query: Query, rows: int) -> None:
+    """Refuse a sample that does not fit in memory."""
+    if rows * (query.result_row_bytes + RANK_BYTES) > available_memory() // 2:
+        raise ResultTooLarge(
+            f"n: a sample of {rows:,} rows of {len(query.columns())} columns does not fit in memory; draw fewer, or "
+            "use iter_matches for all matches in batches"
+        )
+
+
+def _whole(argument: str, value: Any, expected: str) -> int:
     """The argument as an int, 0 or more."""
     try:
         whole = None if isinstance(value, (bool, np.bool_)) else operator.index(value)
@@ -118,16 +156,16 @@ def _whole(argument, value, expected):
     return whole
 
 
-def _distinct_ranks(total: int, n: int, chance: random.Random) -> set[int]:
+def _distinct_ranks(total: int, n: int, generator: random.Random) -> set[int]:
     """A uniform set of n of the ranks 0, ..., total - 1, which may pass 64 bits."""
     drawn: set[int] = set()
     for last in range(total - n, total):
-        rank = chance.randrange(last + 1)
+        rank = generator.randrange(last + 1)
         drawn.add(last if rank in drawn else rank)
     return drawn
 
 
-def _matches_at(sampler, counts: list[int], ranks: list[int], factor: int) -> np.ndarray:
+def _matches_at(sampler: Sampler, counts: list[int], ranks: list[int], factor: int) -> np.ndarray:
     """The match, int32 (pattern vertices, ranks), of which each of the ascending ranks is an automorphic image."""
     ends = list(accumulate(counts))
     wanted: dict[int, list[int]] = {}
@@ -141,9 +179,10 @@ def _matches_at(sampler, counts: list[int], ranks: list[int], factor: int) -> np
     return sampler.rows(wanted)[:, np.array(columns, np.int64)]
 
 
-def _images(group: AutomorphismGroup, matches: np.ndarray, ranks: list[int], plan) -> np.ndarray:
+def _images(plan: Plan, matches: np.ndarray, ranks: list[int]) -> np.ndarray:
     """The matches, each under the automorphism that the rest of its rank stands for."""
     if plan.factor == 1:
         return matches
+    group = plan.pattern.automorphisms
     images = np.array([group.element(rank % plan.factor) for rank in ranks], np.int64).reshape(-1, group.size)
     return np.take_along_axis(matches, images.T, axis=0)

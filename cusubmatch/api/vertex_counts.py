@@ -1,47 +1,65 @@
-"""In how many matches each vertex of the graph takes part, and in which place of the pattern: features for learning.
+"""Orbit counts (graphlet degrees): the matches in which each vertex of the graph stands in each place of the pattern.
 
-Vertices of the pattern that an automorphism exchanges are one place, an orbit (graphlet degrees: Przulj, "Biological
-network comparison using graphlet degree distribution", Bioinformatics 2007). Where tables by vertex are cheaper, no
-match is looked at (`plan/decomposition/decompose.py`); else rows are counted as they are found and never kept.
+Vertices of the pattern that an automorphism exchanges are one place, an orbit (Przulj, "Biological network comparison
+using graphlet degree distribution", Bioinformatics 2007). Where tables by vertex are cheaper, no match is looked at
+(`plan/decomposition/decompose.py`); else rows are counted as they are found and never kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, UniqueSemantics
+from cusubmatch.api.options import as_pattern, checked_query
+from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.query import as_pattern, make_query, shown, time_limit_exceeded
+from cusubmatch.execution.query import Query
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.deadlines import until
 
 __all__ = ["vertex_counts"]
 
-VERTEX = "vertex"
-LEAST_ROWS = 1 << 16  # counted at once
-ROW_VERTEX_NS = 8.0  # counting a vertex of a row
+ID_COLUMN = "vertex"
+MIN_ROWS_COUNTED = 1 << 16  # rows that are gathered before they are counted
+ROW_VERTEX_NS = 8.0  # counting one vertex of a row
 
 
 def vertex_counts(
-    G,
+    G: GraphLike,
     P: Pattern | str,
     *,
-    semantics: str = "monomorphism",
-    engine: str = "auto",
+    semantics: UniqueSemantics = "monomorphism",
+    engine: EngineName = "auto",
     time_limit: float | None = None,
-    progress: Callable[[float, int], None] | bool | None = None,
-):
+    progress: ProgressOption = None,
+) -> Any:
     """Count, for every vertex and each orbit of the pattern, the matches in which the vertex stands there.
+
+    These orbit counts (graphlet degrees) describe the surroundings of a vertex, for example as features for learning.
 
     Parameters
     ----------
+    G : Graph, cugraph.Graph, networkx graph, or edges
+        The data graph. Edges are a dataframe, arrays or what else `Graph.from_edgelist` takes. They are directed if the
+        pattern is.
     P : Pattern or str
-        All its vertices must be named.
+        The pattern, or its text such as ``"(a)-->(b)"``. All its vertices must be named.
     semantics : {"monomorphism", "induced"}
-        What a match is; each subgraph counts once.
-
-    Others are as for `count_matches`.
+        What a match is. Monomorphism: vertices are mapped to different vertices, and G may have more edges between
+        them. Induced: G has no more edges between them. Each subgraph counts once.
+    engine : {"auto", "cpu", "gpu"}
+        Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    time_limit : float, optional
+        Seconds that the call may take. Default: no limit.
+    progress : callable or bool, optional
+        Called a few times a second as ``progress(fraction_done, matches_so_far)``. True draws a line on stderr, in a
+        notebook under the cell: the share of the estimated work that is done, matches so far, matches a second and the
+        time left.
 
     Returns
     -------
@@ -55,7 +73,24 @@ def vertex_counts(
         With the counts so far as ``.partial``, None where they were not made from rows.
     OverflowError
         If a vertex is in 2^63 matches or more.
-    PatternError, GraphError, EngineUnavailable, ValueError
+    PatternError
+        If the pattern cannot be read, has an anonymous vertex, or does not suit the graph.
+    GraphError
+        If no graph can be made of `G`, or it lacks the labels that the pattern asks for.
+    EngineUnavailable
+        If there is no GPU and one is asked for.
+    TypeError, ValueError
+        If an argument makes no sense.
+
+    Warns
+    -----
+    AbsentLabelWarning
+        If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
+
+    See Also
+    --------
+    count_matches : Count the matches of the whole graph.
+    motif_census : Count every connected pattern of a size.
 
     Examples
     --------
@@ -65,56 +100,87 @@ def vertex_counts(
     [[0, 0, 1, 0], [1, 0, 1, 0], [2, 1, 0, 0], [3, 0, 0, 1]]
     """
     pattern = as_pattern(P, "pattern")
+    _check_orbits(pattern, semantics)
+    options = QueryOptions(semantics, None, engine, time_limit, counting=False, progress=progress)
+    query = checked_query(G, pattern, options, _no_counts)
+    counts = _OrbitCounts(query)
+    run = None
+    try:
+        with reporting(progress, "matching") as report:
+            with until(query.deadline):
+                run = query.orbit_count_run(report, ROW_VERTEX_NS * len(pattern))
+                if run is not None:
+                    counts.set(run.orbit_counts())
+                    return counts.frame()
+            for block in query.blocks(None, report):
+                counts.add(block)
+    except DeadlinePassed:
+        raise time_limit_exceeded(time_limit, counts.frame if run is None else None) from None
+    return counts.frame()
+
+
+def _check_orbits(pattern: Pattern, semantics: str) -> None:
+    """Refuse a pattern whose orbits are no columns."""
     if semantics == "homomorphism":
         raise ValueError("semantics: orbits are of copies; expected monomorphism or induced, got 'homomorphism'")
-    if None in pattern.names or VERTEX in pattern.names:
-        wrong = "one is anonymous" if None in pattern.names else f"one is called {VERTEX!r}, as the column of ids is"
+    if None in pattern.names or ID_COLUMN in pattern.names:
+        wrong = "one is anonymous" if None in pattern.names else f"one is called {ID_COLUMN!r}, as the column of ids is"
         raise PatternError(f"pattern: its vertices become columns, and {wrong}; give every vertex a name of its own")
+
+
+class _OrbitCounts:
+    """The counts of a call by orbit and vertex, from tables or from rows."""
+
+    def __init__(self, query: Query):
+        self._query, self._xp = query, query.placed.xp
+        self._pattern = query.plan.pattern
+        self._counts = _zeros(query.placed, self._pattern)
+        self._blocks: list[Any] = []  # of rows that are not counted yet
+        self._rows = 0
+
+    def set(self, counts: list[Any]) -> None:
+        """Take the counts of all orbits, ascending."""
+        self._counts.update(zip(self._counts, counts, strict=True))
+
+    def add(self, block: Any) -> None:
+        """Take a block of rows, int32 (pattern vertices, rows)."""
+        self._blocks.append(block)
+        self._rows += block.shape[1]
+        if self._rows >= max(self._query.graph.n_vertices, MIN_ROWS_COUNTED):
+            self._count_rows()
+
+    def _count_rows(self) -> None:
+        for vertex, orbit in enumerate(self._pattern.automorphisms.orbits()):
+            images = self._xp.concatenate([block[vertex] for block in self._blocks])
+            self._counts[orbit] += self._xp.bincount(images, minlength=self._query.graph.n_vertices)
+        self._blocks.clear()
+        self._rows = 0
+
+    def frame(self) -> Any:
+        """The counts so far as a dataframe of the caller's family."""
+        if self._blocks:
+            self._count_rows()
+        counts = {orbit: self._query.returned(count) for orbit, count in self._counts.items()}
+        return _frame(self._query.graph, self._pattern, counts)
+
+
+def _zeros(graph: Graph, pattern: Pattern) -> dict[int, Any]:
+    """No matches, by orbit and vertex."""
+    orbits = sorted(set(pattern.automorphisms.orbits()))
+    return {orbit: graph.xp.zeros(graph.n_vertices, np.int64) for orbit in orbits}
+
+
+def _no_counts(graph: Graph, pattern: Pattern) -> Any:
+    return _frame(graph, pattern, _zeros(graph, pattern))
+
+
+def _frame(graph: Graph, pattern: Pattern, counts: Mapping[int, Any]) -> Any:
+    """A dataframe of the counts of each vertex, by orbit."""
+    ids = graph.to_ids(graph.xp.arange(graph.n_vertices, dtype=np.int32))
+    columns = {_orbit_name(pattern, orbit): graph.family.values(count) for orbit, count in counts.items()}
+    return graph.family.frame({ID_COLUMN: ids, **columns})
+
+
+def _orbit_name(pattern: Pattern, orbit: int) -> str:
     orbits = pattern.automorphisms.orbits()
-
-    def name_of(orbit):
-        return "|".join(str(name) for name, other in zip(pattern.names, orbits, strict=True) if other == orbit)
-
-    def table(graph, counts):
-        ids = graph.to_ids(graph.xp.arange(graph.n_vertices, dtype=np.int32))
-        columns = {name_of(orbit): graph.family.values(count) for orbit, count in counts.items()}
-        return graph.family.frame({VERTEX: ids, **columns})
-
-    def zeros(graph):
-        return {orbit: graph.xp.zeros(graph.n_vertices, np.int64) for orbit in sorted(set(orbits))}
-
-    options = {"progress": progress, "nothing": lambda graph, _pattern: table(graph, zeros(graph))}
-    query = make_query(G, pattern, semantics, None, engine, time_limit, counting=False, **options)
-    graph, xp = query.graph, query.placed.xp
-    counts = zeros(query.placed)
-    held: list = []
-    rows = 0
-    by_tables = None
-
-    def settle():
-        for place, orbit in enumerate(orbits):
-            found = xp.concatenate([block[place] for block in held])
-            counts[orbit] += xp.bincount(found, minlength=graph.n_vertices)
-        held.clear()
-
-    def frame():
-        if held:
-            settle()
-        return table(graph, {orbit: query.returned(count) for orbit, count in counts.items()})
-
-    try:
-        with shown(progress, "matching") as report:
-            with until(query.deadline):
-                by_tables = query.vertex_run(report, ROW_VERTEX_NS * len(pattern))
-                if by_tables is not None:
-                    counts.update(zip(counts, by_tables.counts(), strict=True))
-                    return frame()
-            for block in query.blocks(None, report):
-                held.append(block)
-                rows += block.shape[1]
-                if rows >= max(graph.n_vertices, LEAST_ROWS):
-                    settle()
-                    rows = 0
-    except DeadlinePassed:
-        raise time_limit_exceeded(time_limit, frame if by_tables is None else None) from None
-    return frame()
+    return "|".join(str(name) for name, other in zip(pattern.names, orbits, strict=True) if other == orbit)

@@ -1,23 +1,25 @@
 """Matches on disk: a Parquet, CSV or TSV file, or a folder of Parquet parts, that is complete or absent.
 
-Rows go batch by batch, in bounded memory, to where `publish` keeps them until all are there. Arrow is imported when it
-is needed.
+Rows go batch by batch, in bounded memory, to where `io/publish.py` keeps them until all are there. Arrow is imported
+when it is needed.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, Semantics
+from cusubmatch.api.iter_matches import iter_matches
+from cusubmatch.api.options import checked_query
 from cusubmatch.errors import TimeLimitExceeded
+from cusubmatch.execution.query import Query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.io.formats import is_text
-from cusubmatch.io.publish import Output, plain_schema, table_writer
+from cusubmatch.io.publish import Output, OutputPath, plain_schema, table_writer
 from cusubmatch.io.targets import check_rows, check_target
-
-if TYPE_CHECKING:
-    from cusubmatch.pattern import Pattern
+from cusubmatch.pattern import Pattern, PatternError
 
 __all__ = ["write_matches"]
 
@@ -25,20 +27,20 @@ ROWS_PER_FILE = 1 << 26
 
 
 def write_matches(
-    G,
+    G: GraphLike,
     P: Pattern | str,
-    path: str | os.PathLike,
+    path: str | os.PathLike[str],
     *,
-    semantics: str = "monomorphism",
+    semantics: Semantics = "monomorphism",
     unique: bool | None = None,
-    engine: str = "auto",
+    engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
     rows_per_file: int | None = None,
     batch_rows: int = 1 << 20,
     sort: bool = False,
-    progress: Callable[[float, int], None] | bool | None = None,
+    progress: ProgressOption = None,
 ) -> int:
     """Find the matches of a pattern and write them to disk, in bounded memory and any number.
 
@@ -47,20 +49,41 @@ def write_matches(
 
     Parameters
     ----------
+    G : Graph, cugraph.Graph, networkx graph, or edges
+        The data graph. Edges are a dataframe, arrays or what else `Graph.from_edgelist` takes. They are directed if the
+        pattern is.
+    P : Pattern or str
+        The pattern, or its text such as ``"(a)-->(b)"``.
     path : str or os.PathLike
         By its suffix a Parquet file (``.parquet``), a CSV file (``.csv``, ``.csv.gz``), the same with tabs (``.tsv``,
         ``.tsv.gz``), or, without one, a folder of Parquet files ``part-00000.parquet``, ``part-00001.parquet``, ...
         that must not exist yet or be empty. An existing file is replaced. The folder around it must exist.
+    semantics : {"monomorphism", "induced", "homomorphism"}
+        What a match is. Monomorphism: vertices are mapped to different vertices, and G may have more edges between
+        them. Induced: G has no more edges between them. Homomorphism: any mapping that keeps the edges.
+    unique : bool, optional
+        One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
+        homomorphisms False, and True is an error.
+    engine : {"auto", "cpu", "gpu"}
+        Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    limit : int, optional
+        Stop at this many rows. Which ones is not promised, unless they are sorted.
     time_limit : float, optional
-        Seconds, for all of it but the last flush to the disk.
+        Seconds for everything but the last flush to the disk. Default: no limit.
+    memory_limit : int, optional
+        Bytes for batches, and for sorting, beside the graph. A batch takes a fraction of them. Default: all but a
+        quarter of what is free.
     rows_per_file : int, optional
-        Most rows of a part of a folder, default 2**26.
+        Most rows of a part of a folder. Default: 2**26.
     batch_rows : int
-        Rows that are found and written at a time; a row group of Parquet has at most so many.
+        Rows that are found and written at a time. A row group of Parquet has at most so many.
     sort : bool, default False
-        As for `subgraph_match`; rows beyond the memory limit are sorted on disk, in the folder for temporary files.
-
-    Others are as for `iter_matches`.
+        Rows in the order of the ids, column by column, and of each orbit its least row (if `unique`). Rows beyond the
+        memory limit are sorted on disk, in the folder for temporary files. Batches begin when all rows are found.
+    progress : callable or bool, optional
+        Called a few times a second as ``progress(fraction_done, matches_so_far)``. True draws a line on stderr, in a
+        notebook under the cell: the share of the estimated work that is done, matches so far, matches a second and the
+        time left.
 
     Returns
     -------
@@ -74,8 +97,25 @@ def write_matches(
         With the number of rows that had been written, none of which is kept, as ``.partial``.
     OSError
         If the disk is full (``errno.ENOSPC``) or fails otherwise; the message says how many rows had been written.
-    PatternError, GraphError, EngineUnavailable, ValueError
-        ValueError also if `path` cannot be written or its format cannot hold the ids, before the search begins.
+    PatternError
+        If the pattern cannot be read, names no vertex, or does not suit the graph.
+    GraphError
+        If no graph can be made of `G`, or it lacks the labels that the pattern asks for.
+    EngineUnavailable
+        If there is no GPU and one is asked for.
+    TypeError, ValueError
+        If an argument makes no sense. ValueError also if `path` cannot be written or its format cannot hold the ids,
+        before the search begins.
+
+    Warns
+    -----
+    AbsentLabelWarning
+        If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
+
+    See Also
+    --------
+    iter_matches : Give the matches in batches.
+    subgraph_match : Return all matches at once.
 
     Examples
     --------
@@ -87,16 +127,23 @@ def write_matches(
     ...     rows, pd.read_parquet(f"{folder}/pairs.parquet").columns.to_list()
     (3, ['a', 'b'])
     """
-    from cusubmatch.api.subgraph_match import iter_matches
-    from cusubmatch.execution.query import make_query
-
     begin = time.monotonic()
     target = check_target(path, rows_per_file)
     check_rows("batch_rows", batch_rows)
-    options = {"limit": limit, "progress": progress, "sort": sort, "nothing": lambda _graph, _pattern: 0}
-    query = make_query(G, P, semantics, unique, engine, time_limit, counting=False, warn=False, **options)
-    schema, to_arrow = _schema(query, target), query.graph.family.to_arrow
-    matches: Any = iter_matches(
+    options = QueryOptions(
+        semantics,
+        unique,
+        engine,
+        time_limit,
+        counting=False,
+        limit=limit,
+        progress=progress,
+        sort=sort,
+        warn_of_absent_labels=False,  # iter_matches does
+    )
+    query = checked_query(G, P, options, lambda _graph, _pattern: 0)
+    schema = _schema(query, target)
+    batches = iter_matches(
         query.graph,
         P,
         semantics=semantics,
@@ -109,37 +156,47 @@ def write_matches(
         sort=sort,
         progress=progress,
     )
+    to_arrow = query.graph.family.to_arrow
     with Output(target, schema, rows_per_file or ROWS_PER_FILE) as output:
         try:
-            for batch in matches:
+            for batch in batches:
                 output.write(to_arrow(batch).cast(schema))
         except TimeLimitExceeded:
-            what = "nothing was kept; .partial holds how many rows had been written"
-            raise TimeLimitExceeded(f"time_limit: not finished within {time_limit} s; {what}", output.rows) from None
+            outcome = "nothing was kept; .partial holds how many rows had been written"
+            raise TimeLimitExceeded(f"time_limit: not finished within {time_limit} s; {outcome}", output.rows) from None
         finally:
-            matches.close()
+            batches.close()
         output.publish()
     return output.rows
 
 
-def _schema(query, target):
+def _schema(query: Query, target: OutputPath) -> Any:
     """The Arrow schema of the columns; ValueError if the format of the target cannot hold it."""
     import pyarrow as pa
 
-    from cusubmatch.pattern import PatternError
-
-    graph, names, form = query.graph, query.columns(), "CSV" if is_text(target.suffix) else "Parquet"
+    names, format_name = query.columns(), "CSV" if is_text(target.suffix) else "Parquet"
     if len({str(name) for name in names}) < len(names):
-        raise PatternError(f"pattern: vertex names must differ as text to become columns of {form}")
+        raise PatternError(f"pattern: vertex names must differ as text to become columns of {format_name}")
     try:
-        schema = graph.family.to_arrow(query.frame([])).schema
-        if any(map(pa.types.is_null, schema.types)):  # objects, of which a column without rows does not say the type
-            ids = graph.to_ids(graph.xp.arange(graph.n_vertices))
-            schema = graph.family.to_arrow(graph.family.frame(dict.fromkeys(names, ids))).schema
+        schema = _column_types(query)
         if is_text(target.suffix):
             schema = plain_schema(schema)
         with table_writer(pa.BufferOutputStream(), schema, target.suffix) as writer:
             writer.write_table(schema.empty_table())
     except (pa.ArrowException, TypeError, OverflowError) as error:
-        raise ValueError(f"path: {form} cannot hold these ids ({error!s:.200}); make them numbers or text") from None
+        raise ValueError(
+            f"path: {format_name} cannot hold these ids ({error!s:.200}); make them numbers or text"
+        ) from None
+    return schema
+
+
+def _column_types(query: Query) -> Any:
+    """The Arrow schema of a dataframe of matches."""
+    import pyarrow as pa
+
+    graph, to_arrow = query.graph, query.graph.family.to_arrow
+    schema = to_arrow(query.frame([])).schema
+    if any(map(pa.types.is_null, schema.types)):  # objects, of which a column without rows does not say the type
+        ids = graph.to_ids(graph.xp.arange(graph.n_vertices))
+        schema = to_arrow(graph.family.frame(dict.fromkeys(query.columns(), ids))).schema
     return schema

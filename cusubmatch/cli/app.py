@@ -8,12 +8,10 @@ behind. Heavy modules are imported inside the commands, so that `--help` is imme
 
 from __future__ import annotations
 
-import contextlib
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-import typer.core
 
 from cusubmatch.cli.inputs import GraphFiles, read_graph, read_pattern
 from cusubmatch.cli.options import (
@@ -46,21 +44,16 @@ from cusubmatch.cli.options import (
     WhichEngine,
     WhichIds,
 )
-from cusubmatch.cli.results import print_count, print_facts, print_matches, print_plan, write_rows
+from cusubmatch.cli.results import print_count, print_facts, print_matches, print_plan
+from cusubmatch.cli.rows import STDOUT, check_columns, checked_output, first_matches, print_rows
 from cusubmatch.cli.signals import ended_by_signals
-from cusubmatch.cli.terminal import one_line, one_line_errors
+from cusubmatch.cli.terminal import OneLineGroup, one_line_errors
 from cusubmatch.display.progress import Progress
-from cusubmatch.io.formats import format_of
-from cusubmatch.io.targets import check_target
+
+if TYPE_CHECKING:
+    from cusubmatch.pattern import Pattern
 
 __all__ = ["app", "main"]
-
-STDOUT = "-"
-FIRST_ROWS = 20  # of the matches, where no output is named
-ROWS_AT_ONCE = 1 << 16  # that are printed
-
-# "No such option", "missing argument", "invalid value"; not click's name, for newer Typers carry a click of their own.
-UsageError = typer.BadParameter.__base__
 
 EPILOG = """\b
 Examples:
@@ -75,24 +68,8 @@ cycle, path and star take :directed. `cusubmatch COMMAND --help` lists the optio
 """
 
 
-class _OneLineErrors(typer.core.TyperGroup):
-    """The group of commands, with usage errors on one line instead of a usage screen."""
-
-    def main(self, args=None, prog_name=None, standalone_mode=True, **extra):
-        try:
-            code = super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
-        except UsageError as error:
-            typer.echo(f"cusubmatch: {one_line(error.format_message())}", err=True)
-            code = 2
-        except typer.Abort:
-            code = 130
-        if standalone_mode:
-            sys.exit(code if isinstance(code, int) else 0)
-        return code
-
-
 app = typer.Typer(
-    cls=_OneLineErrors,
+    cls=OneLineGroup,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -135,12 +112,12 @@ def count(
     files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
-        with Progress(progress) as shown:
-            graph = read_graph(files, _as(directed, query), shown)
+        with Progress(progress) as line:
+            graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
 
-            how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
-            total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=shown.start("counting"))
+            how = _how(semantics, unique, engine)
+            total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=line.start("counting"))
         print_count(total, form)
 
 
@@ -178,37 +155,24 @@ def match(
     files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
-        if not query.columns:
-            raise ValueError(
-                "pattern: it names no vertex, so a match has no column; write (a) instead of (), or use count"
-            )
-        if output not in (None, STDOUT):
-            check_target(output, rows_per_file)
-            if form is not None and form != format_of(output):
-                raise ValueError(f"format: the suffix of path={output} says it; {form} goes to stdout, as path=-")
-        elif rows_per_file is not None:
-            raise ValueError("rows_per_file: parts are of a folder of files; name it, too, by path=")
-        else:
-            form = form or (Printed.TABLE if output is None else Printed.CSV)
-            if sort and form == Printed.TABLE:
-                raise ValueError("sort: rows are sorted for a file or format=csv; name one, too; a file by path=")
-            if form != Printed.TABLE:
-                output = STDOUT
-                progress = False if progress is None and sys.stdout.isatty() else progress
-        how = {"semantics": semantics.value, "unique": unique, "engine": engine.value, "time_limit": time_limit}
-        with Progress(progress) as shown:
-            graph = read_graph(files, _as(directed, query), shown)
+        check_columns(query)
+        form, output = checked_output(output, form, rows_per_file, sort)
+        if output == STDOUT and progress is None and sys.stdout.isatty():
+            progress = False
+        how = _how(semantics, unique, engine) | {"time_limit": time_limit}
+        with Progress(progress) as line:
+            graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
 
-            if form == Printed.TABLE:
-                table, rows = _first_matches(graph, query, limit, how, shown)
+            if output is None:
+                table, rows = first_matches(graph, query, limit, how, line)
             elif output == STDOUT:
-                rows = _print_rows(graph, query, form, limit=limit, sort=sort, progress=shown.start("matching"), **how)
+                rows = print_rows(graph, query, form, limit=limit, sort=sort, progress=line.start("matching"), **how)
             else:
-                options = {"limit": limit, "rows_per_file": rows_per_file, "sort": sort}
-                rows = csm.write_matches(graph, query, output, progress=shown.start("matching"), **options, **how)
+                options: dict[str, Any] = {"limit": limit, "rows_per_file": rows_per_file, "sort": sort}
+                rows = csm.write_matches(graph, query, output, progress=line.start("matching"), **options, **how)
         note = " (--limit reached: there may be more)" if limit is not None and rows == limit else ""
-        if form == Printed.TABLE:
+        if output is None:
             print_matches(table, rows, note)
         else:
             where = "stdout" if output == STDOUT else output
@@ -239,10 +203,10 @@ def explain(
     files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
     with one_line_errors():
         query = read_pattern(pattern, distinct)
-        graph = read_graph(files, _as(directed, query))
+        graph = read_graph(files, _direction(directed, query))
         import cusubmatch as csm
 
-        how = {"semantics": semantics.value, "unique": unique, "engine": engine.value}
+        how = _how(semantics, unique, engine)
         print_plan(csm.explain(graph, query, **how, counting=not rows), form)
 
 
@@ -269,28 +233,14 @@ def info(
         print_facts(graph, form)
 
 
-def _as(directed, query):
+def _how(semantics: Semantics, unique: bool | None, engine: Engine) -> dict[str, Any]:
+    """What a match is and where it is searched, as arguments of the Python functions."""
+    return {"semantics": semantics.value, "unique": unique, "engine": engine.value}
+
+
+def _direction(directed: bool | None, query: Pattern) -> bool:
+    """Whether the edges of the files are directed: as asked for, or as the pattern's."""
     return query.directed if directed is None else directed
-
-
-def _print_rows(graph, query, form, **options):
-    """Write all matches to stdout; returns the rows."""
-    import cusubmatch as csm
-
-    with contextlib.closing(csm.iter_matches(graph, query, batch_rows=ROWS_AT_ONCE, **options)) as batches:
-        return write_rows(batches, csm.subgraph_match(graph, query, limit=0).schema, form)
-
-
-def _first_matches(graph, query, limit, how, shown):
-    """The first rows as an Arrow table, and how many matches there are (at most `limit`)."""
-    import cusubmatch as csm
-
-    wanted = FIRST_ROWS + 1 if limit is None else min(limit, FIRST_ROWS + 1)
-    table = csm.subgraph_match(graph, query, limit=wanted, **how)
-    if table.num_rows <= FIRST_ROWS:
-        return table, table.num_rows
-    total = csm.count_matches(graph, query, progress=shown.start("counting"), **how)
-    return table.slice(0, FIRST_ROWS), total if limit is None else min(limit, total)
 
 
 def main() -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cusubmatch.io.formats import format_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+
     from cusubmatch.display.progress import Progress
     from cusubmatch.graph import Graph
     from cusubmatch.pattern import Pattern
@@ -40,7 +44,7 @@ def read_pattern(text: str, distinct: list[str] | None) -> Pattern:
     return getattr(Pattern, name)(int(size), **({"directed": True} if directed else {}))
 
 
-def _pair(text):
+def _pair(text: str) -> tuple[str, str]:
     first, _, second = (part.strip() for part in text.partition(","))
     if not first or not second or "," in second:
         raise ValueError(f"distinct: expected two names such as a,b, got {text!r}")
@@ -61,7 +65,7 @@ class GraphFiles(NamedTuple):
     input_format: str | None
 
 
-def read_graph(files: GraphFiles, directed: bool, shown: Progress | None = None) -> Graph:
+def read_graph(files: GraphFiles, directed: bool, progress: Progress | None = None) -> Graph:
     """The data graph of the files; the name ``-`` is standard input."""
     from cusubmatch.frames import settle_ids
     from cusubmatch.graph import Graph
@@ -71,8 +75,8 @@ def read_graph(files: GraphFiles, directed: bool, shown: Progress | None = None)
         raise ValueError("vertex_label: give the file that holds this column, too, by vertices=")
     if files.edges == files.vertices == STDIN:
         raise ValueError("vertices: edges already come from stdin; name a file")
-    if shown:
-        shown.start(f"reading {'stdin' if files.edges == STDIN else Path(files.edges).name}")
+    if progress:
+        progress.start(f"reading {'stdin' if files.edges == STDIN else Path(files.edges).name}")
     ends = [name for pair in DEFAULT_COLUMNS for name in pair] if files.source is None else files[1:3]
     edges, is_text = _read("edges", files.edges, files.input_format, [*ends, files.edge_label])
     family, edges, source, destination = edge_columns(edges, files.source, files.destination)
@@ -87,14 +91,14 @@ def read_graph(files: GraphFiles, directed: bool, shown: Progress | None = None)
     edges = _with_column(_with_column(edges, source, columns["source"]), destination, columns["destination"])
     if vertices is not None:
         vertices = _with_column(vertices, files.vertex, columns["vertex"])
-    if shown:
-        shown.start("building the graph")
+    if progress:
+        progress.start("building the graph")
     return Graph.from_edgelist(
         edges, source, destination, directed, files.edge_label, vertices, files.vertex, files.vertex_label
     )
 
 
-def _read(argument, name, form, text):
+def _read(argument: str, name: str, form: str | None, text: Iterable[str | None]) -> tuple[pa.Table, bool]:
     """The table of a file, and whether its columns named in `text` were read as text."""
     from cusubmatch.io.table_files import format_in, read_table
 
@@ -111,9 +115,9 @@ def _read(argument, name, form, text):
         return read_table(content, form, [column for column in text if column is not None]), form != "parquet"
     except (OSError, ValueError) as error:
         hint = "; or say input_format=csv" if form is None and argument == "edges" else ""
-        shown = "stdin" if name == STDIN else repr(name)
-        raise ValueError(f"{argument}: cannot read {shown}: {error}{hint}") from None
+        printed = "stdin" if name == STDIN else repr(name)
+        raise ValueError(f"{argument}: cannot read {printed}: {error}{hint}") from None
 
 
-def _with_column(table, name, column):
+def _with_column(table: pa.Table, name: str, column: Any) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, column)

@@ -11,8 +11,8 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, TYPE_CHECKING, Any
 
 import typer
 
@@ -20,6 +20,8 @@ from cusubmatch.errors import TimeLimitExceeded
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from rich.console import Console
+    from rich.text import Text
 
     from cusubmatch.graph import Graph
     from cusubmatch.plan import Plan
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["print_count", "print_facts", "print_matches", "print_plan", "write_rows"]
 
 PIPE_WIDTH = 100_000  # characters: what leaves through a pipe is never cut
-MOST_LABELS = 20
+MAX_LABELS = 20  # that are listed
 
 
 def print_count(total: int, form: str) -> None:
@@ -56,7 +58,7 @@ def print_matches(table: pa.Table, total: int, note: str = "") -> None:
         stream.write(lines.encode(sys.stdout.encoding or "utf-8", "replace"))
 
 
-def write_rows(batches: Iterable[pa.Table], schema: pa.Schema, form: str) -> int:
+def write_rows(batches: Iterable[pa.Table], schema: pa.Schema, form: str | None) -> int:
     """Write tables of matches to stdout as CSV or as lines of JSON, each when it is found; returns the rows.
 
     `TimeLimitExceeded` comes after the rows until then, with their number.
@@ -65,7 +67,7 @@ def write_rows(batches: Iterable[pa.Table], schema: pa.Schema, form: str) -> int
 
     rows, plain = 0, plain_schema(schema)
 
-    def write(batch):
+    def write(batch: pa.Table) -> None:
         nonlocal rows
         writer.write_table(batch.cast(plain))
         stream.flush()
@@ -90,7 +92,9 @@ def print_plan(plan: Plan, form: str) -> None:
         typer.echo(plan)
         return
     names = plan.pattern.names
-    way = "walk" if plan.in_parts is None or not plan.in_parts.first else "tables" if plan.tables else "supergraphs"
+    strategy = (
+        "walk" if plan.in_parts is None or not plan.in_parts.first else "tables" if plan.tables else "supergraphs"
+    )
     order = [
         {
             "vertex": None if names[level.vertex] is None else str(names[level.vertex]),
@@ -105,7 +109,7 @@ def print_plan(plan: Plan, form: str) -> None:
         "unique": plan.unique,
         "engine": plan.engine,
         "why": plan.why,
-        "way": way,
+        "way": strategy,
         "estimated_seconds": plan.count_cost / 1e9,
         "order": order,
         "text": str(plan),
@@ -126,16 +130,16 @@ def print_facts(graph: Graph, form: str) -> None:
 class _JsonLines:
     """A writer of tables like Arrow's for CSV: an object a row."""
 
-    def __init__(self, stream):
+    def __init__(self, stream: IO[bytes]):
         self._stream = stream
 
-    def write_table(self, table):
+    def write_table(self, table: pa.Table) -> None:
         names, columns = table.column_names, (column.to_pylist() for column in table.columns)
         encode = json.JSONEncoder(ensure_ascii=False, default=str).encode
         lines = (encode(dict(zip(names, row, strict=True))) + "\n" for row in zip(*columns, strict=True))
         self._stream.write("".join(lines).encode())
 
-    def close(self):
+    def close(self) -> None:
         pass
 
 
@@ -151,7 +155,7 @@ def _print_record(record: Mapping[str, Any], form: str, rows: Iterable[tuple]) -
         stream.write(text.encode())
 
 
-def _facts(graph):
+def _facts(graph: Graph) -> dict[str, Any]:
     """What is known of a graph, as values of JSON."""
     import numpy as np
 
@@ -164,15 +168,16 @@ def _facts(graph):
             measures = {"mean": float(degree.mean()), "median": float(np.median(degree)), "greatest": int(degree.max())}
             facts[name] = measures
     if graph.vertex_labels is not None:
-        sizes = np.bincount(graph.vertex_labels + 1, minlength=len(graph.vertex_label_values) + 1).tolist()
-        facts["vertex_labels"] = dict(zip(map(str, graph.vertex_label_values), sizes[1:], strict=True))
+        names = list(map(str, graph.vertex_label_values or ()))
+        sizes = np.bincount(graph.vertex_labels + 1, minlength=len(names) + 1).tolist()
+        facts["vertex_labels"] = dict(zip(names, sizes[1:], strict=True))
         facts["vertices_without_label"] = sizes[0]
     if graph.edge_label_values is not None:
         facts["edge_labels"] = list(map(str, graph.edge_label_values))
     return facts | {"dropped_self_loops": graph.dropped_self_loops, "dropped_repeats": graph.dropped_repeats}
 
 
-def _lines(facts):
+def _lines(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The facts as names and text for a reader."""
     for name, value in facts.items():
         if name == "edges":
@@ -187,7 +192,7 @@ def _lines(facts):
             yield name, f"{value:,}"
 
 
-def _flat(facts):
+def _flat(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The facts as rows of a name and a value."""
     for name, value in facts.items():
         if isinstance(value, dict):
@@ -198,18 +203,18 @@ def _flat(facts):
             yield name, json.dumps(value)
 
 
-def _labels(sizes, without):
+def _labels(sizes: Mapping[str, int], without: int) -> str:
     largest = sorted(sizes.items(), key=lambda entry: (-entry[1], entry[0]))
-    parts = [f"{value}: {size:,}" for value, size in largest[:MOST_LABELS]]
-    if len(largest) > MOST_LABELS:
-        parts.append(f"{len(largest) - MOST_LABELS} more")
+    parts = [f"{value}: {size:,}" for value, size in largest[:MAX_LABELS]]
+    if len(largest) > MAX_LABELS:
+        parts.append(f"{len(largest) - MAX_LABELS} more")
     if without:
         parts.append(f"(without: {without:,})")
     return ", ".join(parts) or "none"
 
 
 @contextlib.contextmanager
-def _stdout():
+def _stdout() -> Iterator[IO[bytes]]:
     """Standard output for bytes; under PYTHONUNBUFFERED Python's own takes a part of what it is given."""
     sys.stdout.flush()
     stream = sys.stdout.buffer
@@ -226,13 +231,13 @@ def _stdout():
             buffered.detach()
 
 
-def _console():
+def _console() -> Console:
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
 
 
-def _plain(value):
+def _plain(value: object) -> Text:
     from rich.text import Text
 
     return Text("" if value is None else str(value))

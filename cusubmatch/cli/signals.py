@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from typing import NoReturn
 
 __all__ = ["ended_by_signals"]
 
@@ -36,6 +37,6 @@ def ended_by_signals() -> Iterator[None]:
         os._exit(int(end.code))
 
 
-def _exit(number, _frame):
+def _exit(number: int, _frame: object) -> NoReturn:
     signal.signal(number, signal.SIG_DFL)
     raise SystemExit(128 + number)

@@ -7,14 +7,15 @@ import os
 import re
 import sys
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
+import typer.core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-__all__ = ["one_line", "one_line_errors"]
+__all__ = ["OneLineGroup", "one_line", "one_line_errors"]
 
 CLOSED_PIPE = 128 + 13  # the exit code of what SIGPIPE ends
 
@@ -23,6 +24,32 @@ OPTIONS = "source destination directed edge_label vertices vertex vertex_label s
 LIMITS = "time_limit limit rows_per_file ids input_format format sort"
 WORDS = {name: f"--{name.replace('_', '-')}" for name in f"{OPTIONS} {LIMITS}".split()}
 WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output"}
+
+
+# "No such option", "missing argument", "invalid value"; not click's name, for newer Typers carry a click of their own.
+UsageError: Any = typer.BadParameter.__base__
+
+
+class OneLineGroup(typer.core.TyperGroup):
+    """The group of commands, with usage errors on one line instead of a usage screen."""
+
+    def main(  # type: ignore[override] # a newer Typer has more arguments, an older one others
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        try:
+            code = super().main(args=args, prog_name=prog_name, standalone_mode=False, **extra)
+        except UsageError as error:
+            typer.echo(f"cusubmatch: {one_line(error.format_message())}", err=True)
+            code = 2
+        except typer.Abort:
+            code = 130
+        if standalone_mode:
+            sys.exit(code if isinstance(code, int) else 0)
+        return code
 
 
 @contextlib.contextmanager
@@ -54,7 +81,7 @@ def one_line_errors() -> Iterator[None]:
         _exit(str(error) or type(error).__name__, 2)
 
 
-def _drop_what_cannot_be_written():
+def _drop_what_cannot_be_written() -> None:
     """Empty the buffer of stdout, so that Python does not fail to when it ends."""
     try:
         sys.stdout.flush()
@@ -64,16 +91,16 @@ def _drop_what_cannot_be_written():
 
 
 @contextlib.contextmanager
-def _one_line_warnings():
+def _one_line_warnings() -> Iterator[None]:
     """Print a warning of labels once, wherever it comes from."""
     from cusubmatch import AbsentLabelWarning
 
-    said = set()
+    said: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("always", AbsentLabelWarning)
         others = warnings.showwarning
 
-        def show(message, category, *where, **more):
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if category is not AbsentLabelWarning:
                 others(message, category, *where, **more)
             elif str(message) not in said:
@@ -84,7 +111,7 @@ def _one_line_warnings():
         yield
 
 
-def _exit(message, code):
+def _exit(message: str, code: int) -> NoReturn:
     text = one_line(message)
     typer.echo(f"cusubmatch: {text}", err=True)
     raise typer.Exit(code)
@@ -104,5 +131,5 @@ def one_line(text: str) -> str:
     return re.sub(rf"\b({names})=(['\"]?)([^\s'\",;.)]*)\2", lambda m: f"{WORDS[m[1]]} {m[3]}".strip(), text)
 
 
-def _spoken(names):
+def _spoken(names: str) -> str:
     return ", ".join(WORDS[name] for name in names.split(", "))

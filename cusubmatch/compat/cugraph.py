@@ -6,8 +6,12 @@ a string, in sorted order. Besides cuGraph's graphs it takes networkx graphs, da
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import Any
+
+from cusubmatch.api.argument_types import GraphLike
+from cusubmatch.api.options import as_graph
 from cusubmatch.api.subgraph_match import subgraph_match
-from cusubmatch.execution.query import as_graph
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.graph.edge_list import EDGE_TABLES, check_ids, edge_columns, is_arrays
 from cusubmatch.pattern import MAX_VERTICES, Pattern
@@ -15,17 +19,17 @@ from cusubmatch.pattern import MAX_VERTICES, Pattern
 __all__ = ["subgraph_monomorphism"]
 
 
-def subgraph_monomorphism(G, pattern_G, motifs=None):
+def subgraph_monomorphism(G: GraphLike, pattern_G: GraphLike, motifs: object = None) -> Any:
     """Find all monomorphisms of a pattern graph in a graph, as cuGraph's experimental function does.
 
     Parameters
     ----------
     G : cugraph.Graph, networkx.Graph, Graph or edges, as `Graph.from_edgelist` takes them
-        Undirected; self loops are ignored.
-    pattern_G : the same kinds, or Pattern
-        Undirected, connected, without self loops, no larger than G.
+        The data graph, undirected. Self loops are ignored.
+    pattern_G : Pattern, or the same kinds
+        The pattern: undirected, connected, without self loops, no larger than G.
     motifs : optional
-        Taken for compatibility; the answer does not depend on it.
+        Taken for compatibility. The answer does not depend on it.
 
     Returns
     -------
@@ -35,8 +39,14 @@ def subgraph_monomorphism(G, pattern_G, motifs=None):
 
     Raises
     ------
+    TypeError
+        If an argument is no graph.
     ValueError
         If a graph is directed, or the pattern is empty, disconnected, has a self loop, or is larger than G.
+
+    See Also
+    --------
+    subgraph_match : Find matches with labels, directions and other semantics.
 
     Examples
     --------
@@ -49,23 +59,7 @@ def subgraph_monomorphism(G, pattern_G, motifs=None):
             raise TypeError(f"{argument}: expected a graph, got the class {graph.__name__}")
         if _is_directed(graph):
             raise ValueError(f"{argument}: input graphs must be undirected")
-    vertices, edges = _pattern_parts(pattern_G)
-    if any(a == b for a, b in edges):
-        raise ValueError("pattern_G: it has a self-loop, which can never be matched since self-loops of G are ignored")
-    if not vertices:
-        raise ValueError("pattern_G: it is empty")
-    if len(vertices) > MAX_VERTICES:
-        raise ValueError(f"pattern_G: it has {len(vertices)} vertices; at most {MAX_VERTICES} are supported")
-    if isinstance(pattern_G, Pattern) and any(
-        some is not None for some in (*pattern_G.labels, *(edge.labels for edge in pattern_G.edges))
-    ):
-        raise ValueError("pattern_G: it has labels, which are not looked at here; use subgraph_match")
-    if len({str(vertex) for vertex in vertices}) < len(vertices):
-        raise ValueError(f"pattern_G: vertex ids must differ as text to name columns, got {vertices}")
-    try:
-        pattern = Pattern(edges, vertices=_sorted(vertices))
-    except ValueError as error:
-        raise ValueError(f"pattern_G: {str(error).removeprefix('pattern: ')}") from None
+    pattern = _checked_pattern(pattern_G)
     graph = as_graph(G, False)
     if len(pattern) > graph.n_vertices:
         raise ValueError(f"pattern_G: it has {len(pattern)} vertices, more than G, which has {graph.n_vertices}")
@@ -78,12 +72,33 @@ def subgraph_monomorphism(G, pattern_G, motifs=None):
     return subgraph_match(graph, renamed, unique=False)
 
 
-def _is_directed(graph):
+def _checked_pattern(pattern_G: GraphLike) -> Pattern:
+    """The pattern of a pattern graph, its vertices in sorted order."""
+    vertices, edges = _pattern_parts(pattern_G)
+    if any(a == b for a, b in edges):
+        raise ValueError("pattern_G: it has a self-loop, which can never be matched since self-loops of G are ignored")
+    if not vertices:
+        raise ValueError("pattern_G: it is empty")
+    if len(vertices) > MAX_VERTICES:
+        raise ValueError(f"pattern_G: it has {len(vertices)} vertices; at most {MAX_VERTICES} are supported")
+    if isinstance(pattern_G, Pattern) and any(
+        labels is not None for labels in (*pattern_G.labels, *(edge.labels for edge in pattern_G.edges))
+    ):
+        raise ValueError("pattern_G: it has labels, which are not looked at here; use subgraph_match")
+    if len({str(vertex) for vertex in vertices}) < len(vertices):
+        raise ValueError(f"pattern_G: vertex ids must differ as text to name columns, got {vertices}")
+    try:
+        return Pattern(edges, vertices=_sorted(vertices))
+    except ValueError as error:
+        raise ValueError(f"pattern_G: {str(error).removeprefix('pattern: ')}") from None
+
+
+def _is_directed(graph: GraphLike) -> bool:
     directed = getattr(graph, "is_directed", None)
-    return directed() if callable(directed) else bool(getattr(graph, "directed", False))
+    return bool(directed()) if callable(directed) else bool(getattr(graph, "directed", False))
 
 
-def _pattern_parts(graph):
+def _pattern_parts(graph: GraphLike) -> tuple[list[Any], list[tuple[Hashable, Hashable]]]:
     """Vertices and edges (pairs) of a pattern graph of any of the kinds."""
     if isinstance(graph, Pattern):
         return list(graph.names), [(graph.names[e.source], graph.names[e.target]) for e in graph.edges]
@@ -107,7 +122,7 @@ def _pattern_parts(graph):
     return list(dict.fromkeys([*first, *second])), list(zip(first, second, strict=True))
 
 
-def _sorted(vertices):
+def _sorted(vertices: list[Any]) -> list[Any]:
     try:
         return sorted(vertices)
     except TypeError:

@@ -12,23 +12,24 @@ import numpy as np
 from cusubmatch.engines.base import Engine
 from cusubmatch.engines.compile.code_cache import check_threads
 from cusubmatch.errors import EngineUnavailable
+from cusubmatch.graph import Graph
 from cusubmatch.system.gpu_presence import missing_for_gpu
 
 __all__ = ["ENGINES", "check_engine", "choose_engine", "engine_named"]
 
 ENGINES = ("auto", "cpu", "gpu")
-WORTH_COPYING = 1 << 18  # entries of a host graph from which the GPU is the faster one, copying included
+MIN_ARCS_WORTH_COPYING = 1 << 18  # of a host graph, from which the GPU is faster, copying included
 
 
 def check_engine(engine: str) -> None:
-    """Refuse an engine that there is not, or not here."""
+    """Refuse an engine that is unknown or cannot run here."""
     if engine not in ENGINES:
         raise ValueError(f"engine: expected one of {', '.join(ENGINES)}, got {engine!r}")
     if engine == "gpu" and (missing := missing_for_gpu()):
         raise EngineUnavailable(f"engine='gpu': {missing}; use engine='cpu' or 'auto'")
 
 
-def choose_engine(engine: str, graph) -> tuple[Engine, str]:
+def choose_engine(engine: str, graph: Graph) -> tuple[Engine, str]:
     """The engine for a graph, and why it was chosen."""
     missing = missing_for_gpu() if engine != "cpu" else None
     if engine != "auto":
@@ -37,7 +38,7 @@ def choose_engine(engine: str, graph) -> tuple[Engine, str]:
         name, why = "cpu", missing
     elif graph.xp is not np:
         name, why = "gpu", "the graph lies on the GPU"
-    elif len(graph.targets) >= WORTH_COPYING:
+    elif len(graph.targets) >= MIN_ARCS_WORTH_COPYING:
         name, why = "gpu", "the graph is large enough to be worth copying to the GPU"
     else:
         name, why = "cpu", "the graph is too small to be worth copying to the GPU"

@@ -1,8 +1,8 @@
-"""What is planned for a pattern in a graph, and kept with the graph for the next call.
+"""Plans of a pattern in a graph, kept with the graph for the next call.
 
-First how to walk: an engine prepares the candidates and chooses among plans. Then, for a count that is expected to take
-long, what may be done instead: tables over vertices and edges, or the counts of supergraphs for an
-induced one, or independent sets of its leaves.
+First the plan of walking: an engine prepares the candidates and chooses among plans. Then, for a count that is expected
+to take long, the strategies that may replace it: tables over vertices and edges, or for an induced count the counts of
+supergraphs, or independent sets of leaves.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from cusubmatch.plan import (
     plan_supergraphs,
     plan_tables,
 )
+from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.decomposition.expression import EnumerateTerm
+from cusubmatch.plan.independent_leaves import IndependentPlan
 
 __all__ = ["plan_of", "tables_of", "walk_plan"]
 
-KEPT_PLANS = 16  # at least
-KEPT_WALKS = 64  # plans of quotients, at least
+MIN_KEPT_PLANS = 16
+MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
 
 
 def plan_of(
@@ -46,32 +48,40 @@ def plan_of(
 ) -> tuple[Plan, Prepared]:
     """The plan of a call, and what it is walked on; `graph` is where the engine works."""
 
-    def make():
+    def make() -> tuple[Plan, Prepared]:
         plan, prepared = _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial)
         if counting and suffix is None and plan.cost > engine.table_costs.worth:
             if semantics == "induced":
-                term = functools.partial(plan_of, graph, engine, semantics="monomorphism", unique=True)
-                found = plan_supergraphs(pattern, plan.cost, engine.table_costs.worth, lambda pattern: term(pattern)[0])
-                plan = dataclasses.replace(plan, supergraphs=found)
-                if found is None or not found.first:
-                    plan = dataclasses.replace(
-                        plan, independent=_independent_of(graph, engine, plan, prepared.candidates)
-                    )
+                plan = _with_induced_strategies(graph, engine, plan, prepared.candidates)
             else:
                 plan = dataclasses.replace(plan, tables=tables_of(engine, plan, prepared, plan.cost))
         return plan, prepared
 
-    asked = pattern, semantics, unique, counting, suffix, by_trial
-    return graph.cache.get("plans", asked, make, graph.keep(KEPT_PLANS))
+    call = pattern, semantics, unique, counting, suffix, by_trial
+    return graph.cache.get("plans", call, make, graph.keep(MIN_KEPT_PLANS))
 
 
-def _independent_of(graph, engine, plan, candidates):
+def _with_induced_strategies(graph: Graph, engine: Engine, plan: Plan, candidates: Candidates) -> Plan:
+    """The plan of an induced count, with the count from supergraphs or by independent sets where one is worth while."""
+
+    def copies_plan(pattern: Pattern) -> Plan:
+        return plan_of(graph, engine, pattern, "monomorphism", True)[0]
+
+    supergraphs = plan_supergraphs(plan.pattern, plan.cost, engine.table_costs.worth, copies_plan)
+    plan = dataclasses.replace(plan, supergraphs=supergraphs)
+    if supergraphs is not None and supergraphs.first:
+        return plan
+    return dataclasses.replace(plan, independent=_independent_of(graph, engine, plan, candidates))
+
+
+def _independent_of(graph: Graph, engine: Engine, plan: Plan, candidates: Candidates) -> IndependentPlan | None:
     """The induced count by independent sets of leaves, if that is worth while."""
 
-    def matches_of(core):
-        found, _ = plan_of(graph, engine, core, "induced", unique=False, counting=False)
-        fewer = [candidates.shape.sizes[v] / max(found.sizes[place], 1.0) for place, v in enumerate(core.names)]
-        return found.levels[-1].matches * found.factor * math.prod(fewer)
+    def matches_of(core: Pattern) -> float:
+        core_plan, _ = plan_of(graph, engine, core, "induced", unique=False, counting=False)
+        sizes: Any = candidates.shape.sizes  # by the number of a pattern vertex, which is its name in the core
+        fewer = [sizes[vertex] / max(core_plan.sizes[i], 1.0) for i, vertex in enumerate(core.names)]
+        return core_plan.levels[-1].matches * core_plan.factor * math.prod(fewer)
 
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
     arguments = plan.pattern, constraints, candidates.shape, graph.statistics
@@ -89,7 +99,7 @@ def tables_of(
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
     sizes = table_sizes(graph, engine)
 
-    def walk_cost(term):
+    def walk_cost(term: EnumerateTerm) -> float:
         return walk_plan(graph, engine, plan.pattern, term)[0].cost
 
     return plan_tables(
@@ -101,14 +111,23 @@ def walk_plan(graph: Graph, engine: Engine, pattern: Pattern, term: EnumerateTer
     """The plan of walking all embeddings of a quotient of a pattern, and what it is walked on."""
     quotient = _quotient_of(graph, pattern, term.members)
 
-    def make():
+    def make() -> tuple[Plan, Prepared]:
         return _walking(graph, engine, quotient, "monomorphism", False, True, None, True)
 
-    return graph.cache.get("walks", quotient, make, graph.keep(KEPT_WALKS))
+    return graph.cache.get("walks", quotient, make, graph.keep(MIN_KEPT_QUOTIENTS))
 
 
-def _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial):
-    """How a pattern is walked, and on what."""
+def _walking(
+    graph: Graph,
+    engine: Engine,
+    pattern: Pattern,
+    semantics: str,
+    unique: bool,
+    counting: bool,
+    suffix: int | None,
+    by_trial: bool,
+) -> tuple[Plan, Prepared]:
+    """The plan of walking a pattern, and what it is walked on."""
     constraints = constraints_of(pattern, graph, semantics)
     prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
     plans = functools.partial(
@@ -129,16 +148,16 @@ def _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_tri
 
 def _quotient_of(graph: Graph, pattern: Pattern, members: Sequence[Sequence[int]]) -> Pattern:
     """The pattern in which the vertices of each group are one; its label alternatives are those that all allow."""
-    place = {vertex: group for group, some in enumerate(members) for vertex in some}
+    group_of = {vertex: group for group, vertices in enumerate(members) for vertex in vertices}
     labels: dict[Hashable, Any] = {}
-    for group, some in enumerate(members):
-        known = [pattern.labels[vertex] for vertex in some if pattern.labels[vertex] is not None]
-        if len(known) > 1:
-            codes = frozenset.intersection(*map(graph.vertex_label_codes, known))
+    for group, vertices in enumerate(members):
+        alternatives = [pattern.labels[vertex] for vertex in vertices if pattern.labels[vertex] is not None]
+        if len(alternatives) > 1:
+            codes = frozenset.intersection(*map(graph.vertex_label_codes, alternatives))
             labels[group] = [value for code, value in enumerate(graph.vertex_label_values or ()) if code in codes]
-        elif known:
-            labels[group] = known[0]
-    edges = dict.fromkeys(((place[e.source], place[e.target]), e.directed, e.labels) for e in pattern.edges)
+        elif alternatives:
+            labels[group] = alternatives[0]
+    edges = dict.fromkeys(((group_of[e.source], group_of[e.target]), e.directed, e.labels) for e in pattern.edges)
     return Pattern(
         [ends for ends, _, _ in edges],
         vertices=range(len(members)),

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from cusubmatch.engines.base import ProgressCallback, Transfer
 from cusubmatch.execution.query import Query
 
 __all__ = ["RowBuffer"]
 
-DEVICE_SHARE = 0.5  # of a device's budget that waiting rows may take; the rest is for columns
+DEVICE_SHARE = 0.5  # the part of a device's budget that waiting rows may take; the rest is for columns
 
 
 class RowBuffer:
@@ -37,12 +38,12 @@ class RowBuffer:
         self.query, self.rows = query, 0
         self._limit, self._memory_limit = limit, memory_limit
         self._blocks: list[Any] = []  # int32 (columns, rows)
-        self._room = query.budget(memory_limit, query.graph.xp)
-        self._device_room = 0 if query.placed.xp is np else DEVICE_SHARE * query.budget(memory_limit, query.placed.xp)
-        self._on_device = 0
-        self._bus: Any = None
+        self._budget = query.budget(memory_limit, query.graph.xp)
+        self._device_budget = 0 if query.placed.xp is np else DEVICE_SHARE * query.budget(memory_limit, query.placed.xp)
+        self._device_bytes = 0
+        self._transfer: Transfer | None = None
 
-    def blocks(self, progress: Any) -> Generator[int, None, None]:
+    def blocks(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
         """Search; the number of rows of each block that was found."""
         blocks = self.query.blocks(self._limit, progress, memory_limit=self._memory_limit)
         try:
@@ -52,39 +53,39 @@ class RowBuffer:
         finally:
             blocks.close()
 
-    def _add(self, block):
+    def _add(self, block: Any) -> None:
         self.rows += block.shape[1]
         if not isinstance(block, np.ndarray):
-            if self._on_device + block.nbytes > self._device_room:
-                self._blocks = [self._spilled(held) for held in self._blocks]
-                self._on_device = 0
+            if self._device_bytes + block.nbytes > self._device_budget:
+                self._blocks = [self._spilled(earlier) for earlier in self._blocks]
+                self._device_bytes = 0
                 block = self._spilled(block)
             else:
-                self._on_device += block.nbytes
+                self._device_bytes += block.nbytes
         self._blocks.append(block)
 
-    def _spilled(self, block):
+    def _spilled(self, block: Any) -> Any:
         """A block in host memory, or on its way there."""
         if isinstance(block, np.ndarray):
             return block
-        self._bus = self._bus or self.query.engine.transfer(self._memory_limit)
-        return self._bus.fetch(block)
+        self._transfer = self._transfer or self.query.engine.transfer(self._memory_limit)
+        return self._transfer.fetch(block)
 
     @property
     def too_large(self) -> bool:
         """Whether the rows, as blocks and as columns of ids, pass the memory for a result."""
-        return self.rows * len(self.query.columns()) * (4 + self.query.graph.id_bytes) > self._room
+        return self.rows * self.query.result_row_bytes > self._budget
 
     def finish(self) -> None:
         """Wait until all that was found is there."""
-        if self._bus is not None:
-            self._bus.finish()
+        if self._transfer is not None:
+            self._transfer.finish()
 
     def frame(self) -> Any:
         """All rows as a dataframe of the caller's family."""
         self.finish()
         if self.query.order is not None:
-            return self.query.frame(list(self.query.sorted(iter(self._blocks), self._room)))
+            return self.query.frame(list(self.query.sorted(iter(self._blocks), self._budget)))
         return self.query.frame(self._blocks)
 
     def clear(self) -> None:
@@ -94,5 +95,5 @@ class RowBuffer:
 
     def close(self) -> None:
         """Begin no copy any more."""
-        if self._bus is not None:
-            self._bus.close()
+        if self._transfer is not None:
+            self._transfer.close()

@@ -1,18 +1,17 @@
 """Matches in one order, the same on every engine and in every run, in bounded memory.
 
 Rows are sorted by the caller's ids, column by column. Where one match stands for an orbit of the pattern's
-automorphisms, it is turned into the smallest row of its orbit first: base point by base point of a stabiliser chain,
-the least vertex of the base point's orbit is brought there (Sims; what symmetry breaking asks for beforehand). An
-automorphism may exchange a named vertex with an anonymous one, so rows are walked with the columns of all vertices that
-can come into a named one's place; what is kept of a row are its named columns. Rows that do not fit in memory go to
-buckets on disk by their first column, which are sorted one after the other; a bucket that is too large is divided
-again.
+automorphisms, it becomes the least row of its orbit first: at each base point of a stabiliser chain, the least vertex
+of the base point's orbit is brought there (Sims). An automorphism may exchange a named vertex with an anonymous one, so
+rows are walked with the columns of all vertices that an automorphism takes to a named one; the named columns are kept.
+Rows that do not fit in memory go to buckets on disk by their first column. Buckets are sorted one after the other; one
+that is too large is divided again.
 """
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["RowOrder", "sortable_columns", "sorted_blocks"]
 
 BUCKETS = 64  # that a set of rows is divided into
-COPIES = 4  # of the rows, while they are sorted
-ROWS_AT_ONCE = 1 << 20  # that are turned into the least of their orbits at once
+COPIES = 4  # of the rows that exist while they are sorted
+ROWS_AT_ONCE = 1 << 20  # rows that are made the least of their orbits in one step
 
 
 class IdRanks(NamedTuple):
@@ -86,7 +85,7 @@ class RowOrder:
             keys[:, part] = _least(self._xp, self._place[block[:, part]], self._chain)[self._named]
         return keys
 
-    def blocks(self, keys: Iterable[np.ndarray], memory_bytes: int) -> Iterator[np.ndarray]:
+    def blocks(self, keys: Iterable[np.ndarray], memory_bytes: int) -> Generator[np.ndarray, None, None]:
         """The rows of all blocks of keys, in order, as blocks of internal vertices in host memory.
 
         Rows beyond the memory go to disk.
@@ -95,7 +94,7 @@ class RowOrder:
             yield self._ranks.vertex[block]
 
 
-def _id_ranks(graph):
+def _id_ranks(graph: Graph) -> IdRanks:
     ids = graph.to_ids(graph.xp.arange(graph.n_vertices, dtype=np.int32))
     try:
         vertex = graph.family.order(ids).astype(np.int32)
@@ -123,8 +122,8 @@ def sortable_columns(pattern: Pattern) -> tuple[int, ...]:
     return tuple(vertex for vertex, orbit in enumerate(orbits) if orbit in wanted)
 
 
-def _orbit_images(xp, pattern, columns):
-    """Per base point its column, and for each column of its orbit how the columns are exchanged.
+def _orbit_images(xp: Any, pattern: Pattern, columns: Sequence[int]) -> list[tuple[int, dict[int, Any]]]:
+    """Per base point its column, and for each column of its orbit the permutation of the columns.
 
     Base points are the named vertices in order: rows are compared by their columns alone.
     """
@@ -140,7 +139,7 @@ def _orbit_images(xp, pattern, columns):
     return chain
 
 
-def _least(xp, rows, chain):
+def _least(xp: Any, rows: Any, chain: Iterable[tuple[int, dict[int, Any]]]) -> Any:
     """Rows (columns, rows) of places as the least of their orbits."""
     for base, moves in chain:
         orbit = xp.asarray(list(moves))
@@ -151,7 +150,7 @@ def _least(xp, rows, chain):
     return rows
 
 
-def sorted_blocks(blocks: Iterable[np.ndarray], columns: int, memory_bytes: int) -> Iterator[np.ndarray]:
+def sorted_blocks(blocks: Iterable[np.ndarray], columns: int, memory_bytes: int) -> Generator[np.ndarray, None, None]:
     """The rows of all blocks, sorted, in blocks.
 
     Parameters
@@ -161,43 +160,45 @@ def sorted_blocks(blocks: Iterable[np.ndarray], columns: int, memory_bytes: int)
     memory_bytes : int
         Rows beyond that go to disk.
     """
-    most = max(1, memory_bytes // (COPIES * 4 * columns))  # rows
-    held, rows, spilled = [], 0, None
+    max_rows = max(1, memory_bytes // (COPIES * 4 * columns))
+    in_memory: list[np.ndarray] = []
+    rows = 0
+    buckets: _Buckets | None = None
     with tempfile.TemporaryDirectory(prefix="cusubmatch-") as folder:
         for block in blocks:
-            held.append(block)
+            in_memory.append(block)
             rows += block.shape[1]
-            if rows > most:
-                spilled = spilled or _Buckets(
-                    Path(folder), np.unique(np.concatenate([part[0] for part in held])), 0, columns
-                )
-                for part in held:
-                    spilled.add(part)
-                held, rows = [], 0
-        if spilled is None:
-            if held:
-                yield _sorted(np.concatenate(held, axis=1))
+            if rows > max_rows:
+                if buckets is None:
+                    values = np.unique(np.concatenate([part[0] for part in in_memory]))
+                    buckets = _Buckets(Path(folder), values, 0, columns)
+                for part in in_memory:
+                    buckets.add(part)
+                in_memory, rows = [], 0
+        if buckets is None:
+            if in_memory:
+                yield _sorted(np.concatenate(in_memory, axis=1))
             return
-        for part in held:
-            spilled.add(part)
-        del held
-        yield from spilled.sorted(most)
+        for part in in_memory:
+            buckets.add(part)
+        del in_memory
+        yield from buckets.sorted(max_rows)
 
 
-def _sorted(rows):
+def _sorted(rows: np.ndarray) -> np.ndarray:
     return rows[:, np.lexsort(rows[::-1])]
 
 
 class _Buckets:
-    """Files of rows, each with a range of the values of one column; the ranges follow from some values, ascending."""
+    """Files of rows, each with a range of the values of one column; the bounds are drawn from ascending values."""
 
-    def __init__(self, folder, values, column, columns):
+    def __init__(self, folder: Path, values: np.ndarray, column: int, columns: int):
         self.column, self.columns = column, columns
         self.bounds = values[np.linspace(0, len(values) - 1, min(BUCKETS, len(values))).astype(int)][1:]
         self.folder = Path(tempfile.mkdtemp(dir=folder))
         self.rows = [0] * (len(self.bounds) + 1)
 
-    def add(self, rows):
+    def add(self, rows: np.ndarray) -> None:
         bucket = np.searchsorted(self.bounds, rows[self.column], side="right")
         order = np.argsort(bucket, kind="stable")
         counts = np.bincount(bucket, minlength=len(self.rows))
@@ -209,39 +210,39 @@ class _Buckets:
             self.rows[number] += end - begin
             begin = end
 
-    def sorted(self, most):
-        """Blocks of at most `most` rows, in order."""
+    def sorted(self, max_rows: int) -> Iterator[np.ndarray]:
+        """Blocks of at most `max_rows` rows, in order."""
         for number, rows in enumerate(self.rows):
             if not rows:
                 continue
-            if rows <= most:
+            if rows <= max_rows:
                 yield _sorted(next(self._read(number, rows)))
             else:
-                yield from self._divided(number, most)
+                yield from self._divided(number, max_rows)
             self._path(number).unlink()
 
-    def _divided(self, number, most):
+    def _divided(self, number: int, max_rows: int) -> Iterator[np.ndarray]:
         """A bucket in order that is too large to be sorted at once: its rows in buckets by the first column that tells.
 
         Each of these has fewer rows, since the values are all that occur.
         """
         for column in range(self.column, self.columns):
-            values = np.unique(np.concatenate([np.unique(part[column]) for part in self._read(number, most)]))
+            values = np.unique(np.concatenate([np.unique(part[column]) for part in self._read(number, max_rows)]))
             if len(values) > 1:
                 break
         else:
-            yield from self._read(number, most)
+            yield from self._read(number, max_rows)
             return
         inner = _Buckets(self.folder, values, column, self.columns)
-        for part in self._read(number, most):
+        for part in self._read(number, max_rows):
             inner.add(part)
-        yield from inner.sorted(most)
+        yield from inner.sorted(max_rows)
 
-    def _read(self, number, most):
-        """The rows of a bucket, at most `most` at a time."""
+    def _read(self, number: int, max_rows: int) -> Iterator[np.ndarray]:
+        """The rows of a bucket, at most `max_rows` at a time."""
         with self._path(number).open("rb") as file:
-            while len(rows := np.fromfile(file, np.int32, most * self.columns)):
+            while len(rows := np.fromfile(file, np.int32, max_rows * self.columns)):
                 yield np.ascontiguousarray(rows.reshape(-1, self.columns).T)
 
-    def _path(self, number):
+    def _path(self, number: int) -> Path:
         return self.folder / f"{number}.rows"

@@ -17,7 +17,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from cusubmatch.io.formats import is_text
 
@@ -33,11 +33,11 @@ CSV_ROWS = 1 << 16  # made into text at once: a fifth faster than Arrow's 1024
 GZIP_LEVEL = 6  # that of the command; Python's is 9
 UNFLUSHABLE = {errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP}  # where folders cannot be opened or flushed
 
-_numbers = itertools.count()  # apart, where threads of one process write the same target
+_numbers = itertools.count()  # tell siblings apart that threads of one process write for the same target
 
 
 class OutputPath(NamedTuple):
-    """A place to write to: as the caller wrote it, with links resolved, and its suffix or FOLDER."""
+    """A file or folder to write: as the caller wrote it, with links resolved, and its suffix or FOLDER."""
 
     name: str
     path: Path
@@ -67,15 +67,18 @@ def table_writer(sink: Any, schema: Any, suffix: str) -> Any:
 class Output:
     """The hidden sibling of a target while tables are written to it; leaving it unpublished removes it."""
 
-    def __init__(self, target, schema, rows_per_file):
+    def __init__(self, target: OutputPath, schema: Any, rows_per_file: int):
         self.rows = 0
         self._target, self._schema = target, schema
         self._is_folder = target.suffix == FOLDER
-        self._most = int(rows_per_file) if self._is_folder else None  # rows of a file
+        self._file_rows = int(rows_per_file) if self._is_folder else None  # most rows of a file
         self._parts = 0
-        self._file = self._zip = self._writer = self._lock = None
+        self._file: Any = None
+        self._zip: Any = None
+        self._writer: Any = None
+        self._lock: int | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         path = self._target.path
         _remove_leftovers(path)
         self._hidden = _sibling(path)
@@ -90,7 +93,7 @@ class Output:
             raise
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         for part in (self._writer, self._zip, self._file):
             if part is not None:
                 with contextlib.suppress(Exception):  # the error that led here is the one to tell
@@ -99,19 +102,20 @@ class Output:
             os.close(self._lock)
         _remove(self._hidden)
 
-    def write(self, table):
+    def write(self, table: Any) -> None:
+        """Append an Arrow table."""
         with self._disk():
             while table.num_rows:
-                if self._most is not None and self._rows_here == self._most:
+                if self._file_rows is not None and self._rows_here == self._file_rows:
                     self._close()
                     self._open()
-                part = table if self._most is None else table.slice(0, self._most - self._rows_here)
+                part = table if self._file_rows is None else table.slice(0, self._file_rows - self._rows_here)
                 self._writer.write_table(part)
                 self._rows_here += part.num_rows
                 self.rows += part.num_rows
                 table = table.slice(part.num_rows)
 
-    def publish(self):
+    def publish(self) -> None:
         """Put what was written on the disk, and then under the target's name."""
         with self._disk():
             self._close()
@@ -120,7 +124,7 @@ class Output:
             self._hidden.replace(self._target.path)
         _flush_folder(self._target.path.parent)
 
-    def _open(self):
+    def _open(self) -> None:
         path = self._hidden / f"part-{self._parts:05d}.parquet" if self._is_folder else self._hidden
         self._file = path.open("xb")  # Python's: Arrow's own files lose the errno of some errors
         if self._target.suffix.endswith(".gz"):
@@ -128,7 +132,7 @@ class Output:
         self._writer = table_writer(self._zip or self._file, self._schema, self._target.suffix)
         self._rows_here, self._parts = 0, self._parts + 1
 
-    def _close(self):
+    def _close(self) -> None:
         self._writer.close()
         if self._zip is not None:
             self._zip.close()
@@ -136,7 +140,7 @@ class Output:
         os.fsync(self._file.fileno())
         self._file.close()
 
-    def _disk(self):
+    def _disk(self) -> contextlib.AbstractContextManager[None]:
         return disk_errors("path", self._target.name, lambda: f"; {self.rows:,} rows had been written")
 
 
@@ -171,12 +175,12 @@ def disk_errors(argument: str, name: str, so_far: Callable[[], str] = str) -> It
         raise (OSError(code, message) if code else OSError(message)) from error
 
 
-def _sibling(path):
+def _sibling(path: Path) -> Path:
     """A name beside `path` that nobody else writes to."""
     return path.with_name(f".{path.name}.{os.getpid()}.{next(_numbers)}.partial")
 
 
-def _remove_leftovers(path):
+def _remove_leftovers(path: Path) -> None:
     """Remove what writers of this target left behind when they were killed."""
     scheme = re.compile(rf"\.{re.escape(path.name)}\.(\d+)\.\d+\.partial")
     with contextlib.suppress(OSError):  # a folder that may not be listed
@@ -189,7 +193,7 @@ def _remove_leftovers(path):
                 _remove(entry)
 
 
-def _is_alive(process):
+def _is_alive(process: int) -> bool:
     if os.name != "posix":
         return True  # not to be asked by a signal there
     try:
@@ -201,7 +205,7 @@ def _is_alive(process):
     return True
 
 
-def _locked(path):
+def _locked(path: Path) -> int | None:
     """A descriptor that holds the lock of a file or folder; None if another holds it or there are no locks."""
     if fcntl is None:
         return None
@@ -214,7 +218,7 @@ def _locked(path):
     return descriptor
 
 
-def _remove(path):
+def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
         if path.is_dir():
             shutil.rmtree(path)
@@ -222,7 +226,7 @@ def _remove(path):
             path.unlink(missing_ok=True)
 
 
-def _flush_folder(path):
+def _flush_folder(path: Path) -> None:
     """Let the names in a folder survive a crash of the machine, where its file system can."""
     try:
         descriptor = os.open(path, os.O_RDONLY)

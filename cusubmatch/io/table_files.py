@@ -67,7 +67,7 @@ def read_table(source: str | os.PathLike | bytes, form: str | None = None, text:
         )
 
 
-def _opened(source):
+def _opened(source: str | os.PathLike | bytes) -> Any:
     """A stream of the bytes of a file, unpacked where they are gzipped."""
     import pyarrow as pa
 

@@ -35,7 +35,7 @@ def check_folder(folder: str | os.PathLike) -> OutputPath:
     return OutputPath(name, target, FOLDER)
 
 
-def _name_of(argument, path):
+def _name_of(argument: str, path: str | os.PathLike) -> str:
     name = os.fspath(path) if isinstance(path, os.PathLike) else path
     if not isinstance(name, str):
         raise TypeError(f"{argument}: expected a str or a path, got {type(path).__name__}")
@@ -44,13 +44,13 @@ def _name_of(argument, path):
     return name
 
 
-def _check_place(argument, name, target, is_folder, others):
-    """Refuse a place where no file, or no folder, can be written; `others` would do instead."""
+def _check_place(argument: str, name: str, target: Path, is_folder: bool, alternatives: str) -> None:
+    """Refuse a place where no file, or no folder, can be written; the message names `alternatives`."""
     if target.is_mount():
         raise ValueError(f"{argument}: {name!r} is where a disk begins and cannot be replaced; name something in it")
     if is_folder and target.is_dir():
         if any(target.iterdir()):
-            raise ValueError(f"{argument}: the folder {name!r} is not empty; name a new one{others}")
+            raise ValueError(f"{argument}: the folder {name!r} is not empty; name a new one{alternatives}")
     elif target.exists() and (is_folder or not target.is_file()):
         kind = "folder" if is_folder else "file"
         raise ValueError(f"{argument}: {name!r} is there and is no {kind}; name another")
@@ -59,7 +59,7 @@ def _check_place(argument, name, target, is_folder, others):
 
 
 def check_rows(argument: str, rows: int) -> None:
-    """Refuse a number of rows that is none."""
+    """Refuse what is not a positive number of rows."""
     if isinstance(rows, bool) or not isinstance(rows, Integral):
         raise TypeError(f"{argument}: expected an int, got {type(rows).__name__}")
     if rows < 1:

@@ -32,6 +32,7 @@ from gpu import KernelClock, graph_of, pattern_of
 from notes import SHIFT, SLOTS, busy_at_the_end, busy_until_they_left
 
 import cusubmatch as csm
+from cusubmatch.api.options import checked_query
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.cliques import cliques
 from cusubmatch.engines.gpu.cliques import orientation as oriented
@@ -39,7 +40,7 @@ from cusubmatch.engines.gpu.runtime import device as machine
 from cusubmatch.engines.gpu.runtime import launch_batches as pieces
 from cusubmatch.engines.gpu.search import task_ring as ring
 from cusubmatch.engines.gpu.search import workspace
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.query_options import QueryOptions
 
 TAIL = 0.1  # of the run
 LONGEST_S = 60.0  # of a launch
@@ -100,7 +101,7 @@ def smi_lines(bus_id):
 
 def walking(graph, pattern, by_trial):
     """The query that walks all levels but the last, and its order of matching."""
-    query = make_query(graph, pattern, "monomorphism", None, "gpu", None, counting=True, suffix=0, by_trial=by_trial)
+    query = checked_query(graph, pattern, QueryOptions(engine="gpu", suffix=0, by_trial=by_trial))
     query = query._replace(engine=GpuEngine(slice_s=LONGEST_S))
     return query, " ".join(str(level.vertex) for level in query.plan.levels) + f" ({query.plan.leaf_mode})"
 

@@ -32,8 +32,9 @@ from conftest import load_graph
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
+from cusubmatch.api.options import checked_query
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.generators import kronecker, rmat
 
 PATTERNS = {
@@ -156,10 +157,10 @@ def _random(console, engine, number, limit):
     graph = Graph.from_edgelist(edges, "src", "dst", vertices=vertices, vertex_label="label")
     ratios, slower, wrong, ways, late = [], [], 0, Counter(), Counter()
     for index, pattern in enumerate(random_patterns(number)):
-        plan = make_query(graph, pattern, "monomorphism", None, engine, None, counting=True).plan
+        plan = checked_query(graph, pattern, QueryOptions(engine=engine)).plan
         by_tables = plan.tables is not None and plan.tables.first
         ways["tables" if by_tables else "suffix" if plan.suffix is not None else "walking"] += 1
-        query = make_query(graph, pattern, "monomorphism", None, engine, limit, counting=True, suffix=0)
+        query = checked_query(graph, pattern, QueryOptions(engine=engine, time_limit=limit, suffix=0))
         begin, walk = CLOCKS[engine](), query.run()
         try:
             walked = walk.count()

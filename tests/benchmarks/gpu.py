@@ -23,9 +23,10 @@ import typer
 from cases import data_folder
 
 import cusubmatch as csm
+from cusubmatch.api.options import checked_query
 from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.gpu.runtime import launch_batches as pieces
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.query_options import QueryOptions
 
 PEERS = Path(__file__).parents[1] / "truth" / "gpu_peers.tsv"
 REPEATS = 3
@@ -152,9 +153,7 @@ def measured(G, pattern):
     G.cache.forget("closed")
     count = csm.count_matches(G, pattern, engine="gpu")
     call = min(calls_ms(G, pattern, REPEATS))
-    chosen, query = (
-        make_query(G, pattern, "monomorphism", None, "gpu", None, counting=True, suffix=suffix) for suffix in (None, 0)
-    )
+    chosen, query = (checked_query(G, pattern, QueryOptions(engine="gpu", suffix=suffix)) for suffix in (None, 0))
     plan = chosen.plan
     in_parts = plan.in_parts is not None and plan.in_parts.first
     how = "tables" if in_parts else "suffix" if plan.suffix is not None else "walk"

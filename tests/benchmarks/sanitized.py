@@ -10,8 +10,9 @@ import pandas as pd
 import typer
 
 import cusubmatch as csm
+from cusubmatch.api.options import checked_query
 from cusubmatch.engines.registry import engine_named
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.generators import rmat
 from cusubmatch.graph.support_graph import support_graph_of
 
@@ -39,7 +40,7 @@ def main():
             assert len(csm.subgraph_match(G, pattern, engine="gpu", limit=1000, **options)) == min(count, 1000)
 
     for text in ("(a)--(b)--(c)--(a)--(x)--(b), (c)--(y)", "(a:a)--(b)--(c:b), (a)--(x), (c)--(y)"):
-        query = make_query(G, text, "monomorphism", None, "gpu", None, counting=True, suffix=2)
+        query = checked_query(G, text, QueryOptions(engine="gpu", suffix=2))
         assert query.run().count() == csm.count_matches(G, text, engine="cpu")
 
     # Counts as small as these are walked: the kernels for tables are called as they are.

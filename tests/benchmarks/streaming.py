@@ -25,7 +25,8 @@ import typer
 from cases import data_folder
 
 import cusubmatch as csm
-from cusubmatch.execution.query import make_query
+from cusubmatch.api.options import checked_query
+from cusubmatch.execution.query_options import QueryOptions
 
 CYCLE = csm.Pattern.cycle(4)
 STREAM_BYTES, WHOLE_BYTES = 2 << 30, 100 << 30  # memory limits: of batches, and of one frame
@@ -125,7 +126,7 @@ def streamed(graph, **options):
 
 def counted(graph):
     """Counting by a walk over the same plan: the last level's candidates are counted, not written."""
-    query = make_query(graph, CYCLE, "monomorphism", True, "gpu", None, counting=False)
+    query = checked_query(graph, CYCLE, QueryOptions(unique=True, engine="gpu", counting=False))
     query = query._replace(plan=dataclasses.replace(query.plan, leaf_mode="size"))
     with patch("cusubmatch.engines.gpu.search.run.specialised_count", lambda *_: None):
         return query.run().count()

@@ -7,7 +7,7 @@ columns of a matrix. (Díaz, Serna & Thilikos 2002 count homomorphisms from grap
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from cusubmatch.plan.decomposition.expression import Branch
 
 __all__ = ["apex_tree_sums"]
 
-LEAST_COLUMNS = 8  # of a dense matrix
+MIN_COLUMNS = 8  # of a dense matrix
 
 
 def apex_tree_sums(
@@ -35,59 +35,67 @@ def apex_tree_sums(
     Parameters
     ----------
     tree : Branch
-    skeleton : Skeleton
-    kernels : Folding
+    support : SupportGraph
+    kernels : TableAlgebra
     values_of, weights_of : callable
-        The array over entries that is a product of factors, and the array over vertices that is one of weights; None
+        The array over arcs that is a product of factors, and the array over vertices that is one of weights; None
         for all ones.
     prime : int
         0: modulo 2^64.
     """
     xp, below = support.xp, tree.below()
-    arrays = {factors: values_of(factors) for one in below for factors in (one.link.factors, *one.chord)}
-    weights = {one.link.weights: weights_of(one.link.weights) for one in below}
+    arrays = {factors: values_of(factors) for branch in below for factors in (branch.link.factors, *branch.chord)}
+    weights = {branch.link.weights: weights_of(branch.link.weights) for branch in below}
     out = xp.zeros(support.vertices, xp.uint64)
-    chords = {factors for one in below for factors in one.chord}
+    chords = {factors for branch in below for factors in branch.chord}
     sources = sources_of(xp, support.offsets)
     images = xp.nonzero(_may_be_apex(support, sources, [arrays[factors] for factors in chords]))[0]
-    width = max(LEAST_COLUMNS, kernels.cells // max(support.vertices, 1))
+    width = max(MIN_COLUMNS, kernels.cells // max(support.vertices, 1))
     for begin in range(0, len(images), width):
         block = _Block(support, kernels, arrays, weights, images[begin : begin + width], prime)
         out[block.images] = block.reduced(block.at(tree.rootless).sum(axis=0, dtype=xp.uint64))
     return out
 
 
-def _may_be_apex(support, sources, chords):
+def _may_be_apex(support: SupportGraph, sources: Any, chords: Iterable[Any]) -> Any:
     """Which vertices have a neighbour for each of the apex's edges."""
-    xp, found = support.xp, row_lengths(support.offsets) > 0
+    xp, possible = support.xp, row_lengths(support.offsets) > 0
     for values in chords:
         if values is not None:
-            found &= xp.bincount(sources[values != 0], minlength=support.vertices) > 0
-    return found
+            possible &= xp.bincount(sources[values != 0], minlength=support.vertices) > 0
+    return possible
 
 
 class _Block:
     """The matrices of one block of images of the apex: a row for each vertex, a column for each image."""
 
-    def __init__(self, support, kernels, arrays, weights, images, prime):
+    def __init__(
+        self,
+        support: SupportGraph,
+        kernels: TableAlgebra,
+        arrays: Mapping[tuple, Any],
+        weights: Mapping[tuple, Any],
+        images: Any,
+        prime: int,
+    ):
         self.support, self.kernels, self.arrays, self.weights = support, kernels, arrays, weights
         self.images, self.prime, self.xp = images, prime, support.xp
         self._at: dict[Branch, Any] = {}
         self._from: dict[tuple, Any] = {}
 
-    def at(self, branch):
+    def at(self, branch: Branch) -> Any:
         """Of each vertex y, the sum over the subtree with its root at y."""
         if branch not in self._at:
             weights = self.weights[branch.link.weights]
             factors = [self._from_parent(child) for child in branch.branches]
             factors += [self._rows(self.arrays[chord]) for chord in branch.chord]
-            found = factors[0]
+            product = factors[0]
             for factor in factors[1:]:
-                found = self.reduced(found * factor)
-            self._at[branch] = found if weights is None else self.reduced(found * weights[:, None])
+                product = self.reduced(product * factor)
+            self._at[branch] = product if weights is None else self.reduced(product * weights[:, None])
         return self._at[branch]
 
-    def _from_parent(self, branch):
+    def _from_parent(self, branch: Branch) -> Any:
         """Of each vertex y, the sum over the subtree with its root at a neighbour of y."""
         key = branch.link.factors, branch.rootless
         if key not in self._from:
@@ -95,17 +103,17 @@ class _Block:
             self._from[key] = self.kernels.sparse_product(self.arrays[branch.link.factors], columns, self.prime)
         return self._from[key]
 
-    def _rows(self, values):
+    def _rows(self, values: Any) -> Any:
         """The rows of the images as columns."""
         xp, (offsets, targets) = self.xp, (self.support.offsets, self.support.targets)
         begins, lengths = offsets[self.images], row_lengths(offsets)[self.images]
         ends = xp.cumsum(lengths)
-        places = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(begins - (ends - lengths), lengths)
+        arcs = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(begins - (ends - lengths), lengths)
         columns = xp.repeat(xp.arange(len(self.images), dtype=xp.int64), lengths)
         out = xp.zeros((self.support.vertices, len(self.images)), xp.uint64)
-        out[targets[places], columns] = np.uint64(1) if values is None else values[places]
+        out[targets[arcs], columns] = np.uint64(1) if values is None else values[arcs]
         return out
 
-    def reduced(self, array):
+    def reduced(self, array: Any) -> Any:
         """Residues, if there is a prime."""
         return array % self.xp.uint64(self.prime) if self.prime else array

@@ -15,31 +15,31 @@ Polynomial = list[int]
 
 def times(a: Polynomial, b: Polynomial, degree: int) -> Polynomial:
     """The product."""
-    found = [0] * (min(len(a) + len(b) - 2, degree) + 1)
+    product = [0] * (min(len(a) + len(b) - 2, degree) + 1)
     for i, x in enumerate(a):
-        for j, y in enumerate(b[: max(len(found) - i, 0)]):
-            found[i + j] += x * y
-    return found
+        for j, y in enumerate(b[: max(len(product) - i, 0)]):
+            product[i + j] += x * y
+    return product
 
 
 def power(a: Polynomial, exponent: int, degree: int) -> Polynomial:
     """The polynomial multiplied by itself."""
-    found, square = [1], a
+    product, square = [1], a
     while exponent:
         if exponent & 1:
-            found = times(found, square, degree)
+            product = times(product, square, degree)
         exponent >>= 1
         if exponent:
             square = times(square, square, degree)
-    return found
+    return product
 
 
 def without_branches(vertices: int, edges: int, degree: int) -> Polynomial:
     """The independent sets of a path, or of a cycle if it has as many edges as vertices."""
     if edges < vertices:
         return [math.comb(vertices - j + 1, j) for j in range(min(degree, (vertices + 1) // 2) + 1)]
-    most = min(degree, vertices // 2)
-    return [1, *(vertices * math.comb(vertices - j, j) // (vertices - j) for j in range(1, most + 1))]
+    largest = min(degree, vertices // 2)
+    return [1, *(vertices * math.comb(vertices - j, j) // (vertices - j) for j in range(1, largest + 1))]
 
 
 def independent_sets(neighbours: Sequence[int], degree: int, tick: Callable[[], None]) -> Polynomial:
@@ -56,8 +56,9 @@ def independent_sets(neighbours: Sequence[int], degree: int, tick: Callable[[], 
     """
     known: dict[tuple[int, int], Polynomial] = {}
 
-    def of(vertices, degree):
-        found = [1]
+    def of_vertices(vertices: int, degree: int) -> Polynomial:
+        """Of the subgraph of a set of vertices: the product over its components."""
+        product = [1]
         while vertices:
             component = reached = vertices & -vertices
             while reached:
@@ -66,17 +67,18 @@ def independent_sets(neighbours: Sequence[int], degree: int, tick: Callable[[], 
                 component |= more
                 reached = (reached ^ (1 << v)) | more
             vertices &= ~component
-            found = times(found, of_component(component, degree), degree)
-        return found
+            product = times(product, of_component(component, degree), degree)
+        return product
 
-    def of_component(vertices, degree):
+    def of_component(vertices: int, degree: int) -> Polynomial:
         key = vertices, degree
         if key not in known:
             tick()
             known[key] = branched(vertices, degree)
         return known[key]
 
-    def branched(vertices, degree):
+    def branched(vertices: int, degree: int) -> Polynomial:
+        """Sets without the vertex of highest degree, and sets with it."""
         if degree < 2:
             return [1, vertices.bit_count()][: degree + 1]
         degrees, left = {}, vertices
@@ -84,14 +86,14 @@ def independent_sets(neighbours: Sequence[int], degree: int, tick: Callable[[], 
             v = left.bit_length() - 1
             left ^= 1 << v
             degrees[v] = (neighbours[v] & vertices).bit_count()
-        top = max(degrees, key=degrees.__getitem__)
-        if degrees[top] <= 2:
+        highest = max(degrees, key=degrees.__getitem__)
+        if degrees[highest] <= 2:
             return without_branches(len(degrees), sum(degrees.values()) // 2, degree)
-        without = of(vertices ^ (1 << top), degree)
-        within = of(vertices & ~neighbours[top] & ~(1 << top), degree - 1)
-        found = without + [0] * (len(within) + 1 - len(without))
-        for j, many in enumerate(within, 1):
-            found[j] += many
-        return found
+        without = of_vertices(vertices ^ (1 << highest), degree)
+        within = of_vertices(vertices & ~neighbours[highest] & ~(1 << highest), degree - 1)
+        total = without + [0] * (len(within) + 1 - len(without))
+        for size, sets in enumerate(within, 1):
+            total[size] += sets
+        return total
 
-    return of((1 << len(neighbours)) - 1, degree)
+    return of_vertices((1 << len(neighbours)) - 1, degree)

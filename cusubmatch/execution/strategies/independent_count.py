@@ -1,7 +1,7 @@
-"""A count of induced matches by independent sets: the matches of a core, and at each of them the leaves that fit.
+"""A count of induced matches by independent sets: at each match of a core, the sets of leaves without an edge inside.
 
 `plan/independent_leaves.py` says which patterns have such leaves. The engine lists the core's matches. What is left is
-done on the host, in Python's integers. Where too many candidates of the leaves touch each other, the pattern is walked.
+done on the host, in Python's integers. Where too many candidates of the leaves are joined, the pattern is walked.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,19 +20,23 @@ from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.strategies.independence_polynomials import independent_sets, power, times, without_branches
 from cusubmatch.execution.strategies.walk import Walk
+from cusubmatch.graph import Relation
 from cusubmatch.plan import Plan
 from cusubmatch.plan.independent_leaves import IndependentPlan
 
 __all__ = ["IndependentCount", "IndependentSets"]
 
-LARGEST_COMPONENT = 300  # with branches
-TICKS = 64  # between two looks at the clock
-SHARE = 0.1  # of the estimate of walking, which may be spent before walking begins, or
-LEAST_SECONDS = 0.1  # so much
+MAX_BRANCHED_COMPONENT = 300  # vertices of a component with branches
+STEPS_BETWEEN_POLLS = 64  # of the clock
+GIVE_UP_SHARE = 0.1  # the part of the estimate of walking that may be spent before the pattern is walked, or
+MIN_GIVE_UP_S = 0.1  # this many seconds, if they are more
+
+
+Rows: TypeAlias = tuple[np.ndarray, np.ndarray]  # offsets and targets
 
 
 class TooDenseError(Exception):
-    """Too many candidates of the leaves touch each other."""
+    """Too many candidates of the leaves are joined by edges."""
 
 
 class IndependentSets:
@@ -104,7 +109,7 @@ class IndependentCount:
         self.graph = strategy.prepared.graph.host
         self.deadline, self.progress, self._whole = deadline, progress, whole
         self.matches: int | None = None
-        self._ticks = 0
+        self._steps = 0
 
     def count(self) -> int:
         """The number of matches.
@@ -115,7 +120,7 @@ class IndependentCount:
         """
         if not self._whole:
             return 0
-        self._give_up = time.monotonic() + max(LEAST_SECONDS, SHARE * self.leaves.walking / 1e9)
+        self._give_up = time.monotonic() + max(MIN_GIVE_UP_S, GIVE_UP_SHARE * self.leaves.walking / 1e9)
         try:
             sets = self._sets()
         except TooDenseError:
@@ -135,79 +140,84 @@ class IndependentCount:
         """The number of matches."""
         return self.count()
 
-    def _sets(self):
+    def _sets(self) -> int:
         """The independent sets of leaves at all matches of the core."""
         from cusubmatch.engines.induced_subgraph import components
 
-        plan, many = self.leaves, len(self.leaves.leaves)
-        rows = {relation: self.graph.adjacency((relation,)) for _, relation in (*plan.required, *plan.forbidden)}
-        rows = {relation: (found.offsets.reshape(-1), found.targets) for relation, found in rows.items()}
-        apart = self.graph.adjacency((plan.apart,))
-        apart_rows = apart.offsets.reshape(-1), apart.targets
-        place = np.full(self.graph.n_vertices, -1, np.int32)
+        plan, size = self.leaves, len(self.leaves.leaves)
+        relations = {relation for _, relation in (*plan.required, *plan.forbidden)}
+        adjacencies = {relation: self.graph.adjacency((relation,)) for relation in relations}
+        rows = {relation: (rows.offsets.reshape(-1), rows.targets) for relation, rows in adjacencies.items()}
+        conflicts = self.graph.adjacency((plan.apart,))
+        conflict_rows = conflicts.offsets.reshape(-1), conflicts.targets
+        local_index = np.full(self.graph.n_vertices, -1, np.int32)
         total = 0
         for block in self.strategy.core_blocks(self.deadline):
-            fit = np.ones(block.shape[1], bool)
+            enough = np.ones(block.shape[1], bool)
             for u, relation in plan.required:
-                fit &= np.diff(rows[relation][0])[block[u]] >= many
-            for images in block[:, fit].T:
-                self._tick()
-                members = self._members(rows, images)
-                if len(members) >= many:
-                    total += self._independent(components(*apart_rows, members, place), len(members), many)
+                enough &= np.diff(rows[relation][0])[block[u]] >= size
+            for images in block[:, enough].T:
+                self._poll()
+                leaves = self._leaf_candidates(rows, images)
+                if len(leaves) >= size:
+                    conflicts_inside = components(*conflict_rows, leaves, local_index)
+                    total += self._independent(conflicts_inside, len(leaves), size)
         return total
 
-    def _members(self, rows, images):
+    def _leaf_candidates(self, rows: Mapping[Relation, Rows], images: np.ndarray) -> np.ndarray:
         """The candidates of a leaf at a match of the core, ascending."""
 
-        def row(u, relation):
+        def row(u: int, relation: Relation) -> np.ndarray:
             offsets, targets = rows[relation]
             return targets[offsets[images[u]] : offsets[images[u] + 1]]
 
-        members = functools.reduce(
+        candidates = functools.reduce(
             functools.partial(np.intersect1d, assume_unique=True),
             (row(u, relation) for u, relation in self.leaves.required),
         )
         taken = [images, *(row(u, relation) for u, relation in self.leaves.forbidden)]
-        return np.setdiff1d(members, np.concatenate(taken), assume_unique=False)
+        return np.setdiff1d(candidates, np.concatenate(taken), assume_unique=False)
 
-    def _independent(self, inner, size, many):
-        """The independent sets of so many vertices."""
-        ends, component = inner
-        degrees = np.bincount(ends.reshape(-1), minlength=size)
-        sizes = np.bincount(component, minlength=size)
-        edges = np.bincount(component[ends[:, 0]], minlength=size)
-        branched = np.zeros(size, bool)
+    def _independent(self, inside: tuple[np.ndarray, np.ndarray], vertices: int, degree: int) -> int:
+        """The independent sets of `degree` of the vertices; `inside` has their edges and their components."""
+        ends, component = inside
+        degrees = np.bincount(ends.reshape(-1), minlength=vertices)
+        sizes = np.bincount(component, minlength=vertices)
+        edges = np.bincount(component[ends[:, 0]], minlength=vertices)
+        branched = np.zeros(vertices, bool)
         branched[component[degrees > 2]] = True
-        if branched.any() and int(sizes[branched].max()) > LARGEST_COMPONENT:
+        if branched.any() and int(sizes[branched].max()) > MAX_BRANCHED_COMPONENT:
             raise TooDenseError
-        found = [math.comb(int((sizes == 1).sum()), j) for j in range(many + 1)]  # if edges touch no other member
+        isolated = int((sizes == 1).sum())
+        product = [math.comb(isolated, j) for j in range(degree + 1)]
         plain = ~branched & (sizes > 1)
         kinds, counts = np.unique(np.stack([sizes[plain], edges[plain]]), axis=1, return_counts=True)
-        for (vertices, inside), times_seen in zip(kinds.T.tolist(), counts.tolist(), strict=True):
-            found = times(found, power(without_branches(vertices, inside, many), times_seen, many), many)
-        for one in self._branched(ends, component, branched):
-            found = times(found, independent_sets(one, many, self._tick), many)
-        return found[many] if len(found) > many else 0
+        for (kind_vertices, kind_edges), alike in zip(kinds.T.tolist(), counts.tolist(), strict=True):
+            polynomial = without_branches(kind_vertices, kind_edges, degree)
+            product = times(product, power(polynomial, alike, degree), degree)
+        for neighbours in self._branched(ends, component, branched):
+            product = times(product, independent_sets(neighbours, degree, self._poll), degree)
+        return product[degree] if len(product) > degree else 0
 
     @staticmethod
-    def _branched(ends, component, branched):
+    def _branched(ends: np.ndarray, component: np.ndarray, branched: np.ndarray) -> Iterator[list[int]]:
         """The components with branches, each as sets of neighbours."""
-        which = component[ends[:, 0]]
-        ends, which = ends[branched[which]], which[branched[which]]
-        order = np.argsort(which, kind="stable")
-        for some in np.split(ends[order], np.flatnonzero(np.diff(which[order])) + 1) if len(order) else ():
-            _, local = np.unique(some, return_inverse=True)
+        of_edge = component[ends[:, 0]]
+        ends, of_edge = ends[branched[of_edge]], of_edge[branched[of_edge]]
+        order = np.argsort(of_edge, kind="stable")
+        boundaries = np.flatnonzero(np.diff(of_edge[order])) + 1
+        for edges in np.split(ends[order], boundaries) if len(order) else ():
+            _, local = np.unique(edges, return_inverse=True)
             neighbours = [0] * (int(local.max()) + 1)
             for a, b in local.reshape(-1, 2).tolist():
                 neighbours[a] |= 1 << b
                 neighbours[b] |= 1 << a
             yield neighbours
 
-    def _tick(self):
-        """Look at the clock now and then."""
-        self._ticks += 1
-        if self._ticks % TICKS:
+    def _poll(self) -> None:
+        """Check the deadline now and then."""
+        self._steps += 1
+        if self._steps % STEPS_BETWEEN_POLLS:
             return
         now = time.monotonic()
         if self.deadline is not None and now > self.deadline:

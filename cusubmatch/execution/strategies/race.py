@@ -14,8 +14,8 @@ from cusubmatch.execution.strategies.strategy import Strategy
 
 __all__ = ["Race", "RaceCount"]
 
-RACE_FACTOR = 1.5  # a walk is given up after so many times its estimate, or after the other strategy's estimate,
-GRACE_SECONDS = 0.05  # and this long
+RACE_FACTOR = 1.5  # a walk is given up after this many times its estimate, or the other strategy's estimate if larger,
+GRACE_S = 0.05  # and this many seconds more
 
 
 class Race:
@@ -67,7 +67,7 @@ class RaceCount:
         DeadlinePassed
         """
         walk, other = self.race.walk, self.race.other
-        patience_s = max(RACE_FACTOR * walk.estimate, other.estimate) / 1e9 + GRACE_SECONDS
+        patience_s = max(RACE_FACTOR * walk.estimate, other.estimate) / 1e9 + GRACE_S
         give_up = time.monotonic() + patience_s
         limited = self.deadline is not None and self.deadline <= give_up
         count = walk.run(self.deadline if limited else give_up, self.progress)
@@ -86,7 +86,7 @@ class RaceCount:
 
 
 class _Monotonic:
-    """Reports of progress, none of which takes back an earlier one."""
+    """Progress reports that never go back, also where the second strategy begins anew."""
 
     def __init__(self, progress: ProgressCallback):
         self.progress, self.done, self.matches = progress, 0.0, 0

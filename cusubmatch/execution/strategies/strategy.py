@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
 
-__all__ = ["Strategy"]
+__all__ = ["Strategy", "SummedCount"]
 
 
 class Strategy(Protocol):
@@ -33,3 +34,35 @@ class Strategy(Protocol):
     def matches_of(self, total: int) -> int:
         """The number of matches, from the sum of the totals of all tasks."""
         ...
+
+
+class SummedCount(ABC):
+    """A count that is known when all its parts have been summed.
+
+    Attributes
+    ----------
+    strategy : Strategy
+    progress : callable or None
+    matches : None
+        Nothing is known before the end.
+    """
+
+    strategy: Strategy
+    progress: ProgressCallback | None
+    matches: int | None = None
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        matches = self.strategy.matches_of(self.total())
+        if self.progress is not None:
+            self.progress(1.0, matches)
+        return matches
+
+    @abstractmethod
+    def total(self) -> int:
+        """The sum of the parts; raises `DeadlinePassed`."""

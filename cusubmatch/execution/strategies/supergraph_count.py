@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cusubmatch.engines.base import ProgressCallback, TaskRange
-from cusubmatch.execution.strategies.strategy import Strategy
+from cusubmatch.execution.strategies.strategy import Strategy, SummedCount
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan, SupergraphPlan
 from cusubmatch.plan.supergraphs import SupergraphTerm
@@ -52,16 +52,10 @@ class Supergraphs:
         return total if self.plan.unique else total * self.plan.pattern.automorphisms.order
 
 
-class SupergraphCount:
-    """One count of induced matches as a sum.
+class SupergraphCount(SummedCount):
+    """One count of induced matches as a sum."""
 
-    Attributes
-    ----------
-    matches : None
-        Nothing is known before the end.
-    """
-
-    matches: int | None = None
+    strategy: Supergraphs
 
     def __init__(
         self,
@@ -72,18 +66,6 @@ class SupergraphCount:
     ):
         self.strategy, self.terms = strategy, terms
         self.deadline, self.progress = deadline, progress
-
-    def count(self) -> int:
-        """The number of matches.
-
-        Raises
-        ------
-        DeadlinePassed
-        """
-        matches = self.strategy.matches_of(self.total())
-        if self.progress is not None:
-            self.progress(1.0, matches)
-        return matches
 
     def total(self) -> int:
         """The sum of the terms.

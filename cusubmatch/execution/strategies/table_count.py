@@ -1,7 +1,7 @@
-"""A count by decomposition, carried out: the skeleton and the indicators, a bound, and the sums.
+"""A count by decomposition, carried out: the support graph and the indicators, a bound, and the sums.
 
-Between kernels, and now and then inside them, the clock is looked at and progress reported. All tables are gone when
-the count is there.
+Between kernels, and now and then inside them, the deadline is checked and progress reported. Tables are freed when the
+count is known.
 """
 
 from __future__ import annotations
@@ -10,23 +10,26 @@ import functools
 import math
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from cusubmatch.engines.base import Engine, Prepared, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
+from cusubmatch.execution.strategies.strategy import SummedCount
 from cusubmatch.execution.strategies.table_evaluation import WORD, Evaluation, moduli
 from cusubmatch.graph.csr import row_lengths
-from cusubmatch.graph.support_graph import prepared, sources_of, support_graph_of
+from cusubmatch.graph.support_graph import SupportGraph, prepared, sources_of, support_graph_of
 from cusubmatch.plan import Plan, TablePlan
 from cusubmatch.plan.crt import chinese_remainder
-from cusubmatch.plan.decomposition.expression import Indicator
+from cusubmatch.plan.decomposition.expression import EnumerateTerm, Indicator
 
 __all__ = ["TableCount", "Tables"]
 
-KEPT_BOUNDS = 256  # of counts, with a graph
-PREPARED = 8  # arrays of an element an entry, about, that a pattern's skeleton and indicators are as large as
-LARGEST = (1 << 63) - 1  # that a column of counts can hold
-REPORT_SECONDS = 0.1  # between two reports of progress
+KEPT_BOUNDS = 256  # bounds of counts that are kept with a graph
+ARRAYS_A_PATTERN = 8  # the size of a pattern's support graph and indicators, in arrays of an element an arc, about
+MAX_COUNT = (1 << 63) - 1  # that an int64 column can hold
+REPORT_INTERVAL_S = 0.1  # between two progress reports
 
 
 class Tables:
@@ -65,7 +68,7 @@ class Tables:
         return embeddings // (self.plan.pattern.automorphisms.order if self.plan.unique else 1)
 
 
-class TableCount:
+class TableCount(SummedCount):
     """One count by decomposition.
 
     Parameters
@@ -75,14 +78,9 @@ class TableCount:
         As for an engine's run.
     tasks : TaskRange, optional
         Terms of the sum; default all.
-
-    Attributes
-    ----------
-    matches : None
-        Nothing is known before the end.
     """
 
-    matches: int | None = None
+    strategy: Tables
 
     def __init__(
         self,
@@ -99,19 +97,7 @@ class TableCount:
             self.decompositions = (self.decompositions[0]._replace(terms=Counter(dict(terms))),)
         self.deadline, self.progress = deadline, progress
         self._done = self._reported = 0.0
-        self._whole = 1.0  # cost of all residues, once their number is known
-
-    def count(self) -> int:
-        """The number of matches.
-
-        Raises
-        ------
-        DeadlinePassed
-        """
-        matches = self.strategy.matches_of(self.total())
-        if self.progress is not None:
-            self.progress(1.0, matches)
-        return matches
+        self._cost = 1.0  # nanoseconds of all residues, once their number is known
 
     def total(self) -> int:
         """The sum of the terms, modulo `modulus`.
@@ -128,7 +114,7 @@ class TableCount:
         primes = self._primes(*self._prepared())
         return 1 << WORD if primes == [0] else math.prod(primes)
 
-    def counts(self) -> list:
+    def orbit_counts(self) -> list[Any]:
         """The matches in which each vertex stands in each orbit that the plan has a decomposition for, int64 arrays.
 
         The decomposition is by one vertex of the orbit. A match has as many embeddings that take this one there as the
@@ -141,54 +127,53 @@ class TableCount:
             If a vertex is in 2^63 matches or more.
         """
         xp, orbits = self.graph.xp, self.plan.pattern.automorphisms.orbits()
-        fixing = [self.plan.pattern.automorphisms.order // orbits.count(orbit) for orbit in sorted(set(orbits))]
-        vectors = zip(self._evaluated(Evaluation.vectors), fixing, strict=True)
-        counts = [embeddings // many for embeddings, many in vectors]
-        if any(len(count) and int(count.max()) > LARGEST for count in counts):
+        stabilisers = [self.plan.pattern.automorphisms.order // orbits.count(orbit) for orbit in sorted(set(orbits))]
+        vectors = zip(self._evaluated(Evaluation.vectors), stabilisers, strict=True)
+        counts = [embeddings // stabiliser for embeddings, stabiliser in vectors]
+        if any(len(count) and int(count.max()) > MAX_COUNT for count in counts):
             raise OverflowError("a vertex is in 2**63 matches or more, and columns of counts are int64")
         return [xp.asarray(count.tolist() if count.dtype == object else count, dtype=xp.int64) for count in counts]
 
-    def _evaluated(self, what):
+    def _evaluated(self, evaluate: Callable[[Evaluation], list[Any]]) -> list[Any]:
+        """The sums of all decompositions, or their vectors over vertices."""
         self._check_deadline(0.0)
         support, indicators = self._prepared()
         self._check_deadline(0.0)
         primes = self._primes(support, indicators)
-        self._whole = self.tables.cost * len(primes)
+        self._cost = self.tables.cost * len(primes)
         residues = []
         walk = functools.cache(self._walk)
         for prime in primes:
             kernels = self.engine.table_kernels(support, self._check_deadline)
-            one = Evaluation(
-                self.graph.xp, self.decompositions, support, indicators, kernels, walk, prime, self._finished
-            )
-            residues.append(what(one))
+            evaluation = Evaluation(self.decompositions, support, indicators, kernels, walk, prime, self._finished)
+            residues.append(evaluate(evaluation))
         if primes == [0]:
             return residues[0]
-        there = (map(_on_host, some) for some in zip(*residues, strict=True))
-        return [chinese_remainder(list(some), primes) for some in there]
+        by_decomposition = zip(*residues, strict=True)
+        return [chinese_remainder(list(map(_on_host, parts)), primes) for parts in by_decomposition]
 
-    def _primes(self, support, indicators):
+    def _primes(self, support: SupportGraph, indicators: Mapping[tuple, Any]) -> list[int]:
         """What to compute modulo: [0] for 2^64, or primes."""
         key = self.plan.pattern, self.plan.semantics
         return moduli(self.graph.cache.get("bounds", key, lambda: self._bound(support, indicators), KEPT_BOUNDS))
 
-    def _prepared(self):
-        """The skeleton and the indicators of the pattern; what was made for it alone is kept with a small graph."""
+    def _prepared(self) -> tuple[SupportGraph, Mapping[tuple, Any]]:
+        """The support graph and the indicators of the pattern; those of it alone are kept with a small graph."""
         whole, nodes = support_graph_of(self.graph, self.engine.reverse_arcs), self.tables.nodes
         plain = not all(self.tables.decompositions[0].edges.values())
-        keys = tuple(nodes[node].key for node in self._indicators())
+        keys = tuple(_key_of(nodes[node]) for node in self._indicators())
         make = functools.partial(prepared, self.graph, whole, keys, self.candidates.masks, plain=plain)
-        keep = self.graph.keep(0) // PREPARED if keys else 0
-        asked = self.plan.pattern, self.plan.semantics, keys, plain
-        return self.graph.cache.get("prepared", asked, make, keep) if keep else make()
+        keep = self.graph.keep(0) // ARRAYS_A_PATTERN if keys else 0
+        call = self.plan.pattern, self.plan.semantics, keys, plain
+        return self.graph.cache.get("prepared", call, make, keep) if keep else make()
 
-    def _walk(self, term):
+    def _walk(self, term: EnumerateTerm) -> int:
         """The embeddings of a quotient of the pattern, by walking."""
         plan, walked = walk_plan(self.graph, self.engine, self.plan.pattern, term)
-        pulse = None if self.progress is None else lambda share, _: self._check_deadline(share)
-        return self.engine.run(plan, walked, RunOptions(deadline=self.deadline, progress=pulse)).count()
+        progress = None if self.progress is None else lambda share, _: self._check_deadline(share)
+        return self.engine.run(plan, walked, RunOptions(deadline=self.deadline, progress=progress)).count()
 
-    def _indicators(self):
+    def _indicators(self) -> list[int]:
         """The indicators of the pattern's own pairs."""
         nodes = self.tables.nodes
         return sorted(
@@ -200,27 +185,27 @@ class TableCount:
             }
         )
 
-    def _bound(self, support, indicators):
-        """At most so many embeddings: mappings that keep the edges of a tree in the pattern."""
+    def _bound(self, support: SupportGraph, indicators: Mapping[tuple, Any]) -> float:
+        """An upper bound of the embeddings: the mappings that keep the edges of a spanning tree of the pattern."""
         xp, edges, nodes = self.graph.xp, self.tables.decompositions[0].edges, self.tables.nodes
         size = 1 + max(b for _, b in edges)
-        near: list[list[int]] = [[] for _ in range(size)]
+        neighbours: list[list[int]] = [[] for _ in range(size)]
         for a, b in edges:
-            near[a].append(b)
-            near[b].append(a)
+            neighbours[a].append(b)
+            neighbours[b].append(a)
         seen: set[int] = set()
 
-        def below(vertex):
+        def below(vertex: int) -> Any:
             """Mappings of the branch at a vertex, by its image; a long branch before a wide one bounds best."""
             seen.add(vertex)
             product = None
-            for other in near[vertex]:
+            for other in neighbours[vertex]:
                 if other not in seen:
                     values = below(other)
                     values = xp.ones(len(support.targets)) if values is None else values[support.targets]
                     a, b = min(vertex, other), max(vertex, other)
                     for node, transposed in edges[a, b]:
-                        indicator = indicators[nodes[node].key]
+                        indicator = indicators[_key_of(nodes[node])]
                         values *= indicator[support.reverse_arc] if transposed != (a != vertex) else indicator
                     sums = xp.bincount(sources, values, minlength=support.vertices)  # differences of sums lose much
                     product = sums if product is None else product * sums
@@ -234,20 +219,24 @@ class TableCount:
         sources = sources_of(xp, support.offsets)
         return min(rough, float(below(0).sum()))
 
-    def _finished(self, expression):
+    def _finished(self, expression: Any) -> None:
         self._done += self.tables.costs.get(expression, 0.0)
         self._check_deadline(0.0)
 
-    def _check_deadline(self, _share):
-        """Look at the clock."""
+    def _check_deadline(self, _share: float) -> None:
+        """Raise if the deadline has passed; report progress now and then."""
         now = time.monotonic()
         if self.deadline is not None and now > self.deadline:
             raise DeadlinePassed
-        if self.progress is not None and now > self._reported + REPORT_SECONDS:
+        if self.progress is not None and now > self._reported + REPORT_INTERVAL_S:
             self._reported = now
-            self.progress(min(self._done / self._whole, 1.0), 0)
+            self.progress(min(self._done / self._cost, 1.0), 0)
 
 
-def _on_host(residue):
+def _key_of(indicator: Any) -> tuple:
+    return indicator.key
+
+
+def _on_host(residue: Any) -> Any:
     """A number, or an array in host memory."""
     return residue.get() if hasattr(residue, "get") else residue

@@ -7,7 +7,7 @@ by a bound that is computed first, everything is done modulo 2^64. Beyond, the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from cusubmatch.execution.strategies.apex_trees import apex_tree_sums
@@ -32,7 +32,7 @@ from cusubmatch.plan.decomposition.expression import (
 __all__ = ["WORD", "Evaluation", "moduli"]
 
 WORD = 64
-SPARE = 1.001  # of the bound, which is computed in floating point
+BOUND_MARGIN = 1.001  # the bound is computed in floating point
 
 
 class Evaluation:
@@ -40,14 +40,13 @@ class Evaluation:
 
     Parameters
     ----------
-    xp : module
     decompositions : sequence of Decomposition
         Of one list of nodes.
-    skeleton : Skeleton
+    support : SupportGraph
     indicators : mapping of key to array
-        Which entries fulfil what a pair of the pattern asks.
-    kernels : Folding
-        An engine's, on the skeleton.
+        Which arcs fulfil what a pair of the pattern asks.
+    kernels : TableAlgebra
+        An engine's, on the support graph.
     walk : callable
         The embeddings of a quotient of the pattern.
     prime : int
@@ -58,7 +57,6 @@ class Evaluation:
 
     def __init__(
         self,
-        xp: Any,
         decompositions: Sequence[Decomposition],
         support: SupportGraph,
         indicators: Mapping[tuple, Any],
@@ -67,44 +65,47 @@ class Evaluation:
         prime: int = 0,
         done: Callable[[Any], None] = lambda _: None,
     ):
-        self.xp, self.support, self.kernels, self.indicators = xp, support, kernels, indicators
+        self.xp, self.support, self.kernels, self.indicators = support.xp, support, kernels, indicators
         self.nodes, self.decompositions, self.prime, self.done = decompositions[0].nodes, decompositions, prime, done
         self.walk = walk
         self.modulus = prime or 1 << WORD
-        terms = {term for one in decompositions for term in one.terms}
+        terms = {term for decomposition in decompositions for term in decomposition.terms}
         users = [*terms, *(self.nodes[node] for node in reachable(self.nodes, terms))]
-        self._uses: dict[int, int] = {}  # of each table, by what is still to be computed
+        self._uses: dict[int, int] = {}  # of each table, by tables and terms that are still to be computed
         for user in users:
             for node in set(parts_of(user)):
                 self._uses[node] = self._uses.get(node, 0) + 1
         self._tables: dict[int, Any] = {}
-        self._begun: list[tuple[tuple[int, ...], Any]] = []
+        self._prefixes: list[tuple[tuple[int, ...], Any]] = []  # products of the first weights of the last term
 
     def totals(self) -> list[int]:
         """The residue of each decomposition's sum."""
         known: dict[Any, int] = {}
         sums = []
-        for one in self.decompositions:
-            for term in sorted(one.terms, key=_place):
+        for decomposition in self.decompositions:
+            for term in sorted(decomposition.terms, key=_product_order):
                 if term not in known:
                     known[term] = self._number(term)
-            sums.append(sum(many * known[term] for term, many in one.terms.items()) % self.modulus)
+            total = sum(factor * known[term] for term, factor in decomposition.terms.items())
+            sums.append(total % self.modulus)
         return sums
 
     def vectors(self) -> list[Any]:
         """The residues of each decomposition's sum at every vertex, uint64."""
         sums = [self.xp.zeros(self.support.vertices, self.xp.uint64) for _ in self.decompositions]
-        for term in sorted({term for one in self.decompositions for term in one.terms}, key=_place):
+        terms = {term for decomposition in self.decompositions for term in decomposition.terms}
+        for term in sorted(terms, key=_product_order):
             product = self._product(term)
-            for i, one in enumerate(self.decompositions):
-                if many := one.terms.get(term):
-                    more = self._reduced(product * self.xp.uint64(many % self.modulus))
-                    sums[i] = self._reduced(sums[i] + more)
+            for i, decomposition in enumerate(self.decompositions):
+                if factor := decomposition.terms.get(term):
+                    summand = self._reduced(product * self.xp.uint64(factor % self.modulus))
+                    sums[i] = self._reduced(sums[i] + summand)
         return sums
 
-    def _number(self, term):
+    def _number(self, term: Any) -> int:
+        """The sum that a term stands for."""
         match term:
-            case Product((only,)) if self._is_alone(only):
+            case Product((only,)) if self._is_used_once(only):
                 number = self._total(self.nodes[only])
                 self._finish(term)
             case Product():
@@ -119,18 +120,18 @@ class Evaluation:
             case Pairs(ends, paths, distinct_pairs):
                 self._make(parts_of(term))
                 kinds = [(tuple(self._shared(path)), paths.count(path)) for path in dict.fromkeys(paths)]
-                weights = [self._weights(some) for some in ends]
-                alike = all(link.plain for path in paths for link in path)  # turned round; others are taken to differ
+                weights = [self._weights(end) for end in ends]
+                alike = all(link.plain for path in paths for link in path)  # as their transposed; others may differ
                 below = distinct_pairs and ends[0] == ends[1] and alike
                 number = self.kernels.pairs(weights, kinds, below, distinct_pairs, self.prime) * (2 if below else 1)
                 self._finish(term)
         return number % self.modulus
 
-    def _is_alone(self, node):
+    def _is_used_once(self, node: int) -> bool:
         """Whether these are sums of rows that only one term asks for."""
         return isinstance(self.nodes[node], RowSums) and self._uses[node] == 1 and node not in self._tables
 
-    def _total(self, rows):
+    def _total(self, rows: Any) -> int:
         """The sum of all rows, none of which is summed by itself."""
         self._make(parts_of(rows))
         array = self._array(rows.link)
@@ -138,21 +139,22 @@ class Evaluation:
         self._finish(rows)
         return number
 
-    def _product(self, term):
+    def _product(self, term: Any) -> Any:
+        """The product of a term's weights; it begins with what the term before has in common."""
         self._make(term.weights)
-        held = self._begun  # the products of the first, the first two, ... weights of the term before
-        while held and held[-1][0] != term.weights[: len(held)]:
-            held.pop()
-        for i in range(len(held), len(term.weights)):
+        prefixes = self._prefixes
+        while prefixes and prefixes[-1][0] != term.weights[: len(prefixes)]:
+            prefixes.pop()
+        for i in range(len(prefixes), len(term.weights)):
             table = self._tables[term.weights[i]]
-            product = table if not i else self._reduced(held[-1][1] * table)
-            held.append((term.weights[: i + 1], product))
+            product = table if not i else self._reduced(prefixes[-1][1] * table)
+            prefixes.append((term.weights[: i + 1], product))
         self._finish(term)
-        return held[-1][1]
+        return prefixes[-1][1]
 
-    def _make(self, wanted):
-        """Compute tables that are not there, and what they are made of, depth first."""
-        for node in wanted:
+    def _make(self, tables: Iterable[int]) -> None:
+        """Compute tables that are not there, and those that they are made of, depth first."""
+        for node in tables:
             if node in self._tables:
                 continue
             expression = self.nodes[node]
@@ -160,8 +162,8 @@ class Evaluation:
             self._tables[node] = self._table(node)
             self._finish(expression)
 
-    def _table(self, node):
-        """A table whose parts are there; what kernels give is reduced."""
+    def _table(self, node: int) -> Any:
+        """A table whose parts are there; kernels return residues."""
         match self.nodes[node]:
             case Indicator(key):
                 return self.indicators[key].astype(self.xp.uint64)
@@ -174,7 +176,7 @@ class Evaluation:
             case ApexTree(tree):
                 return apex_tree_sums(tree, self.support, self.kernels, self._values, self._weights, self.prime)
 
-    def _finish(self, expression):
+    def _finish(self, expression: Any) -> None:
         """Drop the tables that nothing needs any more."""
         for node in set(parts_of(expression)):
             self._uses[node] -= 1
@@ -182,45 +184,45 @@ class Evaluation:
                 self._tables.pop(node, None)
         self.done(expression)
 
-    def _shared(self, links):
+    def _shared(self, links: Sequence[Link]) -> list[Any]:
         """The array of each link, equal ones the same array."""
-        made: dict[Link, Any] = {}
-        for link in links:
-            if link not in made:
-                made[link] = self._array(link)
-        return [made[link] for link in links]
+        arrays = {link: self._array(link) for link in dict.fromkeys(links)}
+        return [arrays[link] for link in links]
 
-    def _array(self, link):
-        """A link as an array over entries; None for all ones."""
+    def _array(self, link: Link) -> Any:
+        """A link as an array over arcs; None for all ones."""
         values, weights = self._values(link.factors), self._weights(link.weights)
         if weights is None:
             return values
         weights = weights[self.support.targets]
         return weights if values is None else self._reduced(values * weights)
 
-    def _values(self, factors):
-        found = None
+    def _values(self, factors: Iterable[tuple[int, bool]]) -> Any:
+        """The product of tables over arcs; None for all ones."""
+        product = None
         for node, transposed in factors:
             table = self.kernels.transposed(self._tables[node]) if transposed else self._tables[node]
-            found = table if found is None else self._reduced(found * table)
-        return found
+            product = table if product is None else self._reduced(product * table)
+        return product
 
-    def _weights(self, weights):
-        found = None
+    def _weights(self, weights: Iterable[int]) -> Any:
+        """The product of tables over vertices; None for all ones."""
+        product = None
         for node in weights:
             table = self._tables[node]
-            found = table if found is None else self._reduced(found * table)
-        return found
+            product = table if product is None else self._reduced(product * table)
+        return product
 
-    def _reduced(self, array):
+    def _reduced(self, array: Any) -> Any:
+        """Residues, if there is a prime."""
         return array % self.xp.uint64(self.prime) if self.prime else array
 
 
-def _place(term):
-    """Products in an order in which one begins as the one before it does; what needs tables over entries last."""
+def _product_order(term: Any) -> tuple:
+    """Products in an order in which neighbours share first weights; terms that need tables over arcs last."""
     return (0, term.weights) if isinstance(term, Product) else (1, ())
 
 
 def moduli(bound: float) -> list[int]:
     """What to compute modulo, so that a number up to a bound is known: [0] for 2^64, or primes below 2^31."""
-    return [0] if bound * SPARE < 2.0**WORD else primes_beyond(int(bound * SPARE))
+    return [0] if bound * BOUND_MARGIN < 2.0**WORD else primes_beyond(int(bound * BOUND_MARGIN))

@@ -1,0 +1,134 @@
+"""The counts of many patterns in one graph; what is wrong with one of them is told in its row of the result."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from cusubmatch.api.argument_types import EngineName, GraphLike, Semantics
+from cusubmatch.api.count_matches import count_of_query
+from cusubmatch.api.count_tables import count_table
+from cusubmatch.api.options import as_graph, as_pattern, check_options
+from cusubmatch.errors import TimeLimitExceeded
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.graph.labels import absent_in, warn_absent
+from cusubmatch.pattern import Pattern
+
+__all__ = ["count_many"]
+
+DONE = "done"
+
+
+def count_many(
+    G: GraphLike,
+    patterns: Mapping[Any, Pattern | str],
+    *,
+    semantics: Semantics = "monomorphism",
+    unique: bool | None = None,
+    engine: EngineName = "auto",
+    time_limit: float | None = None,
+) -> Any:
+    """Count the matches of many patterns in one graph, which is prepared once.
+
+    Parameters
+    ----------
+    G : Graph, cugraph.Graph, networkx graph, or edges
+        The data graph. Edges are a dataframe, arrays or what else `Graph.from_edgelist` takes. They are directed if the
+        pattern is.
+    patterns : mapping of name to Pattern or str
+        The patterns. Their names, as text, tell the rows of the result apart.
+    semantics : {"monomorphism", "induced", "homomorphism"}
+        What a match is. Monomorphism: vertices are mapped to different vertices, and G may have more edges between
+        them. Induced: G has no more edges between them. Homomorphism: any mapping that keeps the edges.
+    unique : bool, optional
+        One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
+        homomorphisms False, and True is an error.
+    engine : {"auto", "cpu", "gpu"}
+        Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    time_limit : float, optional
+        Seconds for each pattern. Default: no limit.
+
+    Returns
+    -------
+    DataFrame of the family of G
+        One row a pattern, in their order, with the columns ``pattern`` (its name as text), ``count`` (nullable
+        integers; where a count passes 64 bits all are text), ``seconds``, ``status`` and ``reason``. The status is
+        "done", "time limit", "out of memory" or "error" (the pattern cannot be read or does not suit the graph). Where
+        it is not "done" the count is null and the reason says why; else the reason is empty.
+
+    Raises
+    ------
+    GraphError
+        If no graph can be made of `G`.
+    EngineUnavailable
+        If there is no GPU and one is asked for.
+    TypeError, ValueError
+        If an argument makes no sense, or a pattern is neither a Pattern nor text.
+
+    Warns
+    -----
+    AbsentLabelWarning
+        If patterns ask for labels that nothing in the graph has; the warning names the patterns.
+
+    See Also
+    --------
+    count_matches : Count one pattern.
+    motif_census : Count every connected pattern of a size.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> edges = pd.DataFrame({"src": [0, 0, 1, 2], "dst": [1, 2, 2, 3]})
+    >>> count_many(edges, {"triangle": Pattern.cycle(3), "odd": "(a)--("})[["pattern", "count", "status"]]
+        pattern  count status
+    0  triangle      1   done
+    1       odd   <NA>  error
+    """
+    if not isinstance(patterns, Mapping):
+        raise TypeError(f"patterns: expected a mapping of names to patterns, got {type(patterns).__name__}")
+    options = QueryOptions(semantics, unique, engine, time_limit)
+    check_options(options)
+    parsed = {name: _outcome(as_pattern, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
+    readable = {name: read.value for name, read in parsed.items() if read.status == DONE}
+    graph = as_graph(G, any(pattern.directed for pattern in readable.values()))
+    warn_absent({f"patterns[{name!r}]": absent_in(graph, pattern) for name, pattern in readable.items()})
+    options = dataclasses.replace(options, warn_of_absent_labels=False)
+    outcomes, seconds = [], []
+    for name, outcome in parsed.items():
+        begin = time.perf_counter()
+        outcomes.append(_outcome(count_of_query, graph, readable[name], options) if name in readable else outcome)
+        seconds.append(time.perf_counter() - begin)
+    columns = {
+        "pattern": [str(name) for name in parsed],
+        "count": [outcome.value for outcome in outcomes],
+        "seconds": seconds,
+        "status": [outcome.status for outcome in outcomes],
+        "reason": [outcome.reason for outcome in outcomes],
+    }
+    return count_table(graph.family, columns, nullable=True)
+
+
+class _Outcome(NamedTuple):
+    """What a call returned, None if it failed; how it ended; and why, if not well."""
+
+    value: Any
+    status: str
+    reason: str
+
+
+def _outcome(function: Callable[..., Any], *arguments: Any) -> _Outcome:
+    """Call a function; what is wrong with one pattern alone is an outcome and no error."""
+    try:
+        return _Outcome(function(*arguments), DONE, "")
+    except TimeLimitExceeded as late:
+        return _Outcome(None, "time limit", str(late).partition("; .partial")[0])
+    except MemoryError as error:
+        return _Outcome(None, "out of memory", _first_line(error) or "there is not enough memory")
+    except ValueError as error:  # PatternError, and GraphError for a pattern that does not suit the graph
+        return _Outcome(None, "error", _first_line(error).removeprefix("pattern: "))
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]

@@ -1,0 +1,72 @@
+"""The plan of a call, without running it."""
+
+from __future__ import annotations
+
+from cusubmatch.api.argument_types import EngineName, GraphLike, Semantics
+from cusubmatch.api.options import checked_query
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan import Plan
+
+__all__ = ["explain"]
+
+
+def explain(
+    G: GraphLike,
+    P: Pattern | str,
+    *,
+    semantics: Semantics = "monomorphism",
+    unique: bool | None = None,
+    engine: EngineName = "auto",
+    counting: bool = True,
+) -> Plan:
+    """Show how a pattern would be matched: matching order, candidate sets, estimates and the strategy.
+
+    Parameters
+    ----------
+    G : Graph, cugraph.Graph, networkx graph, or edges
+        The data graph. Edges are a dataframe, arrays or what else `Graph.from_edgelist` takes. They are directed if the
+        pattern is.
+    P : Pattern or str
+        The pattern, or its text such as ``"(a)-->(b)"``.
+    semantics : {"monomorphism", "induced", "homomorphism"}
+        What a match is. Monomorphism: vertices are mapped to different vertices, and G may have more edges between
+        them. Induced: G has no more edges between them. Homomorphism: any mapping that keeps the edges.
+    unique : bool, optional
+        One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
+        homomorphisms False, and True is an error.
+    engine : {"auto", "cpu", "gpu"}
+        Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    counting : bool, default True
+        The plan of `count_matches`. False: that of `subgraph_match`.
+
+    Returns
+    -------
+    Plan
+        Print it to read it; a notebook shows its text.
+
+    Raises
+    ------
+    PatternError
+        If the pattern cannot be read, or does not suit the graph.
+    GraphError
+        If no graph can be made of `G`, or it lacks the labels that the pattern asks for.
+    EngineUnavailable
+        If there is no GPU and one is asked for.
+    TypeError, ValueError
+        If an argument makes no sense.
+
+    See Also
+    --------
+    count_matches : Count the matches.
+    subgraph_match : Return the matches.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> edges = pd.DataFrame({"src": [0, 0, 1, 2], "dst": [1, 2, 2, 3]})
+    >>> plan = explain(edges, "(a)--(b)--(c)--(a)", engine="cpu")
+    >>> plan.engine, len(plan.levels)
+    ('cpu', 3)
+    """
+    return checked_query(G, P, QueryOptions(semantics, unique, engine, counting=counting)).plan

@@ -1,0 +1,124 @@
+"""The arguments of the public functions: checked, and made a graph, a pattern and options.
+
+A wrong argument gives one error that names it, says what came and what would do.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.api.reports import time_limit_exceeded
+from cusubmatch.engines.registry import check_engine
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.query import Query, make_query
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.frames import as_frame, family_of
+from cusubmatch.graph import Graph
+from cusubmatch.graph.edge_list import EDGE_TABLES, is_arrays
+from cusubmatch.graph.labels import absent_in, warn_absent
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan import SEMANTICS
+
+__all__ = ["as_graph", "as_pattern", "check_options", "checked_query"]
+
+
+def checked_query(
+    G: Any,
+    P: Any,
+    options: QueryOptions,
+    empty_partial: Callable[[Graph, Pattern], Any] = lambda _graph, _pattern: None,
+) -> Query:
+    """Check the arguments of a call and plan it.
+
+    Parameters
+    ----------
+    G, P
+        As the caller gave them.
+    options : QueryOptions
+    empty_partial : callable
+        empty_partial(graph, pattern) is ``.partial`` of a time limit that passes while the call is planned.
+    """
+    pattern = as_pattern(P, "pattern")
+    check_options(options)
+    deadline = None if options.time_limit is None else time.monotonic() + float(options.time_limit)
+    graph = as_graph(G, pattern.directed)
+    if options.warn_of_absent_labels:
+        warn_absent({"pattern": absent_in(graph, pattern)})
+    try:
+        return make_query(graph, pattern, options, deadline)
+    except DeadlinePassed:
+        raise time_limit_exceeded(options.time_limit, empty_partial(graph, pattern)) from None
+
+
+def check_options(options: QueryOptions) -> None:
+    """Refuse options that no call can take."""
+    if options.semantics not in SEMANTICS:
+        raise ValueError(f"semantics: expected one of {', '.join(SEMANTICS)}, got {options.semantics!r}")
+    if options.unique is not None and not isinstance(options.unique, (bool, np.bool_)):
+        raise TypeError(f"unique: expected True, False or None, got {options.unique!r}")
+    if options.semantics == "homomorphism" and options.unique:
+        raise ValueError("unique: homomorphisms have no orbits to choose from; leave unique out or False")
+    _check_time_limit(options.time_limit)
+    check_engine(options.engine)
+    _check_whole("memory_limit", options.memory_limit, 1, "bytes as an int or None", "at least 1 byte")
+    _check_whole("limit", options.limit, 0, "an int or None", "0 or more")
+    progress: Any = options.progress
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise TypeError(f"progress: expected a callable, True, False or None, got {progress!r}")
+
+
+def _check_time_limit(seconds: Any) -> None:
+    if seconds is None:
+        return
+    if isinstance(seconds, bool) or not isinstance(seconds, (Real, np.number)):
+        raise TypeError(f"time_limit: expected seconds or None, got {seconds!r}")
+    if not float(seconds) >= 0:  # NaN among them
+        raise ValueError(f"time_limit: expected seconds, 0 or more, got {seconds!r}")
+
+
+def _check_whole(argument: str, number: Any, least: int, kind: str, bound: str) -> None:
+    """Refuse what is neither None nor an integer of at least `least`."""
+    if number is None:
+        return
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)):
+        raise TypeError(f"{argument}: expected {kind}, got {type(number).__name__}")
+    if number < least:
+        raise ValueError(f"{argument}: expected {bound}, got {number}")
+
+
+_parsed = functools.lru_cache(maxsize=64)(Pattern.parse)
+
+
+def as_pattern(P: Any, argument: str) -> Pattern:
+    """The Pattern that P is or describes."""
+    if isinstance(P, Pattern):
+        return P
+    if isinstance(P, str):
+        return _parsed(P)
+    raise TypeError(f"{argument}: expected a Pattern or a text such as '(a)-->(b)', got {type(P).__name__}")
+
+
+def as_graph(G: Any, directed: bool) -> Graph:
+    """The Graph that G is or describes; `directed` counts for a bare table of edges."""
+    if isinstance(G, Graph):
+        return G
+    if isinstance(G, type):
+        raise TypeError(f"G: expected a graph or a dataframe, got the class {G.__name__}")
+    G = as_frame(G)
+    if family_of(G) is not None or is_arrays(G):
+        return Graph.from_edgelist(G, directed=directed)
+    package = type(G).__module__.partition(".")[0]
+    if package == "cugraph":
+        return Graph.from_cugraph(G)
+    if package == "networkx" or hasattr(G, "adj"):
+        return Graph.from_networkx(G)
+    raise TypeError(
+        "G: expected a cusubmatch.Graph, a cugraph.Graph, a networkx graph, or edges (columns source, destination or "
+        f"src, dst): {EDGE_TABLES}; got {type(G).__name__}"
+    )

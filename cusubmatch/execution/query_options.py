@@ -1,0 +1,62 @@
+"""What a call asks for beside its graph and its pattern, as one value.
+
+The public functions make it of their arguments, and `api/options.py` checks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["QueryOptions"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """The options of a call.
+
+    Attributes
+    ----------
+    semantics : str
+        One of `plan.SEMANTICS`.
+    unique : bool or None
+        One match per orbit rather than every embedding; None: the default of the semantics.
+    engine : str
+        "auto", "cpu" or "gpu".
+    time_limit : float or None
+        Seconds.
+    counting : bool
+        Whether matches are counted rather than listed.
+    limit : int or None
+        Most rows.
+    memory_limit : int or None
+        Bytes for rows.
+    progress : callable, bool or None
+        What is told how far the work is; True: a line on stderr.
+    sort : bool
+        Whether rows come in the order of the ids.
+    suffix : int or None
+        The length of the suffix that is counted by inclusion-exclusion; None: the cheapest.
+    by_trial : bool
+        Whether plans may be chosen by timing samples; without, each call has the same plan, by estimates alone.
+    warn_of_absent_labels : bool
+        Whether a label that occurs nowhere in the graph gives a warning.
+    """
+
+    semantics: str = "monomorphism"
+    unique: bool | None = None
+    engine: str = "auto"
+    time_limit: float | None = None
+    counting: bool = True
+    limit: int | None = None
+    memory_limit: int | None = None
+    progress: Callable[[float, int], object] | bool | None = None
+    sort: bool = False
+    suffix: int | None = None
+    by_trial: bool = True
+    warn_of_absent_labels: bool = True
+
+    @property
+    def one_per_orbit(self) -> bool:
+        """Whether a match stands for its orbit."""
+        return self.semantics != "homomorphism" if self.unique is None else bool(self.unique)

@@ -1,0 +1,56 @@
+"""What collects the rows of a call: where the engine made them, or on their way to host memory."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, Protocol
+
+from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.execution.device_to_host import HostStream
+from cusubmatch.execution.query import Query
+from cusubmatch.execution.row_buffer import RowBuffer
+
+__all__ = ["RowCollector", "row_collector"]
+
+
+class RowCollector(Protocol):
+    """The rows of a query; close it at the end.
+
+    Attributes
+    ----------
+    rows : int
+        Rows so far.
+    """
+
+    rows: int
+
+    def blocks(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
+        """Search; the number of rows of each block."""
+        ...
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the rows, as blocks and as columns of ids, pass the memory for a result."""
+        ...
+
+    def finish(self) -> None:
+        """Wait until all rows are there."""
+        ...
+
+    def frame(self) -> Any:
+        """All rows as a dataframe of the caller's family."""
+        ...
+
+    def clear(self) -> None:
+        """Drop all rows, but not their number."""
+        ...
+
+    def close(self) -> None:
+        """Begin no copy any more and let go of buffers."""
+        ...
+
+
+def row_collector(query: Query, limit: int | None, memory_limit: int | None) -> RowCollector:
+    """A collector for at most `limit` rows in `memory_limit` bytes; None: no limit, most of what is free."""
+    collector = HostStream if query.streams_to_host else RowBuffer
+    return collector(query, limit, memory_limit)
