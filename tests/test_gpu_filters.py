@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import cases, examples, skewed_rows
+from strategies import cases, skewed_rows
 from targets import emulator, one_lane
 from test_lsqb import QUERIES
 from test_yeast import pattern_of
+from tiers import examples
 
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu.search import filters as on_cpu

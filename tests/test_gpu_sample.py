@@ -16,12 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
 from plans import plan_for
-from strategies import cases, connected_order, examples
+from strategies import cases, connected_order
 from targets import emulator, one_lane
 from test_gpu_walk import SHAPES, SHARED, WAYS, WEIGHED, WORDWISE, Settings, skewed, stressful
 from test_sample import CHANCES, DRAWS, HOUSE, SMALL, counts_of_samples, excess, rows_of
 from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, labelled_graph, rows_with
 from test_walkers import Settings as Rows
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Pattern, count_matches

@@ -15,10 +15,11 @@ from conftest import data_folder
 from hypothesis import given
 from naive import matches
 from plans import plan_for
-from strategies import cases, examples
+from strategies import cases
 from targets import one_lane
 from test_gpu_walk import Settings, result_of, run_of, stressful
 from test_suffix import WAYS
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern

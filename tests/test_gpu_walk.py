@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
 from plans import plan_for
-from strategies import cases, connected_order, examples
+from strategies import cases, connected_order
 from targets import emulator, one_lane
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Pattern

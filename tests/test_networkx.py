@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical
 from networkx.algorithms.isomorphism import DiGraphMatcher, GraphMatcher
-from strategies import examples
+from tiers import examples
 
 from cusubmatch import Graph, Pattern, count_matches, subgraph_match
 

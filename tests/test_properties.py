@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import NaiveGraph, automorphisms, matches
-from strategies import VERTEX_LABELS, cases, examples, skewed_rows
+from strategies import VERTEX_LABELS, cases, skewed_rows
+from tiers import examples
 
 from cusubmatch import Graph, Pattern, count_matches, subgraph_match
 

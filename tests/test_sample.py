@@ -24,8 +24,9 @@ from hypothesis import strategies as st
 from naive import automorphisms, canonical, is_embedding, matches
 from plans import plan_for
 from refusal import refuses
-from strategies import cases, examples, skewed_rows
+from strategies import cases, skewed_rows
 from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, WAYS, Settings, labelled_graph, plan_of, rows_with
+from tiers import examples
 
 from cusubmatch import Graph, Pattern, PatternError, ResultTooLarge, TimeLimitExceeded, count_matches
 from cusubmatch.api import sample_matches as sampling

@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import matches
 from plans import plan_for
-from strategies import cases, examples
+from strategies import cases
 from test_walkers import Settings
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, count_matches, explain, generators

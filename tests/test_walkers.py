@@ -25,7 +25,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
 from plans import plan_for
-from strategies import RawGraph, cases, connected_order, examples, skewed_rows
+from strategies import RawGraph, cases, connected_order, skewed_rows
+from tiers import examples
 
 from cusubmatch import Graph, Pattern, count_matches, generators
 from cusubmatch.engines.base import RunOptions
