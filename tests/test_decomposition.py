@@ -96,6 +96,7 @@ def test_shapes_are_counted_as_walking_counts_them(skewed, name):
     assert table_run(skewed, pattern, "homomorphism").count() == walked(skewed, pattern, "homomorphism")
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", SHAPES)
 def test_primes_give_what_words_give(skewed, name, monkeypatch):
     expected = table_run(skewed, SHAPES[name]).count()
@@ -103,6 +104,7 @@ def test_primes_give_what_words_give(skewed, name, monkeypatch):
     assert table_run(skewed, SHAPES[name]).count() == expected
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("labels", [{}, {"a": "A"}, {"a": "A", "b": "B", "c": ["A", "B"]}, {"b": "B", "d": "B"}])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(

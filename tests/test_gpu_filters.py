@@ -155,6 +155,7 @@ def test_any_schedule_finds_the_candidates_of_the_cpu(hubs, data, seed, semantic
     )
 
 
+@pytest.mark.one_each
 @pytest.mark.usefixtures("tight")
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 @pytest.mark.parametrize("sample", [3, 20])
@@ -181,6 +182,7 @@ def test_small_graphs_of_every_kind(native, sample, data, semantics):
     )
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("semantics", SEMANTICS)
 def test_the_queries_of_lsqb(data_graph, native, query, semantics):

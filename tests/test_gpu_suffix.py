@@ -51,6 +51,7 @@ def suffix_counts(graph, pattern, settings, *ways, target=None, least=1):
         yield count
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @examples(12)
 @given(case=cases(), settings=stressful)
@@ -61,6 +62,7 @@ def test_suffixes_of_every_length_under_any_settings_count_what_the_oracle_does(
     assert set(found) <= {len(matches(raw.naive(), pattern, semantics, unique))}
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @examples(60)
 @given(case=cases(hubs=True))

@@ -179,6 +179,7 @@ def assert_rows_are_true(engine, semantics, unique, case, limit):
     assert taken <= truth
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @pytest.mark.parametrize("batch_rows", [1, 3, 1000])

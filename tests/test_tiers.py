@@ -21,6 +21,7 @@ def test_each_value_occurs_in_as_few_parameters_as_the_longest_argument_has_valu
     assert len(kept) == len(SHAPES)
     for name, values in {"engine": ENGINES, "shape": SHAPES, "width": WIDTHS}.items():
         assert {item[name] for item in kept} == {*values}
+    assert [item["engine"] for item in kept].count("gpu") == len(SHAPES) // 2
 
 
 @pytest.mark.one_each

@@ -167,6 +167,7 @@ settings_of_any_kind = st.builds(
 )
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @pytest.mark.parametrize("hubs", [False, True])
 @examples(25)
@@ -239,6 +240,7 @@ def left_alone(name, method, semantics, unique):
     return count_with(Settings(method=method), *found), rows_with(Settings(method=method), *found)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", [*UNDIRECTED, *DIRECTED])
 @pytest.mark.parametrize("forced", FORCED)
 def test_rows_and_counts_are_those_of_a_walker_left_alone(forced, name):

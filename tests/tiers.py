@@ -8,6 +8,7 @@ The searches of hypothesis run in both tiers: with a third of their examples in 
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,17 +33,21 @@ def examples(count):
 
 
 def thorough(*values):
-    """Parameters for the second tier; a tuple is a value for each argument."""
-    rows = [value if isinstance(value, tuple) else (value,) for value in values]
+    """Parameters for the second tier; a plain tuple is a value for each argument."""
+    rows = [value if type(value) is tuple else (value,) for value in values]
     return [pytest.param(*row, marks=pytest.mark.thorough) for row in rows]
 
 
 def one_each(items):
-    """Of the parameters of one test the fewest, about, in which each value of each argument occurs."""
+    """Of the parameters of one test the fewest, about, in which each value of each argument occurs, in even shares."""
     values = [{(name, repr(value)) for name, value in item.callspec.params.items()} for item in items]
     missing, kept = set().union(*values), []
+    uses = Counter(dict.fromkeys(missing, 0))
     while missing:
-        best = max(range(len(items)), key=lambda i: len(values[i] & missing))
+        best = max(
+            range(len(items)), key=lambda i: (len(values[i] & missing), -sum(uses[value] for value in values[i]))
+        )
         missing -= values[best]
+        uses.update(values[best])
         kept.append(items[best])
     return kept
