@@ -38,6 +38,16 @@ def test_every_path_that_a_document_names_exists(document):
     assert [path for path in paths_in(document) if not exists(path)] == []
 
 
+def test_every_name_in_the_text_of_the_map_is_in_the_sources():
+    """But for commands and arguments."""
+    named = re.findall(
+        r"`([A-Za-z_][\w.]*)(?:\([^`]*\))?`", MAP.read_text(encoding="utf-8").partition("## Glossary")[0]
+    )
+    words = {word for name in named if not exists(name) for word in name.split(".")}
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    assert sorted(word for word in words - {"WHERE"} if not re.search(rf"\b{word}\b", sources)) == []
+
+
 def test_every_room_is_on_the_map():
     rooms = {path.parent.name + "/" for path in PACKAGE.glob("*/__init__.py")}
     table = re.search(r"\n\| room .*?\n\n", MAP.read_text(encoding="utf-8"), re.DOTALL)[0]
