@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import functools
 import os
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import one_each  # and the profiles of hypothesis, which --hypothesis-profile names
 
 TESTS = Path(__file__).resolve().parent
 
@@ -27,6 +29,17 @@ def pytest_configure(config):
 
         engines.check_engine("gpu")
         engines.MIN_ARCS_WORTH_COPYING = 0
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items):
+    marked = [item for item in items if item.get_closest_marker("one_each") and hasattr(item, "callspec")]
+    for _, group in groupby(marked, key=lambda item: (item.fspath, item.originalname)):
+        parameters = list(group)
+        kept = one_each(parameters)
+        for item in parameters:
+            if item not in kept:
+                item.add_marker("thorough")
 
 
 def data_folder() -> Path:

@@ -8,39 +8,23 @@ parsed from text, which alone can say anonymous vertices.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from itertools import permutations
 
 import networkx as nx
 import numpy as np
 import pandas as pd
-from hypothesis import HealthCheck, reject, settings
+from hypothesis import reject
 from hypothesis import strategies as st
 from naive import NaiveGraph
 
 from cusubmatch import Graph, Pattern, PatternError
-
-# Code that compiles on first use makes any deadline, and the speed of drawing, a matter of the machine.
-settings.register_profile(
-    "cusubmatch",
-    deadline=None,
-    derandomize="CI" in os.environ,
-    print_blob=True,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-settings.load_profile("cusubmatch")
 
 VERTEX_LABELS = {"str": ("A", "B", "C"), "int": (1, 2, 3)}
 EDGE_LABELS = {"str": ("X", "Y", "Z"), "int": (10, 20, 30)}
 ABSENT_LABEL = {"str": "Nowhere", "int": 99}
 HUB_SIZES = (28, 34)
 SIZES = (0, 1, 2, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12)
-
-
-def examples(count):
-    """The settings of a test: `count` examples, times CUSUBMATCH_EXAMPLES (default 1) for a longer search."""
-    return settings(max_examples=max(1, int(count * float(os.environ.get("CUSUBMATCH_EXAMPLES", "1")))))
 
 
 @dataclass(frozen=True)

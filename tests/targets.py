@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 
 import numpy as np
@@ -54,6 +55,7 @@ def emulator(seed=None, **options) -> Target:
     )
 
 
+@functools.cache  # so that the test files share compiled kernels
 def one_lane() -> Target:
     """Native code for one warp of one lane, on one thread."""
     cuda = types.ModuleType("one_lane")

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from conftest import TESTS
 from targets import emulator, one_lane
+from tiers import thorough
 
 from cusubmatch.engines.gpu.cliques import edge_split
 from cusubmatch.engines.gpu.cliques import orientation as oriented
@@ -126,6 +127,7 @@ def test_every_edge_with_two_lists_is_short_or_has_a_partner(monkeypatch, slice_
     assert len(short.sources) + items.lengths.sum() == len(expected)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("window", [64, 32])
 def test_triangles_lane_by_lane(seed, window):
@@ -141,6 +143,7 @@ def test_vertices_of_a_warps_size_go_to_blocks_where_they_are_few():
     assert usual_limits(degrees, warps=11) == Limits(warp=32)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("k", [4, 5])
 @pytest.mark.parametrize("limits", CLASSES.values(), ids=CLASSES)
 def test_cliques_of_each_size_class_lane_by_lane(limits, k):
@@ -151,6 +154,7 @@ def test_cliques_of_each_size_class_lane_by_lane(limits, k):
     assert cliques.count() == cliques_by_sets(graph, k)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("k", [4, 5])
 @pytest.mark.parametrize("limits", [Limits(word=8, warp=96), Limits(word=8, warp=8), Limits(8, 8, 8)])
 def test_rows_of_several_words_lane_by_lane(limits, k):
@@ -183,7 +187,7 @@ def test_graphs_without_triangles_have_no_cliques(n, edges):
     assert Cliques(NATIVE, np, graph, 4).count() == Cliques(NATIVE, np, graph, 5).count() == 0
 
 
-@pytest.mark.parametrize("name", ["facebook_combined", "soc-Epinions1"])
+@pytest.mark.parametrize("name", ["facebook_combined", *thorough("soc-Epinions1")])
 def test_data_graphs_have_their_known_counts(data_graph, name):
     graph = orient(np, data_graph(name).offsets, data_graph(name).targets)
     assert Triangles(NATIVE, np, graph).count() == COUNTS[name, "triangle"]
@@ -193,7 +197,7 @@ def test_data_graphs_have_their_known_counts(data_graph, name):
 
 
 @pytest.mark.parametrize("tops", [3])
-@pytest.mark.parametrize(("groups", "size"), [(50, 6), (60, 10), (150, 7)])
+@pytest.mark.parametrize(("groups", "size"), [(50, 6), (150, 7), *thorough((60, 10))])
 def test_long_neighbourhoods_fill_many_words(tops, groups, size):
     graph, expected = layered(tops, groups, size)
     assert Triangles(NATIVE, np, graph).count() == expected[3]

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from naive import embeddings
 from naive import matches as naive_matches
-from strategies import cases, examples
+from strategies import cases
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
@@ -96,6 +97,7 @@ def test_shapes_are_counted_as_walking_counts_them(skewed, name):
     assert table_run(skewed, pattern, "homomorphism").count() == walked(skewed, pattern, "homomorphism")
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", SHAPES)
 def test_primes_give_what_words_give(skewed, name, monkeypatch):
     expected = table_run(skewed, SHAPES[name]).count()
@@ -103,6 +105,7 @@ def test_primes_give_what_words_give(skewed, name, monkeypatch):
     assert table_run(skewed, SHAPES[name]).count() == expected
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("labels", [{}, {"a": "A"}, {"a": "A", "b": "B", "c": ["A", "B"]}, {"b": "B", "d": "B"}])
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 from targets import emulator
 from test_decomposition import table_run, walked
 from test_gpu_tables import NATIVE, PRIME, all_kernels, nothing, on_gpu, pairs_by_matrices, support
+from tiers import thorough
 
 from cusubmatch import Graph
 from cusubmatch.engines.cpu import CpuEngine
@@ -46,6 +47,7 @@ def counted_ones_agree(gpu):
     return gpu.fours(0), gpu.fives()
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("most", [tables.MOST_PACKED, 0], ids=["packed", "words"])
 @pytest.mark.parametrize("window", [0, 1, 3, 7, 40])
 def test_counters_of_either_width_agree_with_the_cpu_in_any_window(window, most, monkeypatch):
@@ -91,6 +93,7 @@ def test_a_hash_table_holds_as_many_ends_as_there_may_be(slots, monkeypatch):
             assert gpu.fours(0) == fours
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("seconds", [1e-7, 1e-6])
 @pytest.mark.parametrize(("how", "prime"), [("ones", 0), ("some", 0), ("residues", PRIME)])
 def test_pieces_add_up_to_the_whole(how, prime, seconds, monkeypatch):
@@ -155,7 +158,7 @@ def test_kernels_that_were_stopped_between_pieces_count_right_afterwards(monkeyp
         assert call(gpu) == call(OnCpu(graph, nothing))
 
 
-@pytest.mark.parametrize("room", [1, 2000])
+@pytest.mark.parametrize("room", [1, *thorough(2000)])
 def test_rows_that_would_take_too_much_memory_leave_fewer_blocks(room, monkeypatch):
     monkeypatch.setattr(team, "ROWS_BYTES", room)
     monkeypatch.setattr(tables, "ROWS_BYTES", room)
@@ -165,6 +168,7 @@ def test_rows_that_would_take_too_much_memory_leave_fewer_blocks(room, monkeypat
     all_kernels(OnCpu(graph, nothing), gpu, "some", 0)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("edges", [[(0, 1)], [(0, 1), (1, 2)], [(0, i) for i in range(1, 40)]], ids=len)
 @pytest.mark.parametrize("target", [emulator(seed=2), NATIVE], ids=["lanes", "one lane"])
 def test_graphs_with_nothing_to_count(edges, target):
@@ -190,6 +194,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("primes", [None, [2**31 - 1, 2**31 - 19, 2**31 - 61]], ids=["words", "primes"])
 @pytest.mark.parametrize("name", PATTERNS)
 def test_whole_counts_are_those_of_the_cpu(name, primes, monkeypatch):
@@ -252,7 +257,7 @@ def test_a_star_of_four_million_leaves():
     assert gpu.rows(None, None, 0).max() == leaves
 
 
-@pytest.mark.parametrize("target", [emulator(seed=5), NATIVE], ids=["lanes", "one lane"])
+@pytest.mark.parametrize("target", [*thorough(emulator(seed=5)), NATIVE], ids=["lanes", "one lane"])
 def test_sums_that_come_back_to_zero_modulo_a_word_do_not_overflow_the_list_of_ends(target):
     graph = of_edges([(i, j) for i in range(12) for j in range(12, 24)] + [(0, 1), (12, 13)])
     half = np.full(len(graph.targets), 1 << 63, np.uint64)

@@ -13,10 +13,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import cases, examples, skewed_rows
+from strategies import cases, skewed_rows
 from targets import emulator, one_lane
 from test_lsqb import QUERIES
 from test_yeast import pattern_of
+from tiers import examples
 
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu.search import filters as on_cpu
@@ -154,6 +155,7 @@ def test_any_schedule_finds_the_candidates_of_the_cpu(hubs, data, seed, semantic
     )
 
 
+@pytest.mark.one_each
 @pytest.mark.usefixtures("tight")
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 @pytest.mark.parametrize("sample", [3, 20])
@@ -180,6 +182,7 @@ def test_small_graphs_of_every_kind(native, sample, data, semantics):
     )
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("query", QUERIES)
 @pytest.mark.parametrize("semantics", SEMANTICS)
 def test_the_queries_of_lsqb(data_graph, native, query, semantics):

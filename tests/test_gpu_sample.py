@@ -16,12 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
 from plans import plan_for
-from strategies import cases, connected_order, examples
+from strategies import cases, connected_order
 from targets import emulator, one_lane
 from test_gpu_walk import SHAPES, SHARED, WAYS, WEIGHED, WORDWISE, Settings, skewed, stressful
 from test_sample import CHANCES, DRAWS, HOUSE, SMALL, counts_of_samples, excess, rows_of
 from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, labelled_graph, rows_with
 from test_walkers import Settings as Rows
+from tiers import examples, thorough
 
 import cusubmatch as csm
 from cusubmatch import Pattern, count_matches
@@ -88,6 +89,7 @@ ORDERED = [
 ]
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("ascending", [False, True])
 @pytest.mark.parametrize(("name", "order", "semantics", "distinct"), ORDERED)
 def test_ranks_are_the_rows_of_the_plan_however_the_tasks_are_cut(lane, name, order, semantics, distinct, ascending):
@@ -123,6 +125,7 @@ def test_ranks_in_sets_that_are_counted_by_words(lane, name):
     assert all((adjacent | adjacent.T)[rows[edge[0]], rows[edge[1]]].all() for edge in pattern.edges)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @examples(6)
 @given(case=cases(anonymous=False), settings=stressful, tasks=st.sampled_from(list(TASKS)))
@@ -143,7 +146,7 @@ def test_under_any_schedule_the_ranks_are_the_oracles_matches(semantics, unique,
     assert found <= {canonical(image, symmetries) for image in expected}
 
 
-@pytest.mark.parametrize("name", ["house", "square", "claw", "path"])
+@pytest.mark.parametrize("name", ["square", "path", *thorough("house", "claw")])
 def test_work_given_away_is_counted_for_its_own_task(name):
     graph, pattern = skewed(), Pattern.parse(SHAPES[name])
     counts = []
@@ -203,6 +206,7 @@ def fresh(graph):
     return graph
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("text", "unique", "n"), CHANCES)
 def test_every_match_is_as_likely_as_every_other(lane, text, unique, n):
     graph = fresh(SMALL)

@@ -15,10 +15,11 @@ from conftest import data_folder
 from hypothesis import given
 from naive import matches
 from plans import plan_for
-from strategies import cases, examples
+from strategies import cases
 from targets import one_lane
 from test_gpu_walk import Settings, result_of, run_of, stressful
 from test_suffix import WAYS
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -50,6 +51,7 @@ def suffix_counts(graph, pattern, settings, *ways, target=None, least=1):
         yield count
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @examples(12)
 @given(case=cases(), settings=stressful)
@@ -60,6 +62,7 @@ def test_suffixes_of_every_length_under_any_settings_count_what_the_oracle_does(
     assert set(found) <= {len(matches(raw.naive(), pattern, semantics, unique))}
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @examples(60)
 @given(case=cases(hubs=True))

@@ -79,6 +79,7 @@ WAYS = [("ones", 0), ("some", 0), ("small", 0), ("wrapping", 0), ("ones", PRIME)
 EACH_WAY = sorted({(list(SHAPES)[i % 3], *way) for i, way in enumerate(WAYS)} | {(name, "ones", 0) for name in SHAPES})
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("name", "how", "prime"), EACH_WAY)
 def test_kernels_agree_with_those_of_the_cpu_lane_by_lane(name, how, prime, monkeypatch):
     target = emulator(seed=len(how))
@@ -87,12 +88,14 @@ def test_kernels_agree_with_those_of_the_cpu_lane_by_lane(name, how, prime, monk
     all_kernels(*both(support(5, degree=4), target, SHAPES[name]), how, prime)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("how", "prime"), WAYS)
 def test_kernels_agree_with_those_of_the_cpu_on_one_lane(how, prime, monkeypatch):
     monkeypatch.setattr(tables, "FEW", 20)
     all_kernels(*both(support(9), NATIVE, LaunchShape(window=50)), how, prime)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("how", "prime"), WAYS)
 @pytest.mark.parametrize("name", ["lanes", "one lane"])
 def test_sparse_products_are_what_matrices_say(name, how, prime):
@@ -137,6 +140,7 @@ def pairs_by_matrices(support, ends, paths, apart, prime):
     return int(found.sum()) % (prime or 1 << 64)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("how", "prime"), WAYS)
 @pytest.mark.parametrize("name", ["lanes", "one lane"])
 def test_pairs_are_what_matrices_say(name, how, prime, monkeypatch):

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
 from plans import plan_for
-from strategies import cases, connected_order, examples
+from strategies import cases, connected_order
 from targets import emulator, one_lane
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Pattern
@@ -129,6 +130,7 @@ def skewed(vertices=24, edges=70):
 # Against the oracle --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @examples(12)
 @given(case=cases(), settings=stressful)
@@ -148,6 +150,7 @@ def test_counts_and_rows_under_any_settings_are_the_oracles(semantics, unique, c
     assert rows == Counter(map(tuple, expected))
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_skewed_graph_is_counted_right_while_warps_give_work_away(name, seed):
@@ -165,6 +168,7 @@ WEIGHED = {  # orders in which the last level's set is complete before the last 
 }
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", WEIGHED)
 @pytest.mark.parametrize(("semantics", "distinct"), [("monomorphism", []), ("homomorphism", [("a", "c")])])
 def test_partial_matches_carry_the_size_of_a_set_that_is_complete(name, semantics, distinct):
@@ -185,6 +189,7 @@ def star(leaves):
     return csm.Graph.from_edgelist((np.zeros(leaves, np.int64), np.arange(1, leaves + 1)))
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("ring", [4, 1024])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_one_huge_task_is_divided_among_all_warps(seed, ring):
@@ -291,6 +296,7 @@ WORDWISE = {  # orders that end in a set of two rows or more, or carry the size 
 }
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", WORDWISE)
 @pytest.mark.parametrize("semantics", ["monomorphism", "induced"])
 @pytest.mark.parametrize("ascending", [False, True])

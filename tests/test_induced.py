@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from naive import matches as naive_matches
-from strategies import cases, examples
+from strategies import cases
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded

@@ -16,7 +16,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive import SEMANTICS, automorphisms, embeddings
-from strategies import RawGraph, cases, examples, patterns, skewed_rows
+from strategies import RawGraph, cases, patterns, skewed_rows
+from tiers import examples
 
 from cusubmatch import count_matches, subgraph_match
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical
 from networkx.algorithms.isomorphism import DiGraphMatcher, GraphMatcher
-from strategies import examples
+from tiers import examples
 
 from cusubmatch import Graph, Pattern, count_matches, subgraph_match
 
@@ -155,6 +155,7 @@ def assert_same(rows, labels, text, semantics, directed, vertex_labelled=False, 
 both_semantics = pytest.mark.parametrize("semantics", ["monomorphism", "induced"])
 
 
+@pytest.mark.one_each
 @both_semantics
 @pytest.mark.parametrize("text", UNDIRECTED)
 @examples(8)
@@ -163,6 +164,7 @@ def test_undirected_patterns_match_as_in_networkx(text, semantics, data):
     assert_same(*data, text, semantics, directed=False)
 
 
+@pytest.mark.one_each
 @both_semantics
 @pytest.mark.parametrize("text", DIRECTED)
 @examples(8)
@@ -171,6 +173,7 @@ def test_directed_patterns_match_as_in_networkx(text, semantics, data):
     assert_same(*data, text, semantics, directed=True)
 
 
+@pytest.mark.one_each
 @both_semantics
 @pytest.mark.parametrize("text", MIXED)
 @examples(8)
@@ -179,6 +182,7 @@ def test_mixed_patterns_match_as_the_union_of_their_directions_in_networkx(text,
     assert_same(*data, text, semantics, directed=True)
 
 
+@pytest.mark.one_each
 @both_semantics
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("text", LABELLED)
@@ -188,6 +192,7 @@ def test_vertex_labelled_patterns_match_as_in_networkx(text, directed, semantics
     assert_same(*data, text, semantics, directed=directed, vertex_labelled=True)
 
 
+@pytest.mark.one_each
 @both_semantics
 @pytest.mark.parametrize("text", EDGE_LABELLED)
 @examples(12)

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive import SEMANTICS, NaiveGraph, automorphisms, canonical, embeddings, is_embedding, matches
-from strategies import cases, examples, raw_graphs
+from strategies import cases, raw_graphs
+from tiers import examples
 
 from cusubmatch import Graph, Pattern, PatternError, count_matches, has_match, iter_matches, subgraph_match
 
@@ -178,6 +179,7 @@ def assert_rows_are_true(engine, semantics, unique, case, limit):
     assert taken <= truth
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @pytest.mark.parametrize("batch_rows", [1, 3, 1000])

@@ -13,7 +13,8 @@ import pytest
 from frame_cases import rows as frame_rows
 from hypothesis import assume, given
 from naive import NaiveGraph, sorted_rows
-from strategies import cases, examples
+from strategies import cases
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Pattern

@@ -159,6 +159,7 @@ def test_no_match_is_columns_without_rows(tmp_path, name, ids):
         assert not any(map(pa.types.is_null, written.schema.types))
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("batch_rows", [7, 100, 336, 1 << 20])
 @pytest.mark.parametrize("rows_per_file", [1, 50, 100, 335, 336, 337])
 def test_parts_are_full_but_the_last(tmp_path, batch_rows, rows_per_file):

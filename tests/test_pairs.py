@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import matches as naive_matches
-from strategies import EDGE_LABELS, VERTEX_LABELS, examples, raw_graphs
+from strategies import EDGE_LABELS, VERTEX_LABELS, raw_graphs
 from test_decomposition import SHAPES, table_run, walked
+from tiers import examples
 
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu import CpuEngine

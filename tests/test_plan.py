@@ -47,6 +47,7 @@ def connected_orders(pattern):
             yield order
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_order_method_and_direction_counts_the_same(name, semantics, unique):

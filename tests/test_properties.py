@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import NaiveGraph, automorphisms, matches
-from strategies import VERTEX_LABELS, cases, examples, skewed_rows
+from strategies import VERTEX_LABELS, cases, skewed_rows
+from tiers import examples
 
 from cusubmatch import Graph, Pattern, count_matches, subgraph_match
 
@@ -111,6 +112,7 @@ def test_embeddings_are_unique_matches_times_automorphisms(semantics, case):
     assert every == unique * pattern.automorphism_count()
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("semantics", INJECTIVE)
 @pytest.mark.parametrize("name", [*UNDIRECTED_TEXTS, *DIRECTED_TEXTS])
 def test_counts_rows_and_orbits_agree_on_a_skewed_graph(name, semantics):
@@ -196,6 +198,7 @@ def assert_supergraph_law(graph, shapes, k, directed):
         assert count_matches(graph, pattern_of(p, directed)) == law, p
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("k", "shapes"), [(3, 2), (4, 6), (5, 21)])
 @pytest.mark.parametrize(("n", "chance"), [(14, 0.25), (20, 0.15), (9, 0.7)])
 def test_non_induced_counts_are_sums_of_induced_counts_of_supergraphs(k, shapes, n, chance):

@@ -48,6 +48,7 @@ def rows_of(frame):
 # Batches -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @pytest.mark.parametrize("batch_rows", [1, 7, 1 << 20])
 def test_batches_hold_every_row_once(skewed, semantics, unique, batch_rows):

@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import matches
 from plans import plan_for
-from strategies import cases, examples
+from strategies import cases
 from test_walkers import Settings
+from tiers import examples, thorough
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, count_matches, explain, generators
@@ -70,6 +71,7 @@ def multipartite(*parts):
 # Against the oracle --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @pytest.mark.parametrize("hubs", [False, True])
 @examples(40)
@@ -100,7 +102,9 @@ def random_case(seed):
     return graph, Pattern(sorted(pairs), labels=labels, directed=arrows)
 
 
-@pytest.mark.parametrize("seeds", [range(i, i + 20) for i in range(0, 120, 20)], ids=str)
+@pytest.mark.parametrize(
+    "seeds", [range(20), range(20, 40), *thorough(*(range(i, i + 20) for i in range(40, 120, 20)))], ids=str
+)
 def test_suffixes_count_what_walking_does(seeds):
     for seed in seeds:
         graph, pattern = random_case(seed)

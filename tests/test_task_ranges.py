@@ -54,6 +54,7 @@ def total_of(strategy, parts):
     return sum(strategy.run(None, None, tasks).total() for tasks in reversed(ranges))
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("engine", ENGINES)
@@ -64,6 +65,7 @@ def test_counts_of_ranges_add_up(labelled, engine, name, parts):
     assert walk.matches_of(total_of(walk, parts)) == whole.count()
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("name", TEXTS)
 @pytest.mark.parametrize("engine", ENGINES)
@@ -78,6 +80,7 @@ def test_rows_of_ranges_are_the_rows(labelled, engine, name, parts):
     assert sum(map(rows, ranges), Counter()) == rows(None)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ranges_of_a_plan_with_a_suffix_add_up_before_the_symmetries_are_divided_out(skewed, engine, parts):
@@ -87,6 +90,7 @@ def test_ranges_of_a_plan_with_a_suffix_add_up_before_the_symmetries_are_divided
     assert walk.matches_of(total_of(walk, parts)) == csm.count_matches(skewed, text, engine="cpu")
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("name", ["house", "gem"])
 def test_terms_of_a_decomposition_add_up(skewed, name, parts):
@@ -95,6 +99,7 @@ def test_terms_of_a_decomposition_add_up(skewed, name, parts):
     assert tables.matches_of(total_of(tables, parts)) == csm.count_matches(skewed, TEXTS[name], engine="cpu")
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("unique", [False, True])
 def test_terms_of_an_induced_count_add_up(skewed, unique, parts):

@@ -153,6 +153,7 @@ def no_thread_stays():
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("cusubmatch")]
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("small", [0, 1 << 18])
 @pytest.mark.parametrize(("unique", "memory_limit"), [(True, None), (False, None), (True, 1 << 16), (False, 1 << 18)])
@@ -178,6 +179,7 @@ def test_rows_on_their_way_are_all_rows(graph, seed, small, unique, memory_limit
             assert in_use(cuda) == 0
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("limit", [0, 1, 7, 1000])
 def test_a_limit_is_kept_to_the_row(graph, limit):
     whole = csm.subgraph_match(graph, SQUARE, unique=False, engine="cpu")
@@ -193,6 +195,7 @@ def test_a_limit_is_kept_to_the_row(graph, limit):
             held.close()
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("text", [SQUARE, "(x)--()", "(a)--(b)--()--()--(a)"])
 def test_sorted_rows_come_by_the_same_way(graph, text):
     expected = csm.subgraph_match(graph, text, engine="cpu", sort=True)
@@ -202,6 +205,7 @@ def test_sorted_rows_come_by_the_same_way(graph, text):
     held.close()
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("seed", range(5))
 def test_a_consumer_that_stops_leaves_no_copy_behind_that_writes(graph, seed):
     with patch.object(unload, "SMALL_BYTES", 0):
@@ -319,6 +323,7 @@ def test_a_block_is_sent_before_the_next_launch_and_delivered_after_it(graph):
     assert order[:7] == ["launch", "send", "launch", "deliver", "send", "launch", "deliver"]
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("which", range(8))
 @pytest.mark.parametrize("direct", [False, True])
 def test_an_interrupt_between_copies_leaves_none_that_writes_later(which, direct):

@@ -25,7 +25,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, matches
 from plans import plan_for
-from strategies import RawGraph, cases, connected_order, examples, skewed_rows
+from strategies import RawGraph, cases, connected_order, skewed_rows
+from tiers import examples
 
 from cusubmatch import Graph, Pattern, count_matches, generators
 from cusubmatch.engines.base import RunOptions
@@ -166,6 +167,7 @@ settings_of_any_kind = st.builds(
 )
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @pytest.mark.parametrize("hubs", [False, True])
 @examples(25)
@@ -238,6 +240,7 @@ def left_alone(name, method, semantics, unique):
     return count_with(Settings(method=method), *found), rows_with(Settings(method=method), *found)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", [*UNDIRECTED, *DIRECTED])
 @pytest.mark.parametrize("forced", FORCED)
 def test_rows_and_counts_are_those_of_a_walker_left_alone(forced, name):
