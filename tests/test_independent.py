@@ -41,7 +41,7 @@ def run_of(graph, pattern, unique=None):
     query = make_query(graph, pattern, "induced", unique, "cpu", None, counting=True)
     constraints = constraints_of(pattern, graph, "induced")
     plan = plan_independent(
-        pattern, constraints, query.prepared.candidates.shape, graph.statistics, math.inf, lambda _: 1.0
+        pattern, constraints, query.prepared.candidates.cardinalities, graph.statistics, math.inf, lambda _: 1.0
     )
     plan = dataclasses.replace(query.plan, tables=None, supergraphs=None, independent=plan)
     return query._replace(plan=plan).count_run(None)

@@ -19,6 +19,8 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import (
     Plan,
+    PlanningProblem,
+    PlanOptions,
     TablePlan,
     constraints_of,
     make_plans,
@@ -70,11 +72,11 @@ def _independent_of(graph, engine, plan, candidates):
 
     def matches_of(core):
         found, _ = plan_of(graph, engine, core, "induced", unique=False, counting=False)
-        fewer = [candidates.shape.sizes[v] / max(found.sizes[place], 1.0) for place, v in enumerate(core.names)]
+        fewer = [candidates.cardinalities.sizes[v] / max(found.sizes[place], 1.0) for place, v in enumerate(core.names)]
         return found.levels[-1].matches * found.factor * math.prod(fewer)
 
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
-    arguments = plan.pattern, constraints, candidates.shape, graph.statistics
+    arguments = plan.pattern, constraints, candidates.cardinalities, graph.statistics
     return plan_independent(*arguments, plan.cost, matches_of)
 
 
@@ -93,7 +95,7 @@ def tables_of(
         return walk_plan(graph, engine, plan.pattern, term)[0].cost
 
     return plan_tables(
-        constraints, candidates.tested, candidates.shape, sizes, walking, walk_cost, engine.table_costs, roots
+        constraints, candidates.filters, candidates.cardinalities, sizes, walking, walk_cost, engine.table_costs, roots
     )
 
 
@@ -111,19 +113,17 @@ def _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_tri
     """How a pattern is walked, and on what."""
     constraints = constraints_of(pattern, graph, semantics)
     prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
-    plans = functools.partial(
-        make_plans,
+    problem = PlanningProblem(
         pattern,
         constraints,
-        prepared.candidates.shape,
-        prepared.candidates.tested,
+        prepared.candidates.cardinalities,
+        prepared.candidates.filters,
         graph.statistics,
         semantics=semantics,
         unique=unique,
         counting=counting,
-        methods=engine.methods,
-        suffix=suffix,
     )
+    plans = functools.partial(make_plans, problem, PlanOptions(engine.methods, suffix=suffix))
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
 
 

@@ -223,8 +223,8 @@ class Pattern:
         vertices = graph.nodes().to_pandas().tolist()
         return cls(zip(source, destination, strict=True), vertices=vertices, directed=graph.is_directed())
 
-    def joined(self, edge: PatternEdge) -> Pattern:
-        """The same vertices with one edge more."""
+    def with_edge(self, edge: PatternEdge) -> Pattern:
+        """The same pattern with one more edge."""
         pattern = Pattern.__new__(Pattern)
         pattern._set(self.names, self.labels, [*self.edges, edge], self.distinct)  # noqa: SLF001
         return pattern

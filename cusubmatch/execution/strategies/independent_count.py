@@ -141,7 +141,7 @@ class IndependentCount:
         plan, many = self.leaves, len(self.leaves.leaves)
         rows = {relation: self.graph.adjacency((relation,)) for _, relation in (*plan.required, *plan.forbidden)}
         rows = {relation: (found.offsets.reshape(-1), found.targets) for relation, found in rows.items()}
-        apart = self.graph.adjacency((plan.apart,))
+        apart = self.graph.adjacency((plan.leaf_relation,))
         apart_rows = apart.offsets.reshape(-1), apart.targets
         place = np.full(self.graph.n_vertices, -1, np.int32)
         total = 0
