@@ -18,7 +18,7 @@ from cusubmatch.errors import AbsentLabelWarning
 
 __all__ = ["absent", "absent_in", "codes_of_labels", "labels_by_code", "warn_absent"]
 
-PACKAGE = str(Path(__file__).parent) + os.sep
+PACKAGE = str(Path(__file__).parents[1]) + os.sep
 LISTED = 5  # labels, or patterns, that a message names
 COMPARED = 20_000  # labels that are looked at to find the nearest
 
