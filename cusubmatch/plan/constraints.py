@@ -13,9 +13,16 @@ from cusubmatch.errors import GraphError
 from cusubmatch.graph import Graph, Relation
 from cusubmatch.pattern import Pattern, PatternError
 
-__all__ = ["SEMANTICS", "Constraints", "are_disjoint", "constraints_of"]
+__all__ = ["SEMANTICS", "Constraints", "LabelNames", "are_disjoint", "constraints_of"]
 
 SEMANTICS = ("monomorphism", "induced", "homomorphism")
+
+
+class LabelNames(NamedTuple):
+    """The labels of a pattern by the sets of codes that relations have for them."""
+
+    edge: dict[frozenset[int], frozenset | None]
+    vertex: dict[frozenset[int], frozenset | None]
 
 
 class Constraints(NamedTuple):
@@ -30,6 +37,8 @@ class Constraints(NamedTuple):
         Pairs, u < w, that must have different images.
     labels : tuple of frozenset or None
         Label codes that each vertex allows; None allows all.
+    label_names : LabelNames
+        For texts about plans.
     """
 
     relations: tuple[Relation, ...]
@@ -37,6 +46,7 @@ class Constraints(NamedTuple):
     forbidden: dict[tuple[int, int], tuple[int, ...]]
     distinct: frozenset[tuple[int, int]]
     labels: tuple[frozenset[int] | None, ...]
+    label_names: LabelNames
 
     def must_differ(self, u: int, w: int) -> bool:
         """Whether two vertices must have different images."""
@@ -52,7 +62,8 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
         If the pattern has directed edges and the graph none, or has labels that the graph was not given.
     """
     _check(pattern, graph)
-    labels = tuple(None if names is None else graph.vertex_label_codes(names) for names in pattern.labels)
+    labels = tuple(None if allowed is None else graph.vertex_label_codes(allowed) for allowed in pattern.labels)
+    names = LabelNames({}, {codes: pattern.labels[v] for v, codes in enumerate(labels) if codes is not None})
     relations: dict[Relation, int] = {}
 
     def index(direction, edge_labels, target):
@@ -60,8 +71,10 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
         return relations.setdefault(relation, len(relations))
 
     required: dict[tuple[int, int], tuple[int, ...]] = {}
-    for source, target, directed, kinds, _ in pattern.edges:
-        codes = None if kinds is None else graph.edge_label_codes(kinds)
+    for source, target, directed, edge_labels, _ in pattern.edges:
+        codes = None if edge_labels is None else graph.edge_label_codes(edge_labels)
+        if codes is not None:
+            names.edge[codes] = edge_labels
         there, back = ("out", "in") if directed else ("any", "any")
         for pair, direction in (((source, target), there), ((target, source), back)):
             relation = index(direction, codes, pair[1])
@@ -77,7 +90,7 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
                 forbidden[u, w] = (index("any" if no_out and no_in else "out" if no_out else "in", None, w),)
     every_pair = frozenset(pair for pair in pairs if pair[0] < pair[1])
     distinct = pattern.distinct if semantics == "homomorphism" else every_pair
-    return Constraints(tuple(relations), required, forbidden, distinct, labels)
+    return Constraints(tuple(relations), required, forbidden, distinct, labels, names)
 
 
 def are_disjoint(labels: frozenset[int] | None, other_labels: frozenset[int] | None) -> bool:

@@ -10,12 +10,13 @@ is known by name. `planner` makes plans.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cusubmatch.display import notebook
 from cusubmatch.graph import Relation
 from cusubmatch.pattern import Pattern
+from cusubmatch.plan.constraints import LabelNames
 from cusubmatch.plan.decomposition.table_plan import TablePlan
 from cusubmatch.plan.explain.describe import describe, summarize
 from cusubmatch.plan.independent_leaves import IndependentPlan
@@ -98,6 +99,8 @@ class Plan:
         The pattern vertices whose images make a row, in this order: the named ones, unless rows are to be sorted.
     independent : IndependentPlan or None
         The same for induced matches: their count by independent sets of leaves.
+    label_names : LabelNames
+        For the text.
     """
 
     pattern: Pattern
@@ -120,6 +123,7 @@ class Plan:
     supergraphs: SupergraphPlan | None = None
     columns: tuple[int, ...] = ()
     independent: IndependentPlan | None = None
+    label_names: LabelNames = field(default=LabelNames({}, {}), compare=False)
 
     def __str__(self) -> str:
         return describe(self)

@@ -276,6 +276,7 @@ def _build(problem, alternative):
         divisor=divisor // shared,
         suffix=suffix,
         cost=alternative.order.cost,
+        label_names=constraints.label_names,
         columns=tuple(vertex for vertex, name in enumerate(pattern.names) if name is not None),
     )
 
