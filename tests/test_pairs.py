@@ -35,7 +35,7 @@ def terms(run):
 
 
 def bridged(run):
-    return any(isinstance(term, Pairs) and term.bridged for term in terms(run))
+    return any(isinstance(term, Pairs) and term.has_diamonds for term in terms(run))
 
 
 @st.composite
@@ -129,9 +129,9 @@ def test_quotients_are_walked_where_bridges_are_too_dear(skewed, monkeypatch):
 
 
 def test_the_text_says_what_lies_between_two_vertices(skewed, labelled):
-    edges = "number of edges w--z in both directions, w and z adjacent to x and y"
+    edges = "number of edges w--z of common neighbours, both ways"
     text = "\n".join(lines_of_tables(table_run(skewed, SHAPES[BRIDGED]).plan))
-    assert f"+1 x sum over different x, y of (number of z adjacent to x and y) ({edges})" in text
+    assert f"+1 x sum over different x, y of (number of common neighbours z) ({edges})" in text
     text = "\n".join(lines_of_tables(table_run(skewed, SHAPES["two bridges"]).plan))
     assert f"+1 x sum over different x, y of ({edges})^2" in text
     directed = "(a)--(x)--(b)-->(y)--(a), (x)--(z)--(b), (y)--(z)"

@@ -241,7 +241,7 @@ class _Costs:
             case Pairs(_, paths, distinct_pairs):
                 kinds = set(paths)
                 half = 2 if distinct_pairs and all(link.plain for path in kinds for link in path) else 1
-                lists = self.triangles * rates.listed if expression.bridged else 0.0
+                lists = self.triangles * rates.listed if expression.has_diamonds else 0.0
                 return rates.call + lists + sum(self._path(path) / half + self._links(path) for path in kinds)
             case EnumerateTerm():
                 return rates.call + self.walk_cost(expression)

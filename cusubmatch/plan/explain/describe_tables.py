@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cusubmatch.plan.decomposition.expression import (
-    BRIDGE,
+    DIAMOND_LINKS,
     ApexTree,
     CliqueTable,
     CycleTerm,
@@ -25,7 +25,7 @@ COST_COLUMN = 84  # where times stand
 MAX_TERMS = 12  # written out
 INNER_VERTICES = {2: "z", 3: "w, z"}  # of a path from x to y, by its links
 PATH_ENDS = ("xz", "zy")  # of the links of a path of two between x and y
-BRIDGE_ENDS = ("xw", "xz", "wz", "wy", "zy")  # of the links by way of two adjacent vertices
+DIAMOND_ENDS = ("xw", "xz", "wz", "wy", "zy")  # of the links by way of two adjacent vertices
 CYCLE_VERTICES = "abcde"
 
 
@@ -76,7 +76,7 @@ class _TableText:
             case CliqueTable(links) if all(link.plain for link in links):
                 return f"{name}(x, y) = number of w, z that form a clique with x and y, in both orders"
             case CliqueTable(links):
-                product = self._product(links, BRIDGE_ENDS)
+                product = self._product(links, DIAMOND_ENDS)
                 return f"{name}(x, y) = sum over w, z that form a clique with x and y of {product}"
             case ApexTree(tree):
                 vertices = [f"y{number}" for number in range(1, len(tree.below()) + 1)]
@@ -162,9 +162,9 @@ class _TableText:
 
     def _between(self, path):
         """The number of ways from x to y over one vertex, or over two adjacent ones."""
-        bridge = len(path) == BRIDGE
-        middle = "edges w--z in both directions, w and z adjacent to x and y" if bridge else "z adjacent to x and y"
-        product = self._product(path, BRIDGE_ENDS if bridge else PATH_ENDS)
+        diamond = len(path) == DIAMOND_LINKS
+        middle = "edges w--z of common neighbours, both ways" if diamond else "common neighbours z"
+        product = self._product(path, DIAMOND_ENDS if diamond else PATH_ENDS)
         return f"(sum over {middle} of {product})" if product else f"(number of {middle})"
 
 
