@@ -10,10 +10,11 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AbsentLabelWarning": "errors",
+    "CusubmatchError": "errors",
     "Graph": "graph",
     "GraphError": "errors",
     "Pattern": "pattern",
-    "PatternError": "pattern",
+    "PatternError": "errors",
     "EngineUnavailable": "errors",
     "ResultTooLarge": "errors",
     "TimeLimitExceeded": "errors",

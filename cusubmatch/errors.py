@@ -1,43 +1,59 @@
-"""What can go wrong, beside wrong patterns (`PatternError`), and what is worth a warning."""
+"""Errors and warnings of the package. All errors that a caller may see are a `CusubmatchError`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["AbsentLabelWarning", "EngineUnavailable", "GraphError", "ResultTooLarge", "TimeLimitExceeded"]
+__all__ = [
+    "AbsentLabelWarning",
+    "CusubmatchError",
+    "EngineUnavailable",
+    "GraphError",
+    "PatternError",
+    "ResultTooLarge",
+    "TimeLimitExceeded",
+]
 
 
 class DeadlinePassed(Exception):
-    """The deadline came before the end; what was found so far is in the run (between engines and their callers)."""
+    """The deadline came before the end of a run, which keeps its partial result (within the package)."""
 
 
 class Stopped(Exception):
     """Another thread has ended the work (within engines)."""
 
 
-class EngineUnavailable(RuntimeError):
+class CusubmatchError(Exception):
+    """The base class of the errors of this package."""
+
+
+class EngineUnavailable(CusubmatchError, RuntimeError):
     """The engine that was asked for cannot run here; the message says what is missing."""
 
 
-class GraphError(ValueError):
-    """A data graph that cannot be built from what was given."""
+class GraphError(CusubmatchError, ValueError):
+    """The arguments do not make a data graph; the message names the argument and what would do."""
+
+
+class PatternError(CusubmatchError, ValueError):
+    """The arguments do not make a pattern; where it is a text, the message marks the position."""
 
 
 class AbsentLabelWarning(UserWarning):
-    """A pattern asks for a label that nothing in the graph has; the message names the nearest that there are."""
+    """Nothing in the graph has a label of the pattern; the message names the most similar labels."""
 
 
-class ResultTooLarge(MemoryError):
+class ResultTooLarge(CusubmatchError, MemoryError):
     """The matches do not fit in memory; the message says how many there are."""
 
 
-class TimeLimitExceeded(TimeoutError):
-    """The time limit came first.
+class TimeLimitExceeded(CusubmatchError, TimeoutError):
+    """The time limit ended the search.
 
     Attributes
     ----------
     partial : DataFrame, int or None
-        The rows found until then, or the count so far. A dataframe is made when it is first asked for.
+        The rows found so far, or the count so far. A dataframe is made when it is first asked for.
     """
 
     def __init__(self, message: str, partial: Any = None):

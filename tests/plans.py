@@ -1,25 +1,24 @@
 """Plans as an engine's tests want them: made for a graph, with options that a user never sees."""
 
 from cusubmatch.engines.cpu import CpuEngine
-from cusubmatch.plan import constraints_of, make_plan
+from cusubmatch.plan import PlanningProblem, PlanOptions, constraints_of, make_plan
 
 
 def plan_for(graph, pattern, semantics="monomorphism", unique=True, counting=True, prepared=None, **only):
-    """The cheapest plan among those that `only` leaves (methods, rising, order, suffix), and what it is walked on.
+    """The cheapest plan with the options `only` (see `PlanOptions`), and what it is walked on.
 
     Unless `only` says otherwise, no suffix is counted.
     """
     constraints = constraints_of(pattern, graph, semantics)
     prepared = prepared or CpuEngine().prepare(graph, pattern, constraints, semantics != "homomorphism")
-    plan = make_plan(
+    problem = PlanningProblem(
         pattern,
         constraints,
-        prepared.candidates.shape,
-        prepared.candidates.tested,
+        prepared.candidates.cardinalities,
+        prepared.candidates.filters,
         graph.statistics,
         semantics=semantics,
         unique=unique,
         counting=counting,
-        **{"suffix": 0, **only},
     )
-    return plan, prepared
+    return make_plan(problem, PlanOptions(**{"suffix": 0, **only})), prepared

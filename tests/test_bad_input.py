@@ -224,7 +224,7 @@ def test_as_many_vertices_as_codes_cannot_number(name, monkeypatch):
 
 
 def test_as_many_vertices_as_a_graph_cannot_hold(monkeypatch):
-    monkeypatch.setattr("cusubmatch.graph.graph.MAX_VERTICES", 3)
+    monkeypatch.setattr("cusubmatch.graph.build.MAX_VERTICES", 3)
     for make in (lambda: Graph.from_edgelist(EDGES), lambda: Graph.from_networkx(nx.path_graph(5))):
         with refuses(GraphError, "5 vertices 2**31"):
             make()

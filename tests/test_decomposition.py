@@ -72,12 +72,12 @@ def table_run(graph, pattern, semantics="monomorphism", unique=None, roots=(-1,)
     constraints = constraints_of(pattern, query.placed, semantics)
     sizes = table_sizes(query.placed, query.engine)
     candidates = query.prepared.candidates
-    shape, tested = candidates.shape, candidates.tested
+    cardinalities, filters = candidates.cardinalities, candidates.filters
 
     def walk_cost(term):
         return walk_plan(query.placed, query.engine, pattern, term)[0].cost
 
-    plan = plan_tables(constraints, tested, shape, sizes, math.inf, walk_cost, query.engine.table_costs, roots)
+    plan = plan_tables(constraints, filters, cardinalities, sizes, math.inf, walk_cost, query.engine.table_costs, roots)
     if plan is None:
         return None
     return Tables(query.engine, query.plan, query.prepared, plan).run(

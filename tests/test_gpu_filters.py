@@ -39,8 +39,8 @@ def assert_same(found, wanted):
     assert found.masks.dtype == np.uint32
     assert found.masks.tolist() == wanted.masks.tolist()
     assert found.shape == wanted.shape
-    assert found.tested == wanted.tested
-    for vertex in range(len(wanted.tested)):
+    assert found.filters == wanted.filters
+    for vertex in range(len(wanted.filters)):
         assert found.of(vertex).dtype == np.int32
         assert found.of(vertex).tolist() == wanted.of(vertex).tolist()
 
@@ -65,7 +65,7 @@ def defined_masks(graph, pattern, semantics):
             if allowed is None or graph.vertex_labels[v] in allowed
             if all(len(rows[relation][v]) >= count for relation, count in least.items())
         }
-        for allowed, least in zip(constraints.labels, demands.least, strict=True)
+        for allowed, least in zip(constraints.labels, demands.min_degrees, strict=True)
     ]
     for _ in range(0 if demands.uniform else ROUNDS):
         for u, w, relation in demands.edges.tolist():

@@ -42,7 +42,7 @@ def run_of(graph, pattern, unique=None):
     query = checked_query(graph, pattern, QueryOptions(semantics="induced", unique=unique, engine="cpu"))
     constraints = constraints_of(pattern, graph, "induced")
     plan = plan_independent(
-        pattern, constraints, query.prepared.candidates.shape, graph.statistics, math.inf, lambda _: 1.0
+        pattern, constraints, query.prepared.candidates.cardinalities, graph.statistics, math.inf, lambda _: 1.0
     )
     plan = dataclasses.replace(query.plan, tables=None, supergraphs=None, independent=plan)
     return query._replace(plan=plan).count_run(None)

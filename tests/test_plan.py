@@ -101,7 +101,7 @@ def test_the_text_of_a_plan_names_every_level_set_and_restriction(name, counting
         len(step.bounds) for step in plan.steps
     )
     assert text.count(f"rank {side} ") == applied
-    assert ("estimated work" in text, plan.engine in text, plan.why in text) == (True, True, True)
+    assert ("estimated time" in text, plan.engine in text, plan.why in text) == (True, True, True)
 
 
 @pytest.mark.parametrize("counting", [True, False])

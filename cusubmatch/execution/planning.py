@@ -19,6 +19,8 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import (
     Plan,
+    PlanningProblem,
+    PlanOptions,
     TablePlan,
     constraints_of,
     make_plans,
@@ -79,12 +81,12 @@ def _independent_of(graph: Graph, engine: Engine, plan: Plan, candidates: Candid
 
     def matches_of(core: Pattern) -> float:
         core_plan, _ = plan_of(graph, engine, core, "induced", unique=False, counting=False)
-        sizes: Any = candidates.shape.sizes  # by the number of a pattern vertex, which is its name in the core
+        sizes: Any = candidates.cardinalities.sizes  # by the number of a pattern vertex, which is its name in the core
         fewer = [sizes[vertex] / max(core_plan.sizes[i], 1.0) for i, vertex in enumerate(core.names)]
         return core_plan.levels[-1].matches * core_plan.factor * math.prod(fewer)
 
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
-    arguments = plan.pattern, constraints, candidates.shape, graph.statistics
+    arguments = plan.pattern, constraints, candidates.cardinalities, graph.statistics
     return plan_independent(*arguments, plan.cost, matches_of)
 
 
@@ -103,7 +105,7 @@ def tables_of(
         return walk_plan(graph, engine, plan.pattern, term)[0].cost
 
     return plan_tables(
-        constraints, candidates.tested, candidates.shape, sizes, walking, walk_cost, engine.table_costs, roots
+        constraints, candidates.filters, candidates.cardinalities, sizes, walking, walk_cost, engine.table_costs, roots
     )
 
 
@@ -130,19 +132,17 @@ def _walking(
     """The plan of walking a pattern, and what it is walked on."""
     constraints = constraints_of(pattern, graph, semantics)
     prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
-    plans = functools.partial(
-        make_plans,
+    problem = PlanningProblem(
         pattern,
         constraints,
-        prepared.candidates.shape,
-        prepared.candidates.tested,
+        prepared.candidates.cardinalities,
+        prepared.candidates.filters,
         graph.statistics,
         semantics=semantics,
         unique=unique,
         counting=counting,
-        methods=engine.methods,
-        suffix=suffix,
     )
+    plans = functools.partial(make_plans, problem, PlanOptions(engine.methods, suffix=suffix))
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
 
 

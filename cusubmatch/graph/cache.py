@@ -1,4 +1,4 @@
-"""What is prepared for a graph and kept with it: plans, rows of relations, bitmaps of hubs; the oldest goes first."""
+"""A cache of what is prepared for a graph: plans, rows of relations, bitmaps. The least recently used go first."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Cache:
     def get(self, kind: str, key: Hashable, make: Callable[[], Any], keep: int) -> Any:
         """The value of `key`, made by `make` if it is not there; `keep` values of this kind stay.
 
-        Whoever waits for another thread to make it raises what `compile_thread.look` raises, and makes it where the
-        other one failed.
+        A thread that waits for another one to make it raises what `deadlines.check_deadline` raises. If the other one
+        fails, it makes the value itself.
         """
         while True:
             mine = first = Pending()

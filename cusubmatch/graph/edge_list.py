@@ -69,7 +69,7 @@ def matrix_size(edges) -> int | None:
 
 
 def _array_pair(edges):
-    """The sources and the destinations, of arrays or of the entries of a matrix that are not zero."""
+    """The sources and the destinations, of arrays or of the elements of a matrix that are not zero."""
     if not is_arrays(edges):
         shape = getattr(edges, "shape", None)
         of_shape = f" of shape {tuple(shape)}" if isinstance(shape, tuple) else ""

@@ -1,4 +1,4 @@
-"""Labels by their codes; and those of a pattern that occur nowhere, of which a warning names the nearest that exist.
+"""Codes of labels, and warnings of labels that occur nowhere, which name the most similar ones.
 
 A label written as text also means the value that prints so.
 """
@@ -19,8 +19,8 @@ from cusubmatch.errors import AbsentLabelWarning
 __all__ = ["absent", "absent_in", "codes_of_labels", "labels_by_code", "warn_absent"]
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
-LISTED = 5  # labels, or patterns, that a message names
-COMPARED = 20_000  # labels that are looked at to find the nearest
+MAX_NAMED = 5  # labels, or patterns, that a message names
+MAX_COMPARED = 20_000  # labels among which the most similar are looked for
 
 
 def labels_by_code(values: Iterable) -> dict[Hashable, int]:
@@ -58,19 +58,19 @@ def warn_absent(lacking: Mapping[str, str | None]) -> None:
 
 def _nearest(label, values):
     texts: dict[str, Any] = {}
-    for value in itertools.islice(values, COMPARED):
+    for value in itertools.islice(values, MAX_COMPARED):
         texts.setdefault(str(value).casefold(), value)
     close = difflib.get_close_matches(str(label).casefold(), texts, n=3)
     if close:
         return f"nearest: {', '.join(repr(texts[text]) for text in close)}"
-    if len(values) <= LISTED:
+    if len(values) <= MAX_NAMED:
         return f"there are {', '.join(map(repr, values))}" if values else "there are none"
     return f"there are {len(values):,}, such as {', '.join(map(repr, values[:3]))}"
 
 
 def _listed(parts, separator=", "):
-    more = [f"{len(parts) - LISTED:,} more"] if len(parts) > LISTED else []
-    return separator.join([*parts[:LISTED], *more])
+    more = [f"{len(parts) - MAX_NAMED:,} more"] if len(parts) > MAX_NAMED else []
+    return separator.join([*parts[:MAX_NAMED], *more])
 
 
 def _level():

@@ -1,4 +1,4 @@
-"""What the planner knows of a graph's shape: degrees, and how often a path of two edges is closed by a third."""
+"""Statistics of a graph: degrees, and how often a path of two edges is closed by a third."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from cusubmatch.graph.csr import contains, row_lengths
 
 __all__ = ["Statistics", "measure"]
 
-SAMPLES = 20_000
+SAMPLED_PATHS = 20_000
+SLICES = 16  # of the vertices, in which degrees are summed: no array as long as the edges is made
 
 
 class Statistics(NamedTuple):
-    """Degrees count neighbours in either direction."""
+    """Statistics of a graph for the planner; degrees count neighbours in either direction."""
 
     vertices: int
-    entries: int  # directed edges, or twice the undirected ones
+    arcs: int  # directed edges, or twice the undirected ones
     mean_degree: float
     neighbour_degree: float  # mean degree of the vertex at the end of a random edge
     oriented_degree: float  # the same, counting only neighbours of higher rank
@@ -25,14 +26,14 @@ class Statistics(NamedTuple):
 
 
 def measure(graph) -> Statistics:
-    """Degrees, exactly, and closure from a sample of paths (with a fixed seed)."""
-    xp, n, entries = graph.xp, graph.n_vertices, len(graph.targets)
-    if entries == 0:
+    """Measure degrees exactly, and closure from a sample of paths (with a fixed seed)."""
+    xp, n, arcs = graph.xp, graph.n_vertices, len(graph.targets)
+    if arcs == 0:
         return Statistics(n, 0, 0.0, 0.0, 0.0, 0.0)
     lengths = row_lengths(graph.offsets)
-    higher, step = xp.zeros(n, xp.int64), max(n // 16, 1)
+    higher, step = xp.zeros(n, xp.int64), max(n // SLICES, 1)
     degree = lengths.astype(xp.int64)
-    for begin in range(0, n, step):  # in slices, so that no array of one entry an edge is made
+    for begin in range(0, n, step):
         end = min(begin + step, n)
         first, last = int(graph.offsets[begin]), int(graph.offsets[end])
         sources = xp.repeat(xp.arange(begin, end, dtype=xp.int32), lengths[begin:end])
@@ -44,7 +45,7 @@ def measure(graph) -> Statistics:
     total = float(degree.sum())
     return Statistics(
         vertices=n,
-        entries=entries,
+        arcs=arcs,
         mean_degree=total / n,
         neighbour_degree=float((degree.astype(xp.float64) ** 2).sum()) / total,
         oriented_degree=float((higher.astype(xp.float64) ** 2).sum()) / max(float(higher.sum()), 1.0),
@@ -54,12 +55,12 @@ def measure(graph) -> Statistics:
 
 def _sampled_closure(xp, offsets, targets):
     random = np.random.default_rng(0)
-    entries = len(targets)
-    first = xp.asarray(random.integers(0, entries, SAMPLES))
+    arcs = len(targets)
+    first = xp.asarray(random.integers(0, arcs, SAMPLED_PATHS))
     a, b = xp.searchsorted(offsets, first, side="right") - 1, targets[first]
     begin, length = offsets[b], offsets[b + 1] - offsets[b]
-    step = xp.minimum((xp.asarray(random.random(SAMPLES)) * length).astype(xp.int64), xp.maximum(length - 1, 0))
-    c = targets[xp.minimum(begin + step, entries - 1)]
+    step = xp.minimum((xp.asarray(random.random(SAMPLED_PATHS)) * length).astype(xp.int64), xp.maximum(length - 1, 0))
+    c = targets[xp.minimum(begin + step, arcs - 1)]
     real = (length > 0) & (c != a)
     closed = contains(xp, offsets, targets, a, c) | contains(xp, offsets, targets, c, a)
     return float((closed & real).sum()) / max(float(real.sum()), 1.0)

@@ -1,5 +1,8 @@
 """The pattern: the small graph whose copies are looked for, its text and its symmetry."""
 
-from cusubmatch.pattern.pattern import MAX_VERTICES, Pattern, PatternEdge, PatternError
+from cusubmatch.errors import PatternError
+from cusubmatch.pattern.checks import MAX_VERTICES
+from cusubmatch.pattern.parser import PatternEdge
+from cusubmatch.pattern.pattern import Pattern
 
 __all__ = ["MAX_VERTICES", "Pattern", "PatternEdge", "PatternError"]

@@ -2,9 +2,9 @@
 
 The graph is a colour per vertex and a code per ordered pair of vertices. A question such as "does an automorphism fix F
 and take v to w?" is answered by individualisation and refinement (McKay & Piperno, "Practical graph isomorphism, II",
-2014, section 2), after the cheap case of twins, whose transposition is an automorphism by inspection. From the answers
-come the orbits of pointwise stabilisers: all that the order of the group, and the restrictions that break it, are made
-of. A 12-clique or a star of 31 leaves costs milliseconds, though the star has 31! automorphisms.
+2014, section 2), after the cheap case of two vertices whose exchange is an automorphism. From the answers come the
+orbits of pointwise stabilisers: all that the order of the group, and the restrictions that break it, are made of. A
+12-clique or a star of 31 leaves costs milliseconds, though the star has 31! automorphisms.
 """
 
 from __future__ import annotations
@@ -114,11 +114,11 @@ class AutomorphismGroup:
         if not open_cells:
             order = sorted(range(self.size), key=colours.__getitem__)
             return [self._first[v] for v in order], [[self._codes[v][w] for w in order] for v in order]
-        several: list[int] = []  # of twins one is enough
+        representatives: list[int] = []  # of vertices that may be exchanged one is enough
         for v in cells[min(open_cells)[1]]:
-            if not any(self._transposition(v, w) for w in several):
-                several.append(v)
-        return min(self._least(self._individualise(colours, [v])) for v in several)
+            if not any(self._transposition(v, w) for w in representatives):
+                representatives.append(v)
+        return min(self._least(self._individualise(colours, [v])) for v in representatives)
 
     def _find_orbits(self, fixed):
         colours = self._individualise(self._start, sorted(fixed))
@@ -143,7 +143,7 @@ class AutomorphismGroup:
         return tuple(root(v) for v in range(self.size))
 
     def _transposition(self, v, w):
-        """The exchange of v and w if it is an automorphism (v and w are twins), else None."""
+        """The exchange of v and w if it is an automorphism, else None."""
         codes = self._codes
         if codes[v][w] != codes[w][v]:
             return None

@@ -1,8 +1,7 @@
-"""The text of a pattern: `(a:Account)-[:PAYS]->(b), (b)--(c)` becomes vertices and edges.
+"""The parser of pattern texts: `(a:Account)-[:PAYS]->(b), (b)--(c)` becomes vertices and edges.
 
-The grammar (`motif.lark`) holds what openCypher, GQL and GraphFrames have in common; this module runs it and turns what
-does not parse into one message that shows the place. Mentions of one variable are one vertex; `()` is a new one each
-time.
+The grammar (`grammar.lark`) holds what openCypher, GQL and GraphFrames have in common. An error is one message that
+marks the position. Mentions of one variable are one vertex; each `()` is a new one.
 """
 
 from __future__ import annotations
@@ -11,18 +10,15 @@ import functools
 from importlib import resources
 from typing import NamedTuple
 
-__all__ = ["ParsedEdge", "ParsedMotif", "PatternError", "parse_motif"]
+from cusubmatch.errors import PatternError
+
+__all__ = ["ParsedMotif", "PatternEdge", "parse_motif"]
+
+MAX_SHOWN_CHARACTERS = 100  # of the line that an error message shows
 
 
-LONGEST_MARKED = 100
-
-
-class PatternError(ValueError):
-    """A pattern text that cannot be read; the message marks the position."""
-
-
-class ParsedEdge(NamedTuple):
-    """An edge between vertex indices; `labels` is None for any label."""
+class PatternEdge(NamedTuple):
+    """An edge between vertex indices. `labels` None: any label. In a `Pattern` undirected ones have source < target."""
 
     source: int
     target: int
@@ -36,11 +32,11 @@ class ParsedMotif(NamedTuple):
 
     names: list[str | None]
     labels: list[frozenset | None]
-    edges: list[ParsedEdge]
+    edges: list[PatternEdge]
 
 
 def parse_motif(text: str) -> ParsedMotif:
-    """Read a pattern text.
+    """Parse a pattern text.
 
     Parameters
     ----------
@@ -122,7 +118,7 @@ class _Reader:
         if source == target:
             problem = "an edge from a vertex to itself: self loops are not matched"
             raise PatternError(_mark(self.text, node.meta.start_pos, problem))
-        self.motif.edges.append(ParsedEdge(source, target, node.data != "either", labels, name))
+        self.motif.edges.append(PatternEdge(source, target, node.data != "either", labels, name))
 
 
 def _variable_and_labels(node):
@@ -158,7 +154,7 @@ def _explain(text, error):
 def _mark(text, position, problem):
     line_start = text.rfind("\n", 0, position) + 1
     line = text[line_start:].split("\n", 1)[0]
-    if (cut := position - line_start - LONGEST_MARKED // 2) > 0:  # a long line is shown around the place
+    if (cut := position - line_start - MAX_SHOWN_CHARACTERS // 2) > 0:  # of a long line the part around the position
         line, line_start = line[cut:], line_start + cut
-    line = line[:LONGEST_MARKED]
+    line = line[:MAX_SHOWN_CHARACTERS]
     return f"pattern: {problem} (at character {position + 1})\n  {line}\n  {' ' * (position - line_start)}^"

@@ -1,9 +1,8 @@
 """The pattern: the small graph whose copies are looked for.
 
-A `Pattern` is a value: vertices (named or anonymous) with their label alternatives, edges that are directed or not with
-their label alternatives, and pairs that a homomorphism must keep apart. It is checked when it is made: connected, 1 to
-32 vertices, no self loops. It knows nothing of data graphs, plans or engines; its symmetry is that of its vertices,
-directions and labels.
+A `Pattern` is a value: vertices (named or anonymous) with label alternatives, directed or undirected edges with label
+alternatives, and pairs that a homomorphism must map to different vertices. It is checked when it is made: connected, 1
+to 32 vertices, no self loops. It knows nothing of data graphs, plans or engines.
 """
 
 from __future__ import annotations
@@ -12,34 +11,28 @@ import functools
 import html
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from cusubmatch.errors import PatternError
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.pattern.checks import (
     MAX_VERTICES,
     alternatives_of,
     check_hashable,
+    check_pattern,
     checked_bools,
     checked_list,
     checked_pair,
     labels_of_edges,
     numbered_names,
 )
-from cusubmatch.pattern.parser import PatternError, parse_motif
+from cusubmatch.pattern.convert import arguments_of_cugraph, arguments_of_networkx
+from cusubmatch.pattern.parser import PatternEdge, parse_motif
+from cusubmatch.pattern.text import pattern_texts
 
-__all__ = ["MAX_VERTICES", "Pattern", "PatternEdge", "PatternError"]
-
-
-class PatternEdge(NamedTuple):
-    """An edge between vertex indices; undirected ones run from the lower index. `labels` None: any label."""
-
-    source: int
-    target: int
-    directed: bool
-    labels: frozenset | None
-    name: str | None
+__all__ = ["Pattern"]
 
 
 class Pattern:
@@ -103,16 +96,17 @@ class Pattern:
             return index[name]
 
         alternatives = {vertex("labels", name): alternatives_of(label) for name, label in (labels or {}).items()}
-        arrows = [directed] * len(pairs) if isinstance(directed, (bool, np.bool_)) else checked_bools(directed)
-        if len(arrows) != len(pairs):
-            raise PatternError(f"directed: expected one value an edge ({len(pairs)}), got {len(arrows)}")
-        kinds = labels_of_edges(pairs, edge_labels)
-        self._set(
+        directions = [directed] * len(pairs) if isinstance(directed, (bool, np.bool_)) else checked_bools(directed)
+        if len(directions) != len(pairs):
+            raise PatternError(f"directed: expected one value an edge ({len(pairs)}), got {len(directions)}")
+        self._assign(
             tuple(index),
             tuple(alternatives.get(v) for v in range(len(index))),
             [
-                PatternEdge(index[a], index[b], arrow, kind, None)
-                for (a, b), arrow, kind in zip(pairs, arrows, kinds, strict=True)
+                PatternEdge(index[a], index[b], direction, labels, None)
+                for (a, b), direction, labels in zip(
+                    pairs, directions, labels_of_edges(pairs, edge_labels), strict=True
+                )
             ],
             [
                 (vertex("distinct", a), vertex("distinct", b))
@@ -120,8 +114,9 @@ class Pattern:
             ],
         )
 
-    def _set(self, names, labels, edges, distinct):
-        _check(names, edges, distinct)
+    def _assign(self, names, labels, edges, distinct):
+        """Check the parts of a pattern and keep them, each edge once."""
+        check_pattern(names, edges, distinct)
         normal = [
             e if e.directed or e.source < e.target else e._replace(source=e.target, target=e.source) for e in edges
         ]
@@ -132,8 +127,8 @@ class Pattern:
                 seen[edge[:4]] = edge
             elif edge.name not in (None, known.name):
                 raise PatternError(
-                    f"pattern: edges {known.name!r} and {edge.name!r} say the same; parallel edges never multiply "
-                    "matches, and attach_edges gives one row for each of them"
+                    f"pattern: edges {known.name!r} and {edge.name!r} have the same ends and labels; parallel edges "
+                    "never multiply matches, and attach_edges gives one row for each of them"
                 )
         self.names: tuple[Hashable | None, ...] = names
         self.labels: tuple[frozenset | None, ...] = labels
@@ -164,8 +159,8 @@ class Pattern:
             if name not in index:
                 raise PatternError(f"distinct: {name!r} is no vertex of the pattern; its vertices are {list(index)}")
         pattern = cls.__new__(cls)
-        edges = [PatternEdge(*edge) for edge in motif.edges]
-        pattern._set(tuple(motif.names), tuple(motif.labels), edges, [(index[a], index[b]) for a, b in pairs])  # noqa: SLF001
+        different = [(index[a], index[b]) for a, b in pairs]
+        pattern._assign(tuple(motif.names), tuple(motif.labels), motif.edges, different)  # noqa: SLF001
         return pattern
 
     @classmethod
@@ -201,32 +196,17 @@ class Pattern:
         `label` and `edge_label` name the node and edge attributes that hold labels; nodes and edges without them match
         any.
         """
-        if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
-            raise TypeError(f"graph: expected a networkx graph, got {type(graph).__name__}")
-        edges = list(graph.edges(data=True))
-        labels = {v: data[label] for v, data in graph.nodes(data=True) if data.get(label) is not None}
-        return cls(
-            [(a, b) for a, b, _ in edges],
-            vertices=list(graph.nodes),
-            labels=labels,
-            directed=graph.is_directed(),
-            edge_labels=[data.get(edge_label) for _, _, data in edges],
-        )
+        return cls(**arguments_of_networkx(graph, label, edge_label))
 
     @classmethod
     def from_cugraph(cls, graph) -> Pattern:
         """A pattern from a `cugraph.Graph`; its vertices keep their ids as names."""
-        if not hasattr(graph, "view_edge_list"):
-            raise TypeError(f"graph: expected a cugraph.Graph, got {type(graph).__name__}")
-        edges = graph.view_edge_list()
-        source, destination = (edges[edges.columns[i]].to_pandas().tolist() for i in (0, 1))
-        vertices = graph.nodes().to_pandas().tolist()
-        return cls(zip(source, destination, strict=True), vertices=vertices, directed=graph.is_directed())
+        return cls(**arguments_of_cugraph(graph))
 
-    def joined(self, edge: PatternEdge) -> Pattern:
-        """The same vertices with one edge more."""
+    def with_edge(self, edge: PatternEdge) -> Pattern:
+        """The same pattern with one more edge."""
         pattern = Pattern.__new__(Pattern)
-        pattern._set(self.names, self.labels, [*self.edges, edge], self.distinct)  # noqa: SLF001
+        pattern._assign(self.names, self.labels, [*self.edges, edge], self.distinct)  # noqa: SLF001
         return pattern
 
     def __len__(self) -> int:
@@ -246,18 +226,20 @@ class Pattern:
     def automorphisms(self) -> AutomorphismGroup:
         """The automorphisms that keep labels, direction and edge labels."""
         size = len(self)
-        known: dict[Hashable, int] = {}  # equal labels get one number
+        numbers: dict[Hashable, int] = {}  # equal labels get one number
         between: list[list[list[tuple]]] = [[[] for _ in range(size)] for _ in range(size)]
+
+        def numbered(labels):
+            return (
+                None if labels is None else tuple(sorted(numbers.setdefault(label, len(numbers)) for label in labels))
+            )
+
         for edge in self.edges:
-            kind = None if edge.labels is None else tuple(sorted(known.setdefault(x, len(known)) for x in edge.labels))
-            between[edge.source][edge.target].append(("out" if edge.directed else "either", kind))
-            between[edge.target][edge.source].append(("in" if edge.directed else "either", kind))
+            labels = numbered(edge.labels)
+            between[edge.source][edge.target].append(("out" if edge.directed else "either", labels))
+            between[edge.target][edge.source].append(("in" if edge.directed else "either", labels))
         codes = [[tuple(sorted(map(repr, cell))) for cell in row] for row in between]
-        colours = [
-            None if some is None else tuple(sorted(known.setdefault(label, len(known)) for label in some))
-            for some in self.labels
-        ]
-        return AutomorphismGroup(colours, codes)
+        return AutomorphismGroup([numbered(labels) for labels in self.labels], codes)
 
     def automorphism_count(self) -> int:
         """The order of the automorphism group: embeddings per subgraph."""
@@ -273,13 +255,13 @@ class Pattern:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        edges, apart = self._texts()
-        return f"Pattern({', '.join(edges)}{apart})"
+        edges, distinct = pattern_texts(self)
+        return f"Pattern({', '.join(edges)}{distinct})"
 
     def _repr_pretty_(self, printer, _cycle) -> None:
-        """What IPython prints: the same text, broken into lines."""
-        edges, apart = self._texts()
-        with printer.group(len("Pattern("), "Pattern(", f"{apart})"):
+        """Print the same text in IPython, broken into lines."""
+        edges, distinct = pattern_texts(self)
+        with printer.group(len("Pattern("), "Pattern(", f"{distinct})"):
             for index, edge in enumerate(edges):
                 if index:
                     printer.text(",")
@@ -288,53 +270,3 @@ class Pattern:
 
     def _repr_html_(self) -> str:
         return f"<code>{html.escape(repr(self))}</code>"
-
-    def _texts(self):
-        """The text of each edge, or of the only vertex, and of the pairs that are kept apart."""
-        vertices = [_vertex_text(name, labels) for name, labels in zip(self.names, self.labels, strict=True)]
-        if not self.edges:
-            return vertices, ""
-        parts = []
-        for source, target, directed, labels, name in self.edges:
-            inside = f"{name or ''}{_labels_text(labels)}"
-            line = f"-[{inside}]-" if inside else "--"
-            parts.append(f"{vertices[source]}{line}{'>' if directed else ''}{vertices[target]}")
-        apart = "; distinct " + ", ".join(f"{self.names[a]}, {self.names[b]}" for a, b in sorted(self.distinct))
-        return parts, apart if self.distinct else ""
-
-
-def _check(names, edges, distinct):
-    size = len(names)
-    shown = [f"vertex {v + 1}" if name is None else repr(name) for v, name in enumerate(names)]
-    if size == 0:
-        raise PatternError("pattern: it has no vertices; give edges, or vertices=['a'] for a single vertex")
-    if size > MAX_VERTICES:
-        raise PatternError(f"pattern: it has {size} vertices; at most {MAX_VERTICES} are supported")
-    reached, frontier = {0}, [0]
-    for edge in edges:
-        if edge.source == edge.target:
-            raise PatternError(f"pattern: {shown[edge.source]} has an edge to itself; self loops are not matched")
-    for a, b in distinct:
-        if a == b:
-            raise PatternError(f"distinct: {shown[a]} cannot differ from itself")
-    while frontier:
-        v = frontier.pop()
-        for edge in edges:
-            for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
-                if here == v and there not in reached:
-                    reached.add(there)
-                    frontier.append(there)
-    if len(reached) < size:
-        missing = ", ".join(shown[v] for v in range(size) if v not in reached)
-        raise PatternError(
-            f"pattern: it is disconnected: no path leads from {shown[0]} to {missing}; "
-            "match the connected parts apart and combine the results"
-        )
-
-
-def _vertex_text(name, labels):
-    return f"({'' if name is None else name}{_labels_text(labels)})"
-
-
-def _labels_text(labels):
-    return "" if labels is None else ":" + "|".join(sorted(map(str, labels)))

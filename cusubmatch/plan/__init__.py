@@ -4,11 +4,12 @@ from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
 from cusubmatch.plan.decomposition.table_plan import TableCosts, TablePlan, TableSizes, plan_tables
 from cusubmatch.plan.estimate import Cardinalities
 from cusubmatch.plan.independent_leaves import IndependentPlan, plan_independent
-from cusubmatch.plan.plan import Level, Plan, make_plan, make_plans
+from cusubmatch.plan.plan import Level, Plan, SupergraphPlan, SupergraphTerm
+from cusubmatch.plan.planner import PlanningProblem, PlanOptions, make_plan, make_plans
 from cusubmatch.plan.reuse import NeighbourRows, SetOperation
 from cusubmatch.plan.suffix.polynomial import instructions
 from cusubmatch.plan.suffix.suffix_plan import Loss, Suffix, Variable, suffix_primes, tests_of
-from cusubmatch.plan.supergraphs import SupergraphPlan, plan_supergraphs, supergraphs
+from cusubmatch.plan.supergraphs import plan_supergraphs, supergraphs
 from cusubmatch.plan.symmetry import implied_bounds
 
 __all__ = [
@@ -20,9 +21,12 @@ __all__ = [
     "Loss",
     "NeighbourRows",
     "Plan",
+    "PlanOptions",
+    "PlanningProblem",
     "SetOperation",
     "Suffix",
     "SupergraphPlan",
+    "SupergraphTerm",
     "TableCosts",
     "TablePlan",
     "TableSizes",

@@ -1,10 +1,10 @@
-"""Candidates of each pattern vertex before the search: what every engine does alike, on arrays of NumPy or CuPy.
+"""Candidate sets of the pattern vertices before the search: the part that the engines share, on NumPy or CuPy arrays.
 
-A data vertex may stand for a pattern vertex if its label fits, it has enough neighbours in each relation that the
-pattern vertex asks for (LDF and NLF; Zhu et al. 2010), and, for each pattern neighbour, at least one neighbour that is
-a candidate of that (arc consistency; GraphQL, He & Singh 2008). Labels and degrees are looked up here, in tables of
-masks that answer for all pattern vertices at once; consistency and the counts that remain, which the planner estimates
-with, are the engines'. Only numbers leave the device.
+A data vertex is a candidate of a pattern vertex if its label fits, if it has enough neighbours in each relation that
+the pattern vertex asks for (label and degree filter, LDF and NLF; Zhu et al. 2010), and if it has, for each pattern
+neighbour, a neighbour that is a candidate of it (arc consistency; GraphQL, He & Singh 2008). Labels and degrees are
+looked up here, in tables of masks that answer for all pattern vertices at once. The engines do arc consistency and
+count what remains, for the estimates of the planner. Only numbers leave the device.
 """
 
 from __future__ import annotations
@@ -31,17 +31,27 @@ __all__ = [
     "uniform",
 ]
 
-ROUNDS = 3  # of consistency
-SELECTIVE = 0.9  # a filter that keeps more than this share of a label's vertices is not tested in the search
+ROUNDS = 3  # of arc consistency
+MAX_KEPT_SHARE = 0.9  # a filter that keeps more of the vertices with a label is not tested in the search
 SAMPLE = 4096  # candidates, about, whose rows are counted for an estimate of pairs
 
 
 class Candidates(NamedTuple):
-    """`masks`: uint32 (n,), bit u where the vertex may be pattern vertex u. `shape` and `tested` are the planner's."""
+    """The candidate sets of a pattern.
+
+    Attributes
+    ----------
+    masks : uint32 array (n,)
+        Bit u is set where the data vertex is a candidate of pattern vertex u.
+    cardinalities : Cardinalities
+        What the planner estimates with.
+    filters : tuple of int or None
+        Per pattern vertex, the vertex whose bit the search tests: equal filters share one. None: no test is needed.
+    """
 
     masks: Any
-    shape: Cardinalities
-    tested: tuple[int | None, ...]
+    cardinalities: Cardinalities
+    filters: tuple[int | None, ...]
 
     def of(self, vertex: int) -> Any:
         """The candidates of a pattern vertex, int32, highest rank first."""
@@ -55,37 +65,37 @@ class CandidateConstraints(NamedTuple):
     ----------
     edges : int32 (m, 3)
         Rows (u, w, relation): an image of u has an image of w among its neighbours in the relation.
-    sweeps : tuple of (begin, end)
-        Ranges of `edges` in which no target is a source: no edge of a range sees what another one clears.
-    least : tuple of dict
-        Per pattern vertex the neighbours that it needs, by relation.
+    passes : tuple of (begin, end)
+        Ranges of `edges` in which no target is a source, so that no edge of a range depends on another one.
+    min_degrees : tuple of dict
+        Per pattern vertex, the neighbours that it needs, by relation.
     uniform : bool
-        Whether one relation and no label are asked for, so that degrees say it all.
+        Whether one relation and no label are asked for, so that degrees decide alone.
     """
 
     edges: np.ndarray
     passes: tuple[tuple[int, int], ...]
-    least: tuple[dict[int, int], ...]
+    min_degrees: tuple[dict[int, int], ...]
     uniform: bool
 
 
 def candidate_constraints_of(constraints: Constraints, injective: bool) -> CandidateConstraints:
-    """The demands, with the pattern's edges in an order for few sweeps: sources by greedy colouring."""
+    """Collect the constraints, with the edges in few passes: sources are coloured greedily."""
     required, size = constraints.required, len(constraints.labels)
-    least: tuple[dict[int, int], ...] = tuple({} for _ in range(size))
+    min_degrees: tuple[dict[int, int], ...] = tuple({} for _ in range(size))
     for (u, _), relations in required.items():
         for relation in relations:
-            least[u][relation] = least[u].get(relation, 0) + 1 if injective else 1
+            min_degrees[u][relation] = min_degrees[u].get(relation, 0) + 1 if injective else 1
     colours: list[int] = []
     for u in range(size):
         taken = {colours[w] for w in range(u) if (u, w) in required}
         colours.append(next(colour for colour in range(size) if colour not in taken))
     edges = sorted((colours[u], u, w, relation) for (u, w), relations in required.items() for relation in relations)
-    begins = [place for place, edge in enumerate(edges) if place == 0 or edge[0] != edges[place - 1][0]]
+    begins = [i for i, edge in enumerate(edges) if i == 0 or edge[0] != edges[i - 1][0]]
     return CandidateConstraints(
         edges=np.array([edge[1:] for edge in edges], np.int32).reshape(-1, 3),
         passes=tuple(pairwise([*begins, len(edges)])),
-        least=least,
+        min_degrees=min_degrees,
         uniform=len(constraints.relations) <= 1 and all(labels is None for labels in constraints.labels),
     )
 
@@ -95,16 +105,16 @@ def label_degree_filter(
 ) -> Any:
     """Masks (uint32, one a vertex) of the pattern vertices whose label and degrees a vertex has."""
     xp, size = graph.xp, len(constraints.labels)
-    relations = sorted({relation for least in demands.least for relation in least})
+    relations = sorted({relation for min_degrees in demands.min_degrees for relation in min_degrees})
     tables = []
     for relation in relations:
-        asked = [least.get(relation, 0) for least in demands.least]
-        tables.append(np.zeros(max(asked) + 1, np.uint32))
-        for u, degree in enumerate(asked):
+        degrees = [min_degrees.get(relation, 0) for min_degrees in demands.min_degrees]
+        tables.append(np.zeros(max(degrees) + 1, np.uint32))
+        for u, degree in enumerate(degrees):
             tables[-1][degree:] |= np.uint32(1 << u)
     labelled = any(allowed is not None for allowed in constraints.labels)
     if labelled:
-        tables.append(np.zeros(len(graph.vertex_label_values or ()) + 1, np.uint32))  # no label is -1: the last entry
+        tables.append(np.zeros(len(graph.vertex_label_values or ()) + 1, np.uint32))  # no label is -1: the last element
         for u, allowed in enumerate(constraints.labels):
             tables[-1][slice(None) if allowed is None else sorted(allowed)] |= np.uint32(1 << u)
     masks = xp.full(graph.n_vertices, np.uint32((1 << size) - 1), np.uint32)
@@ -120,17 +130,16 @@ def label_degree_filter(
 
 
 def uniform(graph: Graph, demands: CandidateConstraints, adjacency: Adjacency, masks: Any) -> Candidates:
-    """The candidates where demands are uniform and so nothing is left to filter."""
-    xp, asked = graph.xp, [tuple(least.values()) for least in demands.least]
-    one = {least: u for u, least in enumerate(asked)}  # a pattern vertex of each demand
-    counts = xp.empty(len(one), np.int64)
-    for place, u in enumerate(one.values()):
-        counts[place] = xp.count_nonzero(masks & np.uint32(1 << u))
-    size_of = dict(zip(one, counts.tolist(), strict=True))
+    """The candidates where the constraints are uniform, so that nothing is left to filter."""
+    xp, degrees = graph.xp, [tuple(min_degrees.values()) for min_degrees in demands.min_degrees]
+    vertex_of = {degree: u for u, degree in enumerate(degrees)}  # one pattern vertex of each degree
+    counts = xp.empty(len(vertex_of), np.int64)
+    for i, u in enumerate(vertex_of.values()):
+        counts[i] = xp.count_nonzero(masks & np.uint32(1 << u))
+    size_of = dict(zip(vertex_of, counts.tolist(), strict=True))
     pairs = {(u, w): float(len(adjacency.targets)) for u, w, _ in demands.edges.tolist()}
-    return Candidates(
-        masks, Cardinalities(tuple(float(size_of[least]) for least in asked), pairs, {}), (None,) * len(asked)
-    )
+    sizes = tuple(float(size_of[degree]) for degree in degrees)
+    return Candidates(masks, Cardinalities(sizes, pairs, {}), (None,) * len(degrees))
 
 
 def select(
@@ -139,7 +148,7 @@ def select(
     demands: CandidateConstraints,
     masks: Any,
     sizes: Sequence[int],
-    found: Sequence[tuple[int, int]],
+    pair_counts: Sequence[tuple[int, int]],
     equal: Callable[[int, int], bool],
     sample: int,
 ) -> Candidates:
@@ -148,28 +157,29 @@ def select(
     Parameters
     ----------
     sizes : candidates of each pattern vertex
-    found : of each edge the pairs of candidates, and the ordered pairs of two of them with the same source, from every
-        `spacing`-th candidate of its source
-    equal : whether two pattern vertices have the same candidates; asked only where there are equally many
+    pair_counts : of each edge the pairs of candidates, and the ordered pairs of two of them with the same source, from
+        every `spacing`-th candidate of its source
+    equal : whether two pattern vertices have the same candidates; called only where there are equally many
+    sample : candidates, about, that were counted from
     """
     pairs: dict[tuple[int, int], float] = {}
     biases: dict[tuple[int, int], float] = {}
-    for (u, w, _), (count, twos) in zip(demands.edges.tolist(), found, strict=True):
-        seen = -(-sizes[u] // spacing(sizes[u], sample))
-        whole = count * (sizes[u] / max(seen, 1))
+    for (u, w, _), (count, twos) in zip(demands.edges.tolist(), pair_counts, strict=True):
+        sampled = -(-sizes[u] // spacing(sizes[u], sample))
+        whole = count * (sizes[u] / max(sampled, 1))
         if whole <= pairs.get((u, w), whole):
-            pairs[u, w], biases[u, w] = whole, max(seen * twos / max(count * count, 1), 1.0)
-    tested: list[int | None] = []  # equal filters get one name
-    for u, (kept, possible) in enumerate(zip(sizes, _labelled(graph, constraints), strict=True)):
-        if kept > SELECTIVE * possible:
-            tested.append(None)
+            pairs[u, w], biases[u, w] = whole, max(sampled * twos / max(count * count, 1), 1.0)
+    filters: list[int | None] = []
+    for u, (kept, labelled) in enumerate(zip(sizes, _labelled(graph, constraints), strict=True)):
+        if kept > MAX_KEPT_SHARE * labelled:
+            filters.append(None)
         else:
-            tested.append(next((w for w in range(u) if tested[w] == w and sizes[w] == kept and equal(w, u)), u))
-    return Candidates(masks, Cardinalities(tuple(map(float, sizes)), pairs, biases), tuple(tested))
+            filters.append(next((w for w in range(u) if filters[w] == w and sizes[w] == kept and equal(w, u)), u))
+    return Candidates(masks, Cardinalities(tuple(map(float, sizes)), pairs, biases), tuple(filters))
 
 
 def spacing(total: int, sample: int) -> int:
-    """Of so many candidates every how many-th is looked at to see about `sample`, and fewer than twice as many."""
+    """The step between sampled candidates: about `sample` of them, and fewer than twice as many."""
     return max(total // sample, 1)
 
 
@@ -177,10 +187,10 @@ def _labelled(graph, constraints):
     """How many vertices have a label that each pattern vertex allows."""
     if graph.vertex_labels is None or graph.vertex_label_values is None:
         return [graph.n_vertices] * len(constraints.labels)
-    many = len(graph.vertex_label_values) + 1
+    codes = len(graph.vertex_label_values) + 1
 
     def count():
-        return graph.xp.bincount(graph.vertex_labels + 1, minlength=many).tolist()
+        return graph.xp.bincount(graph.vertex_labels + 1, minlength=codes).tolist()
 
     counts = graph.cache.get("label counts", None, count, 1)
     return [

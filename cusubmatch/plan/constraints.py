@@ -1,7 +1,7 @@
-"""What a pattern asks of each pair of its vertices, as relations of the data graph.
+"""Constraints: what a pattern asks of pairs of its vertices, as relations of the data graph.
 
-For an ordered pair (u, w) the required relations are those that the image of w must have with the image of u, the
-forbidden ones those it must not have. Induced matching forbids every ordered pair without a pattern edge: `a-->b` alone
+For an ordered pair (u, w), the image of w must be in every required relation to the image of u, and in no forbidden
+one. Induced matching forbids every ordered pair without a pattern edge: `a-->b` alone
 forbids b to a, and `a--b` leaves both directions free.
 """
 
@@ -13,15 +13,32 @@ from cusubmatch.errors import GraphError
 from cusubmatch.graph import Graph, Relation
 from cusubmatch.pattern import Pattern, PatternError
 
-__all__ = ["SEMANTICS", "Constraints", "constraints_of"]
+__all__ = ["SEMANTICS", "Constraints", "LabelNames", "are_disjoint", "constraints_of"]
 
 SEMANTICS = ("monomorphism", "induced", "homomorphism")
 
 
-class Constraints(NamedTuple):
-    """Per ordered pair of pattern vertices the relations (indices) required and forbidden; the pairs that must differ.
+class LabelNames(NamedTuple):
+    """The labels of a pattern by the sets of codes that relations have for them."""
 
-    `labels` are the label codes that each vertex allows.
+    edge: dict[frozenset[int], frozenset | None]
+    vertex: dict[frozenset[int], frozenset | None]
+
+
+class Constraints(NamedTuple):
+    """What a pattern asks of its vertices and of pairs of them.
+
+    Attributes
+    ----------
+    relations : tuple of Relation
+    required, forbidden : dict
+        Indices of the relations that each ordered pair of vertices must have, or must not have.
+    distinct : frozenset of (u, w)
+        Pairs, u < w, that must have different images.
+    labels : tuple of frozenset or None
+        Label codes that each vertex allows; None allows all.
+    label_names : LabelNames
+        For texts about plans.
     """
 
     relations: tuple[Relation, ...]
@@ -29,6 +46,11 @@ class Constraints(NamedTuple):
     forbidden: dict[tuple[int, int], tuple[int, ...]]
     distinct: frozenset[tuple[int, int]]
     labels: tuple[frozenset[int] | None, ...]
+    label_names: LabelNames
+
+    def must_differ(self, u: int, w: int) -> bool:
+        """Whether two vertices must have different images."""
+        return (min(u, w), max(u, w)) in self.distinct
 
 
 def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraints:
@@ -40,7 +62,8 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
         If the pattern has directed edges and the graph none, or has labels that the graph was not given.
     """
     _check(pattern, graph)
-    labels = tuple(None if some is None else graph.vertex_label_codes(some) for some in pattern.labels)
+    labels = tuple(None if allowed is None else graph.vertex_label_codes(allowed) for allowed in pattern.labels)
+    names = LabelNames({}, {codes: pattern.labels[v] for v, codes in enumerate(labels) if codes is not None})
     relations: dict[Relation, int] = {}
 
     def index(direction, edge_labels, target):
@@ -48,8 +71,10 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
         return relations.setdefault(relation, len(relations))
 
     required: dict[tuple[int, int], tuple[int, ...]] = {}
-    for source, target, directed, kinds, _ in pattern.edges:
-        codes = None if kinds is None else graph.edge_label_codes(kinds)
+    for source, target, directed, edge_labels, _ in pattern.edges:
+        codes = None if edge_labels is None else graph.edge_label_codes(edge_labels)
+        if codes is not None:
+            names.edge[codes] = edge_labels
         there, back = ("out", "in") if directed else ("any", "any")
         for pair, direction in (((source, target), there), ((target, source), back)):
             relation = index(direction, codes, pair[1])
@@ -63,8 +88,14 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
             no_out, no_in = (u, w) not in free, (w, u) not in free
             if no_out or no_in:
                 forbidden[u, w] = (index("any" if no_out and no_in else "out" if no_out else "in", None, w),)
-    apart = pattern.distinct if semantics == "homomorphism" else frozenset(pair for pair in pairs if pair[0] < pair[1])
-    return Constraints(tuple(relations), required, forbidden, apart, labels)
+    every_pair = frozenset(pair for pair in pairs if pair[0] < pair[1])
+    distinct = pattern.distinct if semantics == "homomorphism" else every_pair
+    return Constraints(tuple(relations), required, forbidden, distinct, labels, names)
+
+
+def are_disjoint(labels: frozenset[int] | None, other_labels: frozenset[int] | None) -> bool:
+    """Whether no label is allowed by both; None allows all."""
+    return labels is not None and other_labels is not None and not labels & other_labels
 
 
 def _check(pattern, graph):
@@ -73,7 +104,7 @@ def _check(pattern, graph):
             "pattern: it has directed edges (-->) but the graph is undirected; "
             "write -- in the pattern or build the graph with directed=True"
         )
-    if any(some is not None for some in pattern.labels) and graph.vertex_label_values is None:
+    if any(labels is not None for labels in pattern.labels) and graph.vertex_label_values is None:
         raise GraphError(
             "pattern: it has vertex labels but the graph was given none; "
             "build the graph with vertices= and vertex_label="

@@ -1,4 +1,4 @@
-"""Numbers past 64 bits by their residues: primes below 2^31, so that products fit a word, and Chinese remainders."""
+"""Integers beyond 64 bits by the Chinese remainder theorem, with primes below 2^31: products fit a 64-bit word."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def is_prime(number: int) -> bool:
 def chinese_remainder(residues: Sequence[Any], primes: Sequence[int]) -> Any:
     """The least number with these residues, or an array of such numbers, Python's integers."""
     number, product = 0, 1
-    for given, prime in zip(residues, primes, strict=True):
-        residue = given if isinstance(given, int) else given.astype(object)
+    for value, prime in zip(residues, primes, strict=True):
+        residue = value if isinstance(value, int) else value.astype(object)
         number += product * ((residue - number) * pow(product, -1, prime) % prime)
         product *= prime
     return number

@@ -1,8 +1,8 @@
-"""Estimates: how many partial matches each level of an order will see, and what walking them costs.
+"""Cardinality estimates: how many candidates and partial matches each level of a matching order will have.
 
-Candidate and edge counts come from the graph (and from the filters, for labelled patterns); the chance that one more
-anchor is adjacent too comes from the sampled closure. Times are in nanoseconds, of one CPU core or of a whole GPU,
-from measurements of the engines (GraphPi, SC 2020, section IV-B; GraphZero).
+The counts of candidates and of candidate pairs come from the graph, and from the filters for labelled patterns. The
+chance that one more backward neighbour is adjacent too is the closure of the graph, which is sampled (GraphPi, SC 2020,
+section IV-B; GraphZero). What walking a level costs is in `walk_cost`.
 """
 
 from __future__ import annotations
@@ -13,33 +13,23 @@ from cusubmatch.graph.statistics import Statistics
 
 __all__ = ["Cardinalities", "Estimator"]
 
-VISIT = 50.0  # entering a partial match
-SET = 80.0  # making a candidate set, and
-ELEMENT = 1.2  # each element of the shorter list that it is made of
-LEAF = 2.0  # visiting a vertex of the leaf, the last level that is visited,
-OPEN = 50.0  # where its row is the counted set,
-COMMON = 25.0  # where its row cuts the counted set, and
-MARKED = 0.7  # each element that is then tested against a bitmap
-TEST = 4.0  # looking up whether a core vertex is to be taken off a set, at a vertex of the leaf, and
-COUNT = 32.0  # counting a suffix at a vertex of the leaf, and
-SIZE = 1.5  # each size that it takes, and
-STATE = 3.0  # the polynomial, by the states of the recursion that gives it
-BITMAP_ROW = 40.0  # a row of a neighbourhood's bitmaps, and
-ROW = 1.2  # each neighbour looked up for it
-BITMAP_SET = 30.0  # making a bitmap
-BITMAP_VISIT = 15.0  # entering a partial match there
-BITMAP_LEAF = 4.0  # counting one, and
-WORD = 0.6  # each of its words
-DRAW = 0.01  # on a GPU: drawing a candidate, and
-PROBE = 0.01  # looking for it in one more row, and
-TERM = 0.002  # the polynomial of a suffix, by the states of the recursion that gives it
+DISTANT_CLOSURE = 0.4  # of the closure, for a backward neighbour that is not adjacent to the nearest one
+SHORTER_ROW = 0.5  # length of the shorter of several rows, as a share of the expected length of one
 
 
 class Cardinalities(NamedTuple):
-    """Candidates per pattern vertex, candidate pairs per required pair (u, w), and how unequally they are shared.
+    """Sizes of the candidate sets of a pattern in a graph.
 
-    `biases[u, w]` is how many times the mean candidate of u the one at a random pair (u, w) has candidates of w, as far
-    as that is not chance; empty where the degrees of the whole graph say it.
+    Attributes
+    ----------
+    sizes : tuple of float
+        Candidates of each pattern vertex.
+    pairs : dict
+        Adjacent pairs of candidates of each required pair (u, w).
+    biases : dict
+        Of each required pair (u, w): how many times more candidates of w are adjacent to the candidate of u in a
+        random pair than to a random candidate of u, less what is chance. Empty where the degrees of the whole graph
+        say it.
     """
 
     sizes: tuple[float, ...]
@@ -48,88 +38,100 @@ class Cardinalities(NamedTuple):
 
 
 class Estimator:
-    """Costs orders level by level.
+    """Estimate the candidates of a vertex after a prefix of a matching order.
 
     Parameters
     ----------
-    shape : Shape
+    cardinalities : Cardinalities
     statistics : Statistics
-    rising : bool
-        Whether restrictions make later vertices higher in rank (towards the hubs) or lower.
+    ascending : bool
+        Whether restrictions ask later vertices to be higher in rank (towards the hubs) or lower.
+    clustered : bool
+        Whether the closure is higher for each further backward neighbour.
     """
 
-    def __init__(self, shape: Cardinalities, statistics: Statistics, ascending: bool, clustered: bool = False):
-        self.shape, self.statistics, self.ascending, self.clustered = shape, statistics, ascending, clustered
-        mean = max(statistics.mean_degree, 1e-9)
-        self.alike = not shape.biases
-        self._bias = max(statistics.neighbour_degree / mean, 1.0)
-        self.oriented = min(statistics.oriented_degree / max(statistics.neighbour_degree, 1e-9), 1.0)
+    def __init__(
+        self, cardinalities: Cardinalities, statistics: Statistics, ascending: bool, clustered: bool = False
+    ) -> None:
+        self.cardinalities, self.statistics = cardinalities, statistics
+        self.ascending, self.clustered = ascending, clustered
+        mean_degree = max(statistics.mean_degree, 1e-9)
+        self.by_degree = not cardinalities.biases
+        self._bias = max(statistics.neighbour_degree / mean_degree, 1.0)
+        self.oriented_share = min(statistics.oriented_degree / max(statistics.neighbour_degree, 1e-9), 1.0)
 
-    def _reach(self, order, u, vertex, first=True) -> float:
+    def _row_candidates(self, order, u, vertex, first=True) -> float:
         """Expected candidates of `vertex` among the neighbours of the image of u.
 
-        An image that was reached along an edge has more neighbours than the mean candidate; the first one, unless not
-        `first`, was not.
+        An image that was reached along an edge has more neighbours than the mean candidate. The first image of an
+        order was not reached along an edge; `first=False` ignores that.
         """
-        shape, bias = self.shape, self._bias
+        pairs, sizes, biases = self.cardinalities.pairs, self.cardinalities.sizes, self.cardinalities.biases
+        bias = self._bias
         if first and u == order[0]:
             bias = 1.0
-        elif not self.alike:
-            came = next((t for t in order if (u, t) in shape.pairs), vertex)
-            bias = (shape.biases[u, came] * shape.biases[u, vertex]) ** 0.5
-        return shape.pairs[u, vertex] / max(shape.sizes[u], 1.0) * bias
+        elif not self.by_degree:
+            origin = next((t for t in order if (u, t) in pairs), vertex)
+            bias = (biases[u, origin] * biases[u, vertex]) ** 0.5
+        return pairs[u, vertex] / max(sizes[u], 1.0) * bias
+
+    def _backward_neighbours(self, order, vertex):
+        return [u for u in order if (u, vertex) in self.cardinalities.pairs]
 
     def candidates(self, order, vertex, bounds) -> float:
-        """Expected candidates of `vertex` after `order` is matched; `bounds` are the positions that bound it."""
-        shape, placed = self.shape, [u for u in order if (u, vertex) in self.shape.pairs]
-        if not placed:
-            return shape.sizes[vertex]
+        """Expected candidates of `vertex` after `order` is matched; `bounds` are the levels that bound it."""
+        pairs, sizes = self.cardinalities.pairs, self.cardinalities.sizes
+        backward = self._backward_neighbours(order, vertex)
+        if not backward:
+            return sizes[vertex]
 
-        nearest = min(placed, key=lambda u: self._reach(order, u, vertex))
-        size = min(self._reach(order, nearest, vertex), shape.sizes[vertex])
+        nearest = min(backward, key=lambda u: self._row_candidates(order, u, vertex))
+        size = min(self._row_candidates(order, nearest, vertex), sizes[vertex])
         further = 0
-        for u in placed:
+        for u in backward:
             if u != nearest:
-                chance = shape.pairs[u, vertex] / max(shape.sizes[u] * shape.sizes[vertex], 1.0)
-                near = (u, nearest) in shape.pairs or (nearest, u) in shape.pairs
+                chance = pairs[u, vertex] / max(sizes[u] * sizes[vertex], 1.0)
+                adjacent = (u, nearest) in pairs or (nearest, u) in pairs
                 further += 1
                 closure = self.statistics.closure ** (1 / further if self.clustered else 1.0)
-                size *= min(max(chance, closure * (1.0 if near else 0.4)), 1.0)
+                size *= min(max(chance, closure * (1.0 if adjacent else DISTANT_CLOSURE)), 1.0)
         if bounds:
-            sparse = len(placed) == 1 or not self.clustered
-            if self.ascending and len(order) > 1 and self.alike and order[bounds[-1]] in placed and sparse:
-                size *= self.oriented
+            sparse = len(backward) == 1 or not self.clustered
+            if self.ascending and len(order) > 1 and self.by_degree and order[bounds[-1]] in backward and sparse:
+                size *= self.oriented_share
             else:
                 size /= len(bounds) + 1
         return size
 
     def shortest(self, order, vertex, bounds) -> float:
-        """Expected elements of the shortest row that the candidates of `vertex` lie in, cut by its restrictions."""
-        placed = [u for u in order if (u, vertex) in self.shape.pairs]
-        length = min(self._reach(order, u, vertex, first=len(order) == 1 or not self.alike) for u in placed)
-        if len(placed) > 1:
-            length *= 0.5  # the shorter of several
+        """Expected elements of the shortest row that holds the candidates of `vertex`, cut by its restrictions."""
+        backward = self._backward_neighbours(order, vertex)
+        first = len(order) == 1 or not self.by_degree
+        length = min(self._row_candidates(order, u, vertex, first=first) for u in backward)
+        if len(backward) > 1:
+            length *= SHORTER_ROW
         if not bounds:
             return length
-        return length * self.oriented if self.ascending and self.alike else length / (len(bounds) + 1)
+        return length * self.oriented_share if self.ascending and self.by_degree else length / (len(bounds) + 1)
 
     def intersection(self, order, vertex, bounds) -> float:
-        """Elements read to make the candidates of `vertex` out of its last anchor's row, cut by its restrictions.
+        """Expected elements that are read of the row of the last backward neighbour, cut by the restrictions.
 
-        Where restrictions ask for a higher rank, rows are those of vertices of low rank, or cut by one of their own. A
-        row cut only by other vertices, such as its own members, loses no more than half of it to each.
+        Ascending restrictions cut rows to the neighbours of higher rank, or a row is cut by the vertex that it belongs
+        to. A row that is cut only by other vertices loses at most half of its elements to each of them.
         """
-        placed = [u for u in order if (u, vertex) in self.shape.pairs]
-        if len(placed) < 2:
+        backward = self._backward_neighbours(order, vertex)
+        if len(backward) < 2:
             return 0.0
-        reach = min(self._reach(order, u, vertex, first=not self.alike) for u in placed)
-        read = min(reach, self.shape.sizes[vertex])
+        elements = min(self._row_candidates(order, u, vertex, first=not self.by_degree) for u in backward)
+        read = min(elements, self.cardinalities.sizes[vertex])
         if not self.ascending:
             return read
-        by_others = bounds and not any(order[bound] in placed for bound in bounds)
-        return read * max(self.oriented, 1 / (len(bounds) + 1) if by_others else 0.0)
+        by_others = bounds and not any(order[bound] in backward for bound in bounds)
+        return read * max(self.oriented_share, 1 / (len(bounds) + 1) if by_others else 0.0)
 
     def common(self, order, block) -> float:
-        """Elements read to intersect the rows that the candidates of all vertices of a block lie in."""
-        pairs = [(u, v) for u in block.backward_neighbours for v in block.vertices if (u, v) in self.shape.pairs]
-        return min(self._reach(order, u, v) for u, v in pairs)
+        """Expected elements that are read to intersect the rows of a block of suffix vertices."""
+        required = self.cardinalities.pairs
+        pairs = [(u, v) for u in block.backward_neighbours for v in block.vertices if (u, v) in required]
+        return min(self._row_candidates(order, u, v) for u, v in pairs)

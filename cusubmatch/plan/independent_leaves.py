@@ -1,9 +1,10 @@
 """Induced counts with leaves that may not touch each other: independent sets in the candidates that they share.
 
-Twins of a pattern ask for the same neighbours and for none of each other. Once all other vertices are matched, the
-twins are an independent set of the subgraph that their common candidates induce. The number of those is a coefficient
-of its independence polynomial, which is the product of the polynomials of its components (Gutman & Harary 1983). So
-where few candidates touch each other, as among the neighbours of a hub, nothing is walked.
+Equivalent vertices of a pattern ask for the same neighbours and for none of each other. Once all other vertices (the
+core) are matched, such leaves are an independent set of the subgraph that their common candidates induce. The number
+of independent sets of a size is a coefficient of the independence polynomial, which is the product of the polynomials
+of the components (Gutman & Harary 1983). So where few candidates are adjacent, as among the neighbours of a hub,
+nothing is walked.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from dataclasses import dataclass
 from cusubmatch.graph import Relation
 from cusubmatch.graph.statistics import Statistics
 from cusubmatch.pattern import Pattern
+from cusubmatch.pattern.connectivity import is_connected
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.estimate import Cardinalities
 
 __all__ = ["IndependentPlan", "plan_independent"]
 
-LEAST_LEAVES = 3  # fewer are walked quickly
-SET_NS = 60_000.0  # of one core match, and
-MEMBER_NS = 20.0  # each candidate, and
-NEIGHBOUR_NS = 1.5  # each of its neighbours
-SURE = 2.0  # times cheaper by estimates than walking is reason enough not to walk
+MIN_LEAVES = 3  # fewer are walked quickly
+CORE_MATCH_NS = 60_000.0  # per match of the core
+CANDIDATE_NS = 20.0  # per common candidate of the leaves
+NEIGHBOUR_NS = 1.5  # per neighbour of a common candidate
+INDEPENDENT_MARGIN = 2.0  # walking is left out where independent sets are estimated to be so many times cheaper
 
 
 @dataclass(frozen=True)
@@ -35,43 +37,43 @@ class IndependentPlan:
     core : Pattern
         The pattern without the leaves; its names are the pattern's vertices by number.
     leaves : tuple of int
-        Twins, not in the core.
+        Equivalent vertices, not in the core.
     required, forbidden : tuple of (int, Relation)
-        A leaf is in this row of the image of this core vertex (by its place in the core); or it is in no such row.
-    apart : Relation
+        A leaf is in this row of the image of this core vertex (by its index in the core); or it is in no such row.
+    leaf_relation : Relation
         No two leaves are in this relation.
     cost, walking : float
-        Nanoseconds, about, and of walking.
+        Nanoseconds, about, of this and of walking.
     """
 
     core: Pattern
     leaves: tuple[int, ...]
     required: tuple[tuple[int, Relation], ...]
     forbidden: tuple[tuple[int, Relation], ...]
-    apart: Relation
+    leaf_relation: Relation
     cost: float
     walking: float
 
     @property
     def first(self) -> bool:
-        """Whether it is expected to cost less than walking, by some margin."""
-        return self.cost * SURE < self.walking
+        """Whether it is expected to cost less than walking, by a margin."""
+        return self.cost * INDEPENDENT_MARGIN < self.walking
 
 
 def plan_independent(
     pattern: Pattern,
     constraints: Constraints,
-    shape: Cardinalities,
+    cardinalities: Cardinalities,
     statistics: Statistics,
     walking: float,
     matches_of: Callable[[Pattern], float],
 ) -> IndependentPlan | None:
-    """The induced count of a pattern by independent sets of its leaves; None where it has too few, or walking is cheap.
+    """Plan an induced count by independent sets of leaves; None where there are too few, or walking is cheap.
 
     Parameters
     ----------
-    constraints, shape, statistics
-        As `make_plans` takes them.
+    constraints, cardinalities, statistics
+        See `PlanningProblem`.
     walking : float
         Nanoseconds of the best plan by walking.
     matches_of : callable
@@ -83,47 +85,38 @@ def plan_independent(
     inside = [v for v in range(len(pattern)) if v not in leaves]
     leaf, other = leaves[:2]
 
-    def rows(found):
+    def rows(relations):
         return tuple(
-            (place, constraints.relations[relation])
-            for place, u in enumerate(inside)
-            for relation in found.get((u, leaf), ())
+            (i, constraints.relations[relation])
+            for i, u in enumerate(inside)
+            for relation in relations.get((u, leaf), ())
         )
 
     core = _core(pattern, inside)
-    reach = min(shape.pairs[u, leaf] / max(shape.sizes[u], 1.0) for u in inside if (u, leaf) in shape.pairs)
-    read = min(reach * statistics.neighbour_degree, statistics.entries)
-    each = SET_NS + reach * MEMBER_NS + read * NEIGHBOUR_NS
-    apart = constraints.relations[constraints.forbidden[leaf, other][0]]
+    pairs, sizes = cardinalities.pairs, cardinalities.sizes
+    candidates = min(pairs[u, leaf] / max(sizes[u], 1.0) for u in inside if (u, leaf) in pairs)
+    neighbours = min(candidates * statistics.neighbour_degree, statistics.arcs)
+    match_ns = CORE_MATCH_NS + candidates * CANDIDATE_NS + neighbours * NEIGHBOUR_NS
+    leaf_relation = constraints.relations[constraints.forbidden[leaf, other][0]]
     required, forbidden = rows(constraints.required), rows(constraints.forbidden)
-    plan = IndependentPlan(core, leaves, required, forbidden, apart, matches_of(core) * each, walking)
+    plan = IndependentPlan(core, leaves, required, forbidden, leaf_relation, matches_of(core) * match_ns, walking)
     return plan if plan.first else None
 
 
 def _leaves(pattern, constraints):
-    """The largest set of twins, less those that are needed to connect the rest; None if it is too small."""
-    many = range(len(pattern))
-    alike: dict[tuple, list[int]] = {}
-    near = [{u for u in many if (u, v) in constraints.required} for v in many]
-    for v in many:
-        rows = frozenset((u, constraints.required[u, v], constraints.required[v, u]) for u in near[v])
-        alike.setdefault((rows, constraints.labels[v]), []).append(v)
-    leaves = max(alike.values(), key=len)
-    while len(leaves) >= LEAST_LEAVES:
-        if _is_connected(set(many).difference(leaves), near):
+    """The largest set of equivalent vertices, less those that connect the rest; None if it is too small."""
+    span = range(len(pattern))
+    equivalent: dict[tuple, list[int]] = {}
+    neighbours = [{u for u in span if (u, v) in constraints.required} for v in span]
+    for v in span:
+        rows = frozenset((u, constraints.required[u, v], constraints.required[v, u]) for u in neighbours[v])
+        equivalent.setdefault((rows, constraints.labels[v]), []).append(v)
+    leaves = max(equivalent.values(), key=len)
+    while len(leaves) >= MIN_LEAVES:
+        if is_connected(neighbours, set(span).difference(leaves)):
             return tuple(leaves)
         leaves = leaves[1:]
     return None
-
-
-def _is_connected(vertices, near):
-    left = set(vertices)
-    open_vertices = [left.pop()] if left else []
-    while open_vertices:
-        reached = near[open_vertices.pop()] & left
-        left -= reached
-        open_vertices += reached
-    return bool(vertices) and not left
 
 
 def _core(pattern, inside):

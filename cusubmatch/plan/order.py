@@ -2,112 +2,67 @@
 
 Every order of a small pattern is tried, up to its automorphisms: of the vertices that an automorphism fixing the prefix
 would exchange only one is tried next (GraphPi, SC 2020, section IV-B, tries all orders). The children of a prefix are
-ordered by cost, that of visiting them included, then as RI does (Bonnici et al. 2013: most neighbours among the
-matched). Patterns too large for that get RI's order and the greedy one from each of the most promising first vertices.
+sorted by cost, that of visiting them included, then as RI does (Bonnici et al. 2013: most neighbours among the
+matched). Larger patterns get RI's order and the greedy one from each of the most promising first vertices.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from cusubmatch.pattern.automorphisms import AutomorphismGroup
-from cusubmatch.plan.estimate import (
-    BITMAP_LEAF,
-    BITMAP_ROW,
-    BITMAP_SET,
-    BITMAP_VISIT,
-    COMMON,
-    COUNT,
-    DRAW,
-    ELEMENT,
-    LEAF,
-    MARKED,
-    OPEN,
-    PROBE,
-    ROW,
-    SET,
-    SIZE,
-    STATE,
-    TERM,
-    TEST,
-    VISIT,
-    WORD,
-    Estimator,
-)
-from cusubmatch.plan.suffix.cores import Core
+from cusubmatch.plan.estimate import Estimator
+from cusubmatch.plan.walk_cost import Extension, OrderProblem, walk_cost_of
 
-__all__ = ["Choice", "best_orders"]
+__all__ = ["MatchingOrder", "best_orders"]
 
-EXHAUSTIVE_SIZE = 7  # larger patterns get one greedy order from each of a few first vertices
-PREFIX_BUDGET = 600
-CORE_BUDGET = 60
-FIRST_VERTICES = 5
+EXHAUSTIVE_VERTICES = 7  # larger patterns get one greedy order from each of a few first vertices
+MAX_PREFIXES = 600  # that the search expands
+MAX_CORE_PREFIXES = 60  # the same for the core of a suffix, of which there are many
+FIRST_VERTICES = 5  # that a large pattern's orders may begin with
 
 
-class Choice(NamedTuple):
-    """An order with its expected cost (ns) and, per level, expected candidates and partial matches."""
+class MatchingOrder(NamedTuple):
+    """A matching order with its expected cost (ns) and, per level, expected candidates and partial matches."""
 
     cost: float
-    order: tuple[int, ...]
+    vertices: tuple[int, ...]
     candidates: tuple[float, ...]
     matches: tuple[float, ...]
 
 
 def best_orders(
-    group: AutomorphismGroup,
-    neighbours: list[set[int]],
+    problem: OrderProblem,
     estimator: Estimator,
     *,
-    restricted: bool,
-    method: str,
-    pairs: set[frozenset[int]],
-    weighed: bool = False,
-    limit: float = float("inf"),
-    keep: int = 1,
-    given: tuple[int, ...] | None = None,
-    core: Core | None = None,
-    avoided: list[set[int]] | None = None,
-) -> list[Choice]:
-    """The cheapest connected orders found, the cheapest first.
+    cost_limit: float = float("inf"),
+    alternatives: int = 1,
+    order: tuple[int, ...] | None = None,
+) -> list[MatchingOrder]:
+    """Find the cheapest connected orders, the cheapest first.
 
     Parameters
     ----------
-    group : AutomorphismGroup
-    neighbours : list of sets
-        Pattern vertices joined by an edge, per vertex.
+    problem : OrderProblem
     estimator : Estimator
-    restricted : bool
-        Whether restrictions break the symmetry.
-    method : {"lists", "bitmaps", "warps"}
-        With bitmaps the first vertex must touch all others, and candidate sets are bitmaps of its neighbourhood; with
-        warps the shortest row is drawn from and the others are searched.
-    pairs : set of frozensets
-        Pairs of vertices which, as the last two levels, are counted together.
-    weighed : bool
-        Whether warps carry the size of a set that is complete before the last levels are visited.
-    limit : float
-        Cost of a choice already known; orders that cost more are not wanted.
-    keep : int
+    cost_limit : float
+        Orders that cost so many nanoseconds or more are not wanted.
+    alternatives : int
         How many orders are wanted.
-    given : tuple of int, optional
-        The order to cost, instead of searching for one.
-    core : Core, optional
-        Order its vertices only, as by lists; the suffix, counted from sizes of sets, comes after them.
-    avoided : list of sets, optional
-        Pattern vertices that must not touch it, per vertex, in induced matching.
+    order : tuple of int, optional
+        The only order to consider.
     """
-    search = _Search(group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep, core, avoided)
-    sizes, vertices = estimator.shape.sizes, search.vertices
-    if given is not None:
-        search.follow(given)
-    elif len(vertices) <= EXHAUSTIVE_SIZE:
-        search.run(PREFIX_BUDGET if core is None else CORE_BUDGET)
+    search = _OrderSearch(problem, estimator, cost_limit, alternatives)
+    sizes, vertices = estimator.cardinalities.sizes, search.vertices
+    if order is not None:
+        search.follow(order)
+    elif len(vertices) <= EXHAUSTIVE_VERTICES:
+        search.run(MAX_PREFIXES if problem.core is None else MAX_CORE_PREFIXES)
     else:
-        neighbours = [some.intersection(vertices) for some in neighbours]
+        neighbours = [adjacent.intersection(vertices) for adjacent in problem.neighbours]
         search.follow(_ri_order(neighbours, sizes, max(vertices, key=lambda v: (len(neighbours[v]), -sizes[v]))))
         search.follow(_ri_order(neighbours, sizes, min(vertices, key=lambda v: sizes[v] / len(neighbours[v]))))
         search.run(len(vertices))
-    return search.found
+    return search.best
 
 
 def _ri_order(neighbours, sizes, first):
@@ -118,172 +73,117 @@ def _ri_order(neighbours, sizes, first):
     return order
 
 
-class _Search:
-    def __init__(self, group, neighbours, estimator, restricted, method, pairs, weighed, limit, keep, core, avoided):
-        self.group, self.neighbours, self.estimator = group, neighbours, estimator
-        self.restricted, self.bitmaps, self.pairs = restricted, method == "bitmaps", pairs
-        self.warps, self.weighed = method == "warps", weighed
-        self.limit, self.given, self.budget = limit, None, 0
-        self.keep, self.core = keep, core
-        self.avoided = avoided or [set() for _ in neighbours]
-        self.vertices = [v for v in range(len(neighbours)) if core is None or v not in core.suffix]
-        self.found: list[Choice] = []
-        # Where restrictions bound every vertex by the first one, bitmaps hold one side of a neighbourhood only.
-        self.one_sided = restricted and estimator.ascending and len(set(group.orbits())) == 1
+class _Prefix(NamedTuple):
+    """The first vertices of an order.
 
-    def run(self, budget):
-        """Search all orders, or greedily from the best first vertices, expanding about `budget` prefixes (each)."""
-        self.given, self.budget, self.whole_budget = None, budget, budget
-        self.extend([], [], [], [[] for _ in self.neighbours], 0.0)
+    `cost` is in nanoseconds. `bounds` are, for every pattern vertex, the levels of the prefix that bound it.
+    """
+
+    order: list[int]
+    candidates: list[float]
+    matches: list[float]
+    bounds: list[list[int]]
+    cost: float
+
+
+class _Child(NamedTuple):
+    """A vertex that may come next, in the order of the search."""
+
+    visited_cost: float
+    minus_matched_neighbours: int
+    vertex: int
+    cost: float
+    candidates: float
+    matches: float
+
+
+class _OrderSearch:
+    def __init__(self, problem: OrderProblem, estimator: Estimator, cost_limit: float, alternatives: int) -> None:
+        self.problem, self.estimator, self.walk_cost = problem, estimator, walk_cost_of(problem, estimator)
+        self.cost_limit, self.alternatives = cost_limit, alternatives
+        self.vertices = problem.vertices
+        self.only_order: tuple[int, ...] | None = None
+        self.prefixes_left = self.max_prefixes = 0
+        self.best: list[MatchingOrder] = []
+
+    def run(self, max_prefixes):
+        """Search all orders, or greedily from each of the best first vertices, expanding about so many prefixes."""
+        self.only_order, self.prefixes_left, self.max_prefixes = None, max_prefixes, max_prefixes
+        self._extend(_Prefix([], [], [], [[] for _ in self.problem.neighbours], 0.0))
 
     def follow(self, order):
         """Cost one order."""
-        self.given, self.budget = order, len(order)
-        self.extend([], [], [], [[] for _ in self.neighbours], 0.0)
+        self.only_order, self.prefixes_left = order, len(order)
+        self._extend(_Prefix([], [], [], [[] for _ in self.problem.neighbours], 0.0))
 
-    def extend(self, order, candidates, matches, bounds, cost):
-        size = len(self.vertices)
+    def _extend(self, prefix):
+        order, size = prefix.order, len(self.vertices)
         if len(order) == size:
-            if self.core is not None:
-                cost += self._measures(order, matches) if self.warps else self._sizes(order, matches)
-                order, candidates, matches = self._with_suffix(order, candidates, matches)
-            if cost >= self.limit:
-                return
-            self.found.append(Choice(cost, tuple(order), tuple(candidates), tuple(matches)))
-            self.found = sorted(self.found)[: self.keep]
-            if len(self.found) == self.keep:
-                self.limit = min(self.limit, self.found[-1].cost)
+            self._complete(prefix)
             return
-        orbits = self.group.orbits(order)
-        children = []
-        for vertex in self._next(order):
-            if orbits[vertex] in {orbits[child[2]] for child in children}:
-                continue
-            expected = self.estimator.candidates(order, vertex, bounds[vertex])
-            found = (matches[-1] if matches else 1.0) * expected
-            if self.warps:
-                more = cost + self._draws(order, matches, vertex, bounds[vertex])
-            else:
-                more = cost + self._work(order, matches, vertex, bounds[vertex], expected, found)
-            matched = sum(1 for u in self.neighbours[vertex] if u in order)
-            children.append((more + found * (DRAW if self.warps else VISIT), -matched, vertex, more, expected, found))
-        children.sort()
-        large = size > EXHAUSTIVE_SIZE and self.given is None
+        large = size > EXHAUSTIVE_VERTICES and self.only_order is None
+        orbits = self.problem.group.orbits(order)
+        children = self._children(prefix, orbits)
         if large and not order:
             children = children[:FIRST_VERTICES]
-        for _, _, vertex, more, expected, found in children:
+        for child in children:
             if large and not order:
-                self.budget = self.whole_budget
-            if more >= self.limit or (self.budget <= 0 and self.limit < float("inf")):
+                self.prefixes_left = self.max_prefixes
+            if child.cost >= self.cost_limit or (self.prefixes_left <= 0 and self.cost_limit < float("inf")):
                 continue
-            self.budget -= 1
-            inner = bounds
-            if self.restricted:
-                inner = [
-                    [*some, len(order)] if orbits[w] == orbits[vertex] and w != vertex else some
-                    for w, some in enumerate(bounds)
+            self.prefixes_left -= 1
+            vertex, bounds = child.vertex, prefix.bounds
+            if self.problem.restricted:
+                bounds = [
+                    [*levels, len(order)] if orbits[w] == orbits[vertex] and w != vertex else levels
+                    for w, levels in enumerate(bounds)
                 ]
-            self.extend([*order, vertex], [*candidates, expected], [*matches, found], inner, more)
+            candidates, matches = [*prefix.candidates, child.candidates], [*prefix.matches, child.matches]
+            self._extend(_Prefix([*order, vertex], candidates, matches, bounds, child.cost))
+
+    def _children(self, prefix, orbits):
+        """The vertices that may come next, the most promising first, one of each orbit."""
+        order, _, matches, bounds, cost = prefix
+        children: list[_Child] = []
+        for vertex in self._next(order):
+            if orbits[vertex] in {orbits[child.vertex] for child in children}:
+                continue
+            expected = self.estimator.candidates(order, vertex, bounds[vertex])
+            reached = (matches[-1] if matches else 1.0) * expected
+            level_cost = cost + self.walk_cost.level(Extension(order, matches, vertex, bounds[vertex], expected))
+            matched = sum(1 for u in self.problem.neighbours[vertex] if u in order)
+            visited_cost = level_cost + reached * self.walk_cost.visit_ns
+            children.append(_Child(visited_cost, -matched, vertex, level_cost, expected, reached))
+        return sorted(children)
 
     def _next(self, order):
-        size = len(self.neighbours)
-        if self.given:
-            first = self.given[len(order)]
-            apex = order or not self.bitmaps or len(self.neighbours[first]) == size - 1
-            return [first] if apex and (not order or any(u in order for u in self.neighbours[first])) else []
+        neighbours, bitmaps = self.problem.neighbours, self.problem.method == "bitmaps"
+        size = len(neighbours)
+        if self.only_order:
+            vertex = self.only_order[len(order)]
+            allowed = order or not bitmaps or len(neighbours[vertex]) == size - 1
+            return [vertex] if allowed and (not order or any(u in order for u in neighbours[vertex])) else []
         if order:
-            return [v for v in self.vertices if v not in order and any(u in order for u in self.neighbours[v])]
-        return [v for v in self.vertices if not self.bitmaps or len(self.neighbours[v]) == size - 1]
+            return [v for v in self.vertices if v not in order and any(u in order for u in neighbours[v])]
+        return [v for v in self.vertices if not bitmaps or len(neighbours[v]) == size - 1]
 
-    def _draws(self, order, matches, vertex, bounds):
-        """Cost of drawing this vertex's candidates, or of the size of their set where that is a weight."""
-        if not order:
-            return 0.0
-        level, backward_neighbours = len(order), [i for i, u in enumerate(order) if u in self.neighbours[vertex]]
-        last = level + 1 == len(self.neighbours)
-        if last and frozenset((order[-1], vertex)) in self.pairs:
-            return 0.0  # counted with the vertex before it
-        each = DRAW + PROBE * (len(backward_neighbours) - 1)
-        length = self.estimator.shortest(order, vertex, bounds)
-        complete = max([*backward_neighbours, *bounds])
-        if last and self.weighed and complete < level - 1:
-            return matches[complete] * (length * each if len(backward_neighbours) > 1 else DRAW)
-        return matches[level - 1] * length * each
-
-    def _work(self, order, matches, vertex, bounds, expected, found):
-        """Cost of making this vertex's candidates and of visiting the level before it (the last is not visited)."""
-        level, size = len(order), len(self.neighbours)
-        if level == 0:
-            return expected
-        rest = [v for v in range(size) if v not in order and v != vertex]
-        if not rest and frozenset((order[-1], vertex)) in self.pairs:
-            return 0.0  # counted with the vertex before it
-        counted = not rest or (len(rest) == 1 and frozenset((vertex, rest[0])) in self.pairs)
-        counted = counted and self.core is None
-        last = max(i for i, u in enumerate(order) if u in self.neighbours[vertex])
-        at_leaf = counted and last == level - 1
-        work, visit = 0.0, LEAF if counted else BITMAP_VISIT if self.bitmaps else VISIT
-        if self.bitmaps:
-            statistics = self.estimator.statistics
-            reach = statistics.oriented_degree if self.one_sided else statistics.neighbour_degree
-            if level == 1 and counted:
-                return float("inf")  # there is no neighbourhood at the root yet
-            if level == 1:
-                work += found * (reach * ROW / (2 if self.one_sided else 1) + BITMAP_ROW)
-            else:
-                words = (reach / 64 + 1) * WORD
-                work += matches[level - 1] * (words + BITMAP_LEAF) if counted else matches[last] * (words + BITMAP_SET)
-        elif read := self.estimator.intersection(order, vertex, bounds):
-            work += matches[last] * (read * (MARKED if at_leaf else ELEMENT) + (COMMON if at_leaf else SET))
-        elif at_leaf:
-            visit = OPEN
-        if not self.bitmaps:
-            work += self._subtractions(order, matches, vertex, expected, counted)
-        return work + matches[level - 1] * visit
-
-    def _subtractions(self, order, matches, vertex, expected, counted):
-        """Cost of taking the rows of the vertices that this one must not touch off its candidates."""
-        first = min(i for i, u in enumerate(order) if u in self.neighbours[vertex])
-        row, work = self.estimator.statistics.neighbour_degree, 0.0
-        for level, u in enumerate(order):
-            if u in self.avoided[vertex]:
-                when = max(level, first)
-                marked = counted and when == len(order) - 1
-                work += matches[when] * (COMMON + expected * MARKED if marked else SET + (expected + row) * ELEMENT)
-        return work
-
-    def _sizes(self, order, matches):
-        """Cost of visiting the last core level, and of the sizes and the polynomial at each of its vertices."""
-        leaf, work = len(order) - 1, matches[-1] * (COUNT + STATE * self.core.states)
-        places = {u: level for level, u in enumerate(order)}
-        for backward_neighbours, block in {block.backward_neighbours: block for block in self.core.blocks}.items():
-            last = max(places[u] for u in backward_neighbours)
-            unsure = sum(u not in backward_neighbours and not backward_neighbours <= self.neighbours[u] for u in order)
-            work += matches[leaf] * (SIZE + unsure * TEST)
-            if len(backward_neighbours) > 1:
-                read = self.estimator.common(order, block)
-                work += matches[last] * (COMMON + read * MARKED if last == leaf else SET + read * ELEMENT)
-        return work
-
-    def _measures(self, order, matches):
-        """The same by warps, in candidates drawn."""
-        work = matches[-1] * (DRAW + TERM * self.core.states)
-        places = {u: level for level, u in enumerate(order)}
-        for backward_neighbours, block in {block.backward_neighbours: block for block in self.core.blocks}.items():
-            work += (
-                matches[-1]
-                * PROBE
-                * sum(u not in backward_neighbours and not backward_neighbours <= self.neighbours[u] for u in order)
-            )
-            elements = self.estimator.common(order, block) if len(backward_neighbours) > 1 else 0.0
-            work += matches[max(places[u] for u in backward_neighbours)] * (
-                DRAW + elements * (DRAW + PROBE * (len(backward_neighbours) - 1))
-            )
-        return work
+    def _complete(self, prefix):
+        """Keep a complete order if it is among the cheapest."""
+        order, candidates, matches, _, cost = prefix
+        if self.problem.core is not None:
+            cost += self.walk_cost.suffix(self.problem.core, order, matches)
+            order, candidates, matches = self._with_suffix(order, candidates, matches)
+        if cost >= self.cost_limit:
+            return
+        self.best.append(MatchingOrder(cost, tuple(order), tuple(candidates), tuple(matches)))
+        self.best = sorted(self.best)[: self.alternatives]
+        if len(self.best) == self.alternatives:
+            self.cost_limit = min(self.cost_limit, self.best[-1].cost)
 
     def _with_suffix(self, order, candidates, matches):
-        """The order, and what is expected, with the suffix's vertices."""
-        for v in sorted(self.core.suffix):
+        """The order, candidates and partial matches, with the vertices of the suffix."""
+        suffix = sorted(self.problem.core.suffix)
+        for v in suffix:
             candidates = [*candidates, self.estimator.candidates(order, v, [])]
             matches = [*matches, matches[-1] * candidates[-1]]
-        return [*order, *sorted(self.core.suffix)], candidates, matches
+        return [*order, *suffix], candidates, matches

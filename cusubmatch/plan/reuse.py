@@ -1,9 +1,9 @@
 """Candidate sets: what is intersected when, so that nothing is computed twice.
 
-The candidates of a level are rows of its first anchor, intersected with the rows of the others and without those of its
-non-neighbours. Each of these steps happens as soon as its vertices are matched, and levels that ask for the same set
-share it (candidate reuse: BUG; T-DFS, section 4; loop-invariant motion in GraphPi). A restriction that every user of a
-set has is applied when the set is made, the rest when it is used.
+The candidates of a level are the row of its first backward neighbour, intersected with the rows of the others and
+without those of its non-neighbours. Each operation happens as soon as its vertices are matched, and levels that need
+the same set share it (candidate reuse: BUG; T-DFS, section 4; loop-invariant motion in GraphPi). A restriction that
+every user of a set has is applied when the set is made, the rest when it is used.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class SetOperation(NamedTuple):
 
 
 def candidate_sets(backward_neighbours, forbidden, masks, bounds, *, injective, counted=()):
-    """Steps and the source of each level's candidates.
+    """Plan the set operations and the source of each level's candidates.
 
     Parameters
     ----------
-    anchors, forbidden : list over levels of lists of Rows
+    backward_neighbours, forbidden : list over levels of lists of NeighbourRows
         Rows that the candidates of a level lie in, and out of.
     masks : list over levels of int or None
         Pattern vertex whose filter applies (levels with the same filter name the same vertex).
@@ -54,20 +54,21 @@ def candidate_sets(backward_neighbours, forbidden, masks, bounds, *, injective, 
     injective : bool
         Whether levels that draw from one set take different elements of it.
     counted : list of (rows, int)
-        Rows whose intersections are wanted besides, whole, and how many vertices will be drawn from each unseen.
+        Rows whose whole intersections are wanted besides, and how many suffix vertices choose from each.
 
     Returns
     -------
-    steps : list of Step, by level
-    sources : list over levels of Rows or int (a set), None for level 0; then over `counted`, None where there is no row
-    left : list over levels of the bounds still to be applied when the source is used
+    steps : list of SetOperation, by level
+    sources : list over levels of NeighbourRows or int (a set), None for level 0; then over `counted`, None where
+        there is no row
+    deferred : list over levels of the bounds still to be applied when the source is used
     """
-    made: dict[tuple, int] = {}
+    set_numbers: dict[tuple, int] = {}
     recipes: dict[int, tuple] = {}
     levels = zip(backward_neighbours[1:], forbidden[1:], masks[1:], strict=True)
-    sources: list[NeighbourRows | int | None] = [None, *(_chain(*level, made, recipes) for level in levels)]
+    sources: list[NeighbourRows | int | None] = [None, *(_operations(*level, set_numbers, recipes) for level in levels)]
     drawn = [1] * len(sources) + [vertices for _, vertices in counted]
-    sources += [_chain(rows, (), None, made, recipes) if rows else None for rows, _ in counted]
+    sources += [_operations(rows, (), None, set_numbers, recipes) if rows else None for rows, _ in counted]
     users, implied = _users(sources, recipes), [*implied_bounds(bounds), *(set() for _ in counted)]
     steps, applied = [], {}
     for target, (when, source, operation, operand, mask) in recipes.items():
@@ -76,14 +77,14 @@ def candidate_sets(backward_neighbours, forbidden, masks, bounds, *, injective, 
         need = sum(drawn[user] for user in users[target])
         need = need if injective else min(need, 1)
         steps.append(SetOperation(when, target, source, operation, operand, mask, tuple(sorted(applied[target])), need))
-    left = [
-        sorted(set(some) - (applied[source] if isinstance(source, int) else set()))
-        for some, source in zip(bounds, sources[: len(bounds)], strict=True)
+    deferred = [
+        sorted(set(levels) - (applied[source] if isinstance(source, int) else set()))
+        for levels, source in zip(bounds, sources[: len(bounds)], strict=True)
     ]
-    return sorted(steps, key=lambda step: (step.when, step.target)), sources, left
+    return sorted(steps, key=lambda step: (step.when, step.target)), sources, deferred
 
 
-def _chain(backward_neighbours, forbidden, mask, made, recipes):
+def _operations(backward_neighbours, forbidden, mask, set_numbers, recipes):
     first, *rest = sorted(backward_neighbours, key=lambda row: row.level)
     events = [(row.level, 0, row) for row in rest] + [(max(row.level, first.level), 1, row) for row in forbidden]
     events.sort(key=lambda event: (event[0], event[1], event[2].level, event[2].relation))
@@ -93,11 +94,17 @@ def _chain(backward_neighbours, forbidden, mask, made, recipes):
     key: tuple = (frozenset([(first, True)]), None)
     for when, kind, row in events:
         key = (key[0] | ({(row, kind == 0)} if row else set()), mask)
-        if key not in made:
-            made[key] = len(made)
+        if key not in set_numbers:
+            set_numbers[key] = len(set_numbers)
             operation = ("intersect", "subtract", "filter")[kind]
-            recipes[made[key]] = (when, source, operation, row, mask if isinstance(source, NeighbourRows) else None)
-        source = made[key]
+            recipes[set_numbers[key]] = (
+                when,
+                source,
+                operation,
+                row,
+                mask if isinstance(source, NeighbourRows) else None,
+            )
+        source = set_numbers[key]
     return source
 
 

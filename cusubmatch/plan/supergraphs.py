@@ -1,126 +1,97 @@
 """Induced counts from those of all copies: a sum over the pattern and its supergraphs on the same vertices.
 
-Where a copy must have no further edges, inclusion and exclusion over the edges that it must not have gives the number
-of induced embeddings as the sum of (-1)^|S| times the embeddings of the pattern with the edges S, over all sets S of
-them (Pinar, Seshadhri & Vishal, "ESCAPE", WWW 2017, section 3). Isomorphic supergraphs are one term; divided by the
-automorphisms, its factor is the number of copies of the pattern in the supergraph that span it. With labels and
-directions too: the edges that are added are those, of any label, whose absence induced matching asks for.
+An induced copy has no further edges. By inclusion-exclusion over the missing edges, the number of induced embeddings
+is the sum over all sets S of missing edges of (-1)^|S| times the embeddings of the pattern with the edges S added
+(Pinar, Seshadhri & Vishal, "ESCAPE", WWW 2017, section 3). Isomorphic supergraphs are one term. Its factor, divided by
+the automorphisms, is the number of copies of the pattern that span the supergraph. The same holds with labels and
+directions: the added edges, of any label, are those whose absence induced matching asks for.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from cusubmatch.pattern import Pattern, PatternEdge
+from cusubmatch.plan.plan import Plan, SupergraphPlan, SupergraphTerm
 
-if TYPE_CHECKING:
-    from cusubmatch.plan.plan import Plan
+__all__ = ["Supergraph", "plan_supergraphs", "supergraphs"]
 
-__all__ = ["Supergraph", "SupergraphPlan", "SupergraphTerm", "plan_supergraphs", "supergraphs"]
-
-MOST_VERTICES = 8
-MOST_MISSING = 10  # edges that may be added
-MOST_SUPERGRAPHS = 40
-KEPT = 256  # patterns whose supergraphs are remembered
-SURE = 1.5  # times cheaper by estimates than walking is reason enough not to walk
-HOPELESS = 20.0  # times dearer is no way out either when walking takes too long
+MAX_VERTICES = 8  # of the pattern
+MAX_MISSING_EDGES = 10
+MAX_SUPERGRAPHS = 40
+CACHED_PATTERNS = 256  # whose supergraphs are remembered
+MAX_COST_FACTOR = 20.0  # a sum that costs so many times more than walking is no alternative to a walk that takes long
 
 
 class Supergraph(NamedTuple):
-    """A pattern with perhaps more edges, and how many copies of the first pattern it has, negative for odd numbers."""
+    """A pattern with added edges, and the factor of its count in the sum.
+
+    The factor is the number of copies of the first pattern in it, negative where the number of added edges is odd.
+    """
 
     pattern: Pattern
     factor: int
 
 
-class SupergraphTerm(NamedTuple):
-    """The plan of counting a supergraph, and what the count is multiplied by."""
-
-    plan: Plan
-    factor: int
-
-
-@dataclass(frozen=True)
-class SupergraphPlan:
-    """An induced count as a sum of other counts.
-
-    Attributes
-    ----------
-    terms : tuple of SupergraphTerm
-    cost : float
-        Nanoseconds of all.
-    walking : float
-        What walking was estimated to cost.
-    """
-
-    terms: tuple[SupergraphTerm, ...]
-    cost: float
-    walking: float
-
-    @property
-    def first(self) -> bool:
-        """Whether the sum is expected to cost less than walking, by some margin."""
-        return self.cost * SURE < self.walking
-
-
 def plan_supergraphs(
     pattern: Pattern, walking: float, term_cost: float, plan_of: Callable[[Pattern], Plan]
 ) -> SupergraphPlan | None:
-    """The induced count of a pattern as a sum over its supergraphs; None where that is not worth looking for.
+    """Plan the induced count of a pattern as a sum over its supergraphs; None where that is not worth looking for.
 
     Parameters
     ----------
     walking : float
         Nanoseconds of the best plan by walking.
     term_cost : float
-        Nanoseconds that planning one term takes, about.
+        Nanoseconds, about, of planning one term.
     plan_of : callable
-        The plan of counting a pattern's copies.
+        The plan of counting the copies of a pattern.
     """
-    most, missing = int(min(MOST_SUPERGRAPHS, walking / term_cost)), len(_missing(pattern))
-    if not 0 < missing < min(most, MOST_MISSING + 1) or len(pattern) > MOST_VERTICES:
+    most, missing = int(min(MAX_SUPERGRAPHS, walking / term_cost)), len(_missing_edges(pattern))
+    if not 0 < missing < min(most, MAX_MISSING_EDGES + 1) or len(pattern) > MAX_VERTICES:
         return None
     terms, cost = [], 0.0
     for supergraph, factor in supergraphs(pattern, most):
         plan = plan_of(supergraph)
         terms.append(SupergraphTerm(plan, factor))
         cost += plan.count_cost
-        if cost > HOPELESS * walking:
+        if cost > MAX_COST_FACTOR * walking:
             return None
     return SupergraphPlan(tuple(terms), cost, walking) if terms else None
 
 
-@functools.lru_cache(KEPT)
-def supergraphs(pattern: Pattern, most: int = MOST_SUPERGRAPHS) -> tuple[Supergraph, ...]:
-    """The pattern and its supergraphs up to isomorphism, from few edges to many; nothing if they are more than `most`.
+@functools.lru_cache(CACHED_PATTERNS)
+def supergraphs(pattern: Pattern, most: int = MAX_SUPERGRAPHS) -> tuple[Supergraph, ...]:
+    """List the pattern and its supergraphs up to isomorphism, from few edges to many; nothing if more than `most`.
 
-    They are made by adding an edge at a time. A supergraph with k more edges is met k times for each set of edges that
-    makes it, once for each that may have come last.
+    They are made by adding an edge at a time. A supergraph with k added edges is reached k times from each set of
+    edges that makes it, once for each edge that may come last.
     """
     layer = {pattern.automorphisms.form(): (pattern, 1)}
-    found, added = [Supergraph(pattern, 1)], 0
+    listed, added = [Supergraph(pattern, 1)], 0
     while layer:
         added += 1
         above: dict = {}
         for smaller, sets in layer.values():
-            for edge in _missing(smaller):
-                larger = smaller.joined(edge)
+            for edge in _missing_edges(smaller):
+                larger = smaller.with_edge(edge)
                 form = larger.automorphisms.form()
-                known, met = above.get(form, (larger, 0))
-                above[form] = known, met + sets
-            if len(found) + len(above) > most:
+                representative, reached = above.get(form, (larger, 0))
+                above[form] = representative, reached + sets
+            if len(listed) + len(above) > most:
                 return ()
-        layer = {form: (larger, met // added) for form, (larger, met) in above.items()}
+        layer = {form: (larger, reached // added) for form, (larger, reached) in above.items()}
         order, sign = pattern.automorphisms.order, (-1) ** added
-        found += [Supergraph(one, sign * sets * one.automorphisms.order // order) for one, sets in layer.values()]
-    return tuple(found)
+        listed += [
+            Supergraph(larger, sign * sets * larger.automorphisms.order // order) for larger, sets in layer.values()
+        ]
+    return tuple(listed)
 
 
-def _missing(pattern):
+def _missing_edges(pattern):
     """The edges that an induced match of the pattern must not have."""
     present = {pair for a, b, directed, *_ in pattern.edges for pair in ([(a, b)] if directed else [(a, b), (b, a)])}
     edges = []

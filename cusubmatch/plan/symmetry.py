@@ -1,6 +1,6 @@
 """Restrictions: order constraints that leave one member of each orbit of a pattern's automorphisms.
 
-Along the matching order a stabiliser chain is walked: each vertex must come before the rest of its orbit once all
+Along the matching order, a stabiliser chain gives them: each vertex must rank before the rest of its orbit once all
 vertices before it are fixed (Grochow & Kellis, RECOMB 2007; GraphPi, SC 2020, section IV-A).
 """
 
@@ -20,12 +20,12 @@ def restrictions(group: AutomorphismGroup, order: Sequence[int]) -> list[list[in
     for level, others in enumerate(group.chain(order)):
         for vertex in others:
             bounds[position[vertex]].append(level)
-    return [[i for i in some if not any(i in bounds[j] for j in some)] for some in bounds]
+    return [[i for i in levels if not any(i in bounds[j] for j in levels)] for levels in bounds]
 
 
 def implied_bounds(bounds: Sequence[Sequence[int]]) -> list[set[int]]:
     """For each level all levels that bound it, directly or through others."""
-    found: list[set[int]] = []
-    for some in bounds:
-        found.append(set(some).union(*(found[i] for i in some)))
-    return found
+    implied: list[set[int]] = []
+    for levels in bounds:
+        implied.append(set(levels).union(*(implied[i] for i in levels)))
+    return implied

@@ -148,7 +148,7 @@ class IndependentCount:
         relations = {relation for _, relation in (*plan.required, *plan.forbidden)}
         adjacencies = {relation: self.graph.adjacency((relation,)) for relation in relations}
         rows = {relation: (rows.offsets.reshape(-1), rows.targets) for relation, rows in adjacencies.items()}
-        conflicts = self.graph.adjacency((plan.apart,))
+        conflicts = self.graph.adjacency((plan.leaf_relation,))
         conflict_rows = conflicts.offsets.reshape(-1), conflicts.targets
         local_index = np.full(self.graph.n_vertices, -1, np.int32)
         total = 0

@@ -10,8 +10,7 @@ from collections.abc import Callable, Sequence
 from cusubmatch.engines.base import ProgressCallback, TaskRange
 from cusubmatch.execution.strategies.strategy import Strategy, SummedCount
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan import Plan, SupergraphPlan
-from cusubmatch.plan.supergraphs import SupergraphTerm
+from cusubmatch.plan import Plan, SupergraphPlan, SupergraphTerm
 
 __all__ = ["SupergraphCount", "Supergraphs"]
 

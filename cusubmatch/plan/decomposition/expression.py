@@ -1,10 +1,9 @@
-"""Tables of numbers over the vertices and over the edges of the data graph, as expressions that know no graph.
+"""Tables of numbers over the vertices and over the arcs of the data graph, as expressions that know no graph.
 
-A table has a number for every vertex, or for every entry (x, y) of the skeleton, the data graph without directions and
-labels. It says how often a part of the pattern that hangs at a vertex or at an edge occurs there: the part is folded
-into the table, and the rest of the pattern goes on with a weight in its place (variable elimination; DecoMine, ASPLOS
-2023, calls the parts subpatterns of a cut). Equal expressions are one node, so that what several terms of a count share
-is computed once.
+A table has a number for every vertex, or for every arc (x, y) of the support graph: the data graph without directions
+and labels. The number says how often a part of the pattern occurs that is attached to the vertex or to the arc. In the
+rest of the pattern the table is a weight (variable elimination; DecoMine, ASPLOS 2023, calls the parts subpatterns of a
+cut). Equal expressions are one node, so that what several terms of a count share is computed once.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ __all__ = [
     "reachable",
 ]
 
-BRIDGE = 5  # links by way of two adjacent vertices
-Factor = tuple[int, bool]  # a table over entries, and whether it is read at (y, x)
+DIAMOND_LINKS = 5  # between x and y over two adjacent vertices: a clique of four without the edge x--y
+Factor = tuple[int, bool]  # a table over arcs, and whether it is read at the reverse arc
 
 
 class Link(NamedTuple):
-    """A step from p to a neighbour q: the product of tables over entries at (p, q) and over vertices at q."""
+    """A step from p to a neighbour q: the product of tables over arcs at (p, q) and over vertices at q."""
 
     factors: tuple[Factor, ...] = ()
     weights: tuple[int, ...] = ()
@@ -49,7 +48,7 @@ class Link(NamedTuple):
 
 
 class Indicator(NamedTuple):
-    """Over entries: 1 where the pair fulfils a pair of the pattern, 0 elsewhere.
+    """Over arcs: 1 where the pair fulfils a pair of the pattern, 0 elsewhere.
 
     `key` has what is asked from either end: the relations, and the pattern vertex whose filter is to be passed.
     """
@@ -69,13 +68,13 @@ class RowSums(NamedTuple):
 
 
 class PathTable(NamedTuple):
-    """Over entries (x, y): the sum over paths from x to y along two or three links whose vertices all differ."""
+    """Over arcs (x, y): the sum over paths from x to y along two or three links whose vertices all differ."""
 
     links: tuple[Link, ...]
 
 
 class CliqueTable(NamedTuple):
-    """Over entries (x, y): the sum over pairs w, z that are adjacent to each other, to x and to y.
+    """Over arcs (x, y): the sum over pairs w, z that are adjacent to each other, to x and to y.
 
     The links go from x to w, x to z, w to z, w to y and z to y.
     """
@@ -102,7 +101,7 @@ class Branch(NamedTuple):
 
     def below(self) -> list[Branch]:
         """The vertex itself and all below it, a child after its parent."""
-        return [self, *(found for branch in self.branches for found in branch.below())]
+        return [self, *(vertex for branch in self.branches for vertex in branch.below())]
 
     @property
     def rootless(self) -> Branch:
@@ -143,7 +142,7 @@ class Pairs(NamedTuple):
     """A term of a count: the sum over pairs x, y (equal ones unless `distinct_pairs`) of the product of their paths.
 
     `ends` are tables over vertices, at x and at y. Each of `paths` is two links, from x to a middle vertex and on to y,
-    or a bridge: five links as those of `CliqueTable`, to two middle vertices that are adjacent to each other.
+    or a diamond: five links as those of `CliqueTable`, over two middle vertices that are adjacent to each other.
     """
 
     ends: tuple[tuple[int, ...], tuple[int, ...]]
@@ -151,13 +150,13 @@ class Pairs(NamedTuple):
     distinct_pairs: bool
 
     @property
-    def bridged(self) -> bool:
-        """Whether any of the paths is a bridge."""
-        return any(len(path) == BRIDGE for path in self.paths)
+    def has_diamonds(self) -> bool:
+        """Whether any of the paths goes over two adjacent vertices."""
+        return any(len(path) == DIAMOND_LINKS for path in self.paths)
 
 
 class EnumerateTerm(NamedTuple):
-    """A term of a count: the embeddings of a pattern, by walking; `members` are the vertices that are one here."""
+    """A term of a count: the embeddings of a quotient of the pattern, by walking; `members` are its vertices."""
 
     members: tuple[tuple[int, ...], ...]
 
@@ -166,7 +165,7 @@ Term = Product | CycleTerm | Pairs | EnumerateTerm
 
 
 class Expressions:
-    """The nodes of a plan, each once; `symmetric` says which tables over entries read alike from both ends."""
+    """The nodes of a plan, each once; `symmetric` says which tables over arcs are the same transposed."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -190,17 +189,17 @@ class Expressions:
         least = min(key, (there, here), key=repr)
         return self._add(Indicator(least), here == there), least != key
 
-    def rows(self, link: Link) -> int:
+    def row_sums(self, link: Link) -> int:
         """The sums of a link."""
         return self._add(RowSums(link), False)
 
-    def chain(self, links: tuple[Link, ...]) -> Factor:
+    def path_table(self, links: tuple[Link, ...]) -> Factor:
         """The sums over paths, as a factor: one node for the paths and for their reverse."""
         transposed = self.transposed(links)
         least = min(links, transposed)
         return self._add(PathTable(least), links == transposed), least != links
 
-    def cliques(self, links: tuple[Link, ...]) -> Factor:
+    def clique_table(self, links: tuple[Link, ...]) -> Factor:
         """The sums over pairs that complete a clique of four, as a factor: one node for both orders of both pairs."""
         forms = dict.fromkeys((links, self._exchanged(links)), False)
         for (xw, xz, wz, wy, zy), _ in list(forms.items()):
@@ -210,8 +209,8 @@ class Expressions:
         symmetric = not any(forms.values())
         return self._add(CliqueTable(least), symmetric), forms[least]
 
-    def bridge(self, links: tuple[Link, ...]) -> tuple[Link, ...]:
-        """A way from x to y over adjacent w and z: one form for both orders of these."""
+    def diamond(self, links: tuple[Link, ...]) -> tuple[Link, ...]:
+        """The links from x to y over adjacent w and z: one form for both orders of these."""
         return min(links, self._exchanged(links))
 
     def _exchanged(self, links):
@@ -227,14 +226,14 @@ class Expressions:
         """One form for a tree that may be given with any of its vertices as the root: the one that is least work."""
         return min(map(ApexTree, trees), key=lambda node: (node.products, node))
 
-    def rooted(self, node: ApexTree) -> int:
+    def apex_table(self, node: ApexTree) -> int:
         """The sums over a tree at each image of the apex."""
         return self._add(node, False)
 
-    def loop(self, links: tuple[Link, ...]) -> CycleTerm:
+    def cycle(self, links: tuple[Link, ...]) -> CycleTerm:
         """A cycle of links, one form for all starts and both directions."""
         back = self._around(links)
-        return CycleTerm(min(one[i:] + one[:i] for one in (links, back) for i in range(len(links))))
+        return CycleTerm(min(cycle[i:] + cycle[:i] for cycle in (links, back) for i in range(len(links))))
 
     def flipped(self, factors: tuple[Factor, ...]) -> tuple[Factor, ...]:
         """The factors of a pair, seen from its other end."""
@@ -264,14 +263,14 @@ class Expressions:
 
 def reachable(nodes, terms) -> list[int]:
     """The numbers of the nodes that terms are made of, each after those that it is made of."""
-    found: set[int] = set()
-    open_nodes = [node for term in terms for node in parts_of(term)]
-    while open_nodes:
-        node = open_nodes.pop()
-        if node not in found:
-            found.add(node)
-            open_nodes += parts_of(nodes[node])
-    return sorted(found)
+    reached: set[int] = set()
+    frontier = [node for term in terms for node in parts_of(term)]
+    while frontier:
+        node = frontier.pop()
+        if node not in reached:
+            reached.add(node)
+            frontier += parts_of(nodes[node])
+    return sorted(reached)
 
 
 def parts_of(expression: Node | Term) -> list[int]:
@@ -286,13 +285,15 @@ def parts_of(expression: Node | Term) -> list[int]:
         case PathTable(links) | CycleTerm(links) | CliqueTable(links):
             pass
         case ApexTree(tree):
-            links = tuple(Link((*one.link.factors, *sum(one.chord, ())), one.link.weights) for one in tree.below())
+            links = tuple(
+                Link((*branch.link.factors, *sum(branch.chord, ())), branch.link.weights) for branch in tree.below()
+            )
         case Pairs(ends, paths, _):
             links = tuple(link for path in paths for link in path)
         case _:
             return []
     return [
-        *(node for some in ends for node in some),
+        *(node for weights in ends for node in weights),
         *(node for link in links for node, _ in link.factors),
         *(node for link in links for node in link.weights),
     ]

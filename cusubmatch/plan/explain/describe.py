@@ -1,9 +1,14 @@
-"""A plan in words: per level what is intersected, compared and reused, and how many candidates are expected."""
+"""A plan in words: what each level intersects, compares and reuses, and how many candidates are expected.
+
+N(a) are the neighbours of the vertex matched to a; N_out(a) and N_in(a) are those along edges from it and to it.
+S1, S2, ... are candidate sets.
+"""
 
 from __future__ import annotations
 
 from cusubmatch.plan.explain.describe_supergraphs import lines_of_supergraphs
 from cusubmatch.plan.explain.describe_tables import lines_of_tables
+from cusubmatch.plan.explain.words import duration, labels_text, vertex_names
 from cusubmatch.plan.reuse import NeighbourRows
 
 __all__ = ["describe", "summarize"]
@@ -14,81 +19,54 @@ LEAF_MODE = {
     "ordered": "counted together with the level before: n(n-1) ordered pairs from a candidate set of size n",
     "square": "counted together with the level before: n*n pairs from a candidate set of size n",
 }
-MOST_TERMS = 8  # of a polynomial that is shown
-MOST_CHARACTERS = 80  # of a pattern in a summary
+MAX_TERMS = 8  # of a polynomial that is shown
+MAX_PATTERN_CHARACTERS = 80  # of a pattern in a summary
 
 
 def describe(plan) -> str:
-    """Several lines of text about a plan."""
-    return _Text(plan).whole()
+    """Describe a plan in several lines of text."""
+    return _PlanText(plan).whole()
 
 
 def summarize(plan) -> str:
-    """One line of text about a plan."""
-    return _Text(plan).summary()
+    """Describe a plan in one line of text."""
+    return _PlanText(plan).summary()
 
 
-class _Text:
+class _PlanText:
     def __init__(self, plan):
         self.plan = plan
-        self.names = [str(name) if name is not None else f"()#{v + 1}" for v, name in enumerate(plan.pattern.names)]
-        self.sets = {step.target: f"S{i + 1}" for i, step in enumerate(plan.steps)}
+        self.names = vertex_names(plan.pattern)
+        self.sets = {step.target: f"S{number}" for number, step in enumerate(plan.steps, 1)}
 
     def whole(self):
         plan = self.plan
-        in_parts = plan.in_parts is not None and plan.in_parts.first
-        lines = [
-            f"{plan.pattern!r}",
-            f"{plan.semantics}, {self._wanted()}; {self._way()}",
-            f"engine: {plan.engine} ({plan.why})" if plan.engine else "",
-        ]
-        if in_parts:
-            parts = lines_of_tables(plan) if plan.tables is not None else self._otherwise()
-            return "\n".join([line for line in lines if line] + parts)
-        lines += [self._method(), ""]
+        lines = [f"{plan.pattern!r}", f"{plan.semantics}, {self._wanted()}; {self._way()}"]
+        lines += [f"engine: {plan.engine} ({plan.why})"] if plan.engine else []
+        if plan.in_parts is not None and plan.in_parts.first:
+            return "\n".join(lines + (lines_of_tables(plan) if plan.tables is not None else self._induced()))
+        lines += [*self._method(), ""]
         for index, level in enumerate(plan.levels):
             lines += self._level(index, level)
         if plan.suffix is not None:
             lines += self._suffix(plan.suffix)
-        if plan.divisor > 1:
-            lines += ["", f"the sum is divided by {plan.divisor:,}: every subgraph is counted that often"]
-        if plan.factor > 1 and plan.suffix is not None:
-            lines += ["", f"the sum is multiplied by {plan.factor:,}, the symmetries that the restrictions leave out"]
-        elif plan.factor > 1:
-            once = "every row is turned by" if plan.leaf_mode == "rows" else "the count is multiplied by the number of"
-            lines += ["", f"{once} the pattern's automorphisms, {plan.factor:,}"]
-        lines += ["", f"estimated work: {plan.cost / 1e9:,.3g} s {plan.where}"]
+        lines += [*self._factors(), "", f"estimated time: {duration(plan.cost)} {plan.where}"]
         if plan.in_parts is not None:
-            way = "by decomposition" if plan.tables is not None else "from those of supergraphs"
-            lines.append(f"if it takes much longer, the count is made {way}: {plan.in_parts.cost / 1e9:,.3g} s")
-        return "\n".join(line for i, line in enumerate(lines) if line or i > 2)
+            way = "decomposition takes" if plan.tables is not None else "counts of supergraphs take"
+            lines.append(f"if walking takes much longer, {way} over: {duration(plan.in_parts.cost)}")
+        return "\n".join(lines)
 
     def summary(self):
         plan, pattern = self.plan, repr(self.plan.pattern)
-        if len(pattern) > MOST_CHARACTERS:
+        if len(pattern) > MAX_PATTERN_CHARACTERS:
             pattern = f"pattern of {len(plan.pattern)} vertices and {len(plan.pattern.edges)} edges"
         way = self._way().partition(";")[0]
-        cost = f"estimated {plan.count_cost / 1e9:,.3g} s {plan.where}"
+        cost = f"estimated {duration(plan.count_cost)} {plan.where}"
         return f"Plan({pattern}; {plan.semantics}, {self._wanted()}; {way}; {plan.engine or 'no engine yet'}, {cost})"
 
     def _wanted(self):
         unique = self.plan.unique and self.plan.semantics != "homomorphism"
-        return "one match per subgraph" if unique else "every mapping"
-
-    def _otherwise(self):
-        """Lines about the counts that stand in for walking induced matches."""
-        found = self.plan.independent
-        if found is None:
-            return lines_of_supergraphs(self.plan)
-        core = ", ".join(self.names[v] for v in found.core.names)
-        leaves = ", ".join(self.names[v] for v in found.leaves)
-        return [
-            f"method: at each match of {core}, the independent sets of {len(found.leaves)} vertices are counted",
-            f"        among the common candidates of {leaves}, as products over the components of what these induce",
-            "",
-            f"estimated work: {found.cost / 1e9:,.3g} s on one core, against {found.walking / 1e9:,.3g} s by walking;",
-            "if too many of these candidates touch each other, the pattern is walked",
-        ]
+        return "one match per subgraph" if unique else "every embedding"
 
     def _way(self):
         plan = self.plan
@@ -103,41 +81,79 @@ class _Text:
         )
         return f"count by walking the core {core}; the suffix {suffix} is counted from sizes of sets"
 
+    def _induced(self):
+        """Lines about the counts that replace walking induced matches."""
+        independent = self.plan.independent
+        if independent is None:
+            return lines_of_supergraphs(self.plan)
+        core = ", ".join(self.names[v] for v in independent.core.names)
+        leaves = ", ".join(self.names[v] for v in independent.leaves)
+        times = f"{duration(independent.cost)} on one core, instead of {duration(independent.walking)} by walking"
+        return [
+            f"method: at each match of {core}, the independent sets of {len(independent.leaves)} vertices among the",
+            f"        common candidates of {leaves} are counted: a coefficient of the product of the",
+            "        independence polynomials of the components of the subgraph that these candidates induce",
+            "",
+            f"estimated time: {times}",
+            "if too many of these candidates are adjacent to each other, the pattern is walked",
+        ]
+
     def _method(self):
         plan = self.plan
         if plan.is_specialised:
-            return "method: kernels for cliques, on bitmaps of the neighbours of higher rank"
+            return ["method: kernels for cliques, on bitmaps of the neighbours of higher rank (by degree)"]
         if plan.method == "warps":
-            how = "up to a warp's width of partial matches a level; the shortest row is read, the others are searched"
+            method = "a warp extends a batch of partial matches; it reads the shortest row and searches in the others"
         elif plan.method == "bitmaps":
-            how = f"bitmaps of the neighbourhood of {self._name(0)}, which all other vertices touch"
+            method = f"bitmaps of the neighbourhood of {self._name(0)}, to which all other vertices are adjacent"
         else:
-            how = "sorted candidate lists"
+            method = "intersections of sorted rows of neighbours"
+        lines = [f"method: {method}"]
+        if any(relation.direction != "any" for relation in plan.relations):
+            lines.append("rows: N_out(a) and N_in(a) are the neighbours along edges from the match of a, and to it")
+        elif len(plan.levels) > 1:
+            lines.append("rows: N(a) are the neighbours of the match of a")
         if any(level.bounds for level in plan.levels):
             side = "higher" if plan.ascending else "lower"
-            how += f"; vertices are ranked by degree, and restrictions ask for a {side} rank"
-        return f"method: {how}"
+            lines.append(f"symmetry: vertices are ranked by degree; of equivalent ones, later levels get a {side} rank")
+        return lines
+
+    def _factors(self):
+        """Lines about what a sum is divided and multiplied by."""
+        plan, lines = self.plan, []
+        if plan.divisor > 1:
+            lines += ["", f"the sum is divided by {plan.divisor:,}: it counts each match that often"]
+        if plan.factor > 1 and plan.suffix is not None:
+            lines += [
+                "",
+                f"the sum is multiplied by {plan.factor:,}, the automorphisms that the restrictions leave out",
+            ]
+        elif plan.factor > 1 and plan.leaf_mode == "rows":
+            lines += ["", f"each row gives {plan.factor:,} rows, one for every automorphism of the pattern"]
+        elif plan.factor > 1:
+            lines += ["", f"the count is multiplied by the number of the pattern's automorphisms, {plan.factor:,}"]
+        return lines
 
     def _level(self, index, level):
-        plan, kept = self.plan, self.plan.method != "warps"  # whether sets are made and kept
+        plan, makes_sets = self.plan, self.plan.method != "warps"
         visited = plan.suffix is None or index < plan.walked
         source = f"all {plan.sizes[level.vertex]:,.0f} candidates"
-        if index and kept and visited:
+        if index and makes_sets and visited:
             source = self._source(level.source)
         elif index:
             source = " ∩ ".join(map(self._source, level.backward_neighbours))
             source += "".join(f" minus {self._source(row)}" for row in level.forbidden)
-        bounds = level.deferred_restrictions if kept else level.bounds
+        bounds = level.deferred_restrictions if makes_sets else level.bounds
         conditions = [f"rank {'above' if plan.ascending else 'below'} {self._name(i)}" for i in bounds]
         conditions += [f"not {self._name(i)}" for i in level.injectivity_checks]
         text = f"level {index}: {self._name(index)} from {', '.join([source, *conditions])}"
-        expected = f"   ~{level.candidates:,.3g} candidates each, ~{level.matches:,.3g} partial matches"
+        expected = f"   ~{level.candidates:,.3g} candidates for each, ~{level.matches:,.3g} partial matches"
         if not visited:
-            expected = f"   ~{level.candidates:,.3g} candidates each, not visited"
+            expected = f"   ~{level.candidates:,.3g} candidates for each, not visited"
         lines = [text + expected if index else text]
         if index == len(plan.levels) - 1 and plan.leaf_mode in LEAF_MODE:
             lines.append(f"         {LEAF_MODE[plan.leaf_mode]}")
-        lines += [self._step(step) for step in plan.steps if step.when == index and kept]
+        lines += [self._step(step) for step in plan.steps if step.when == index and makes_sets]
         return lines
 
     def _suffix(self, suffix):
@@ -146,10 +162,10 @@ class _Text:
         core = f"levels 0 to {self.plan.walked - 1}" if self.plan.walked > 1 else "level 0"
         lines = [f"each match of {core} adds {value}, where"]
         for number, variable in enumerate(suffix.variables, 1):
-            kept = (variable.source, variable.row) if self.plan.method != "warps" else variable.rows
-            size = " ∩ ".join(self._source(part) for part in kept if part is not None)
-            lost = ", ".join(self._loss(loss) for loss in variable.losses)
-            lines.append(f"         n{number} = |{size}|{f' less {lost}' if lost else ''}")
+            rows = (variable.source, variable.row) if self.plan.method != "warps" else variable.rows
+            size = " ∩ ".join(self._source(part) for part in rows if part is not None)
+            excluded = ", ".join(self._loss(loss) for loss in variable.losses)
+            lines.append(f"         n{number} = |{size}|{f' less {excluded}' if excluded else ''}")
         return lines
 
     def _factor(self, factor, alone):
@@ -157,10 +173,10 @@ class _Text:
         if len(numbers) == 1 and len(factor) > 1:
             (number,) = numbers
             terms = [number, *(f"({number}-{i})" for i in range(1, max(map(len, factor))))]
-            return "".join(terms[:MOST_TERMS]) + ("..." if len(terms) > MOST_TERMS else "")
+            return "".join(terms[:MAX_TERMS]) + ("..." if len(terms) > MAX_TERMS else "")
         by_length = sorted(factor.items(), key=lambda term: (-len(term[0]), term[0]))
-        value = " ".join(self._term(*term) for term in by_length[:MOST_TERMS]).removeprefix("+ ")
-        value += f" and {len(by_length) - MOST_TERMS} terms more" if len(by_length) > MOST_TERMS else ""
+        value = " ".join(self._term(*term) for term in by_length[:MAX_TERMS]).removeprefix("+ ")
+        value += f" and {len(by_length) - MAX_TERMS} terms more" if len(by_length) > MAX_TERMS else ""
         return value if alone or len(by_length) == 1 else f"({value})"
 
     def _term(self, monomial, coefficient):
@@ -175,11 +191,11 @@ class _Text:
         return f"{self._name(loss.level)}{f' if in {where}' if where else ''}"
 
     def _step(self, step):
-        sign = {"intersect": " ∩ ", "subtract": " minus ", "filter": ""}[step.operation]
-        text = f"{self._source(step.source)}{sign}{self._source(step.operand) if step.operand else ''}"
+        operation = {"intersect": " ∩ ", "subtract": " minus ", "filter": ""}[step.operation]
+        text = f"{self._source(step.source)}{operation}{self._source(step.operand) if step.operand else ''}"
         limits = [f"rank {'above' if self.plan.ascending else 'below'} {self._name(i)}" for i in step.bounds]
         if step.mask is not None:
-            limits.append(f"passing the filter of {self.names[step.mask]}")
+            limits.append(f"candidates of {self.names[step.mask]}")
         users = [self._name(i) for i, level in enumerate(self.plan.levels) if level.source == step.target]
         users += [self.sets[other.target] for other in self.plan.steps if other.source == step.target]
         if self.plan.suffix is not None:
@@ -192,10 +208,11 @@ class _Text:
         if not isinstance(source, NeighbourRows):
             return self.sets[source]
         direction, edge_labels, target_labels = self.plan.relations[source.relation]
-        word = {"any": "N", "out": "N_out", "in": "N_in"}[direction]
-        marks = [f"edge label {sorted(edge_labels)}"] if edge_labels is not None else []
-        marks += [f"label {sorted(target_labels)}"] if target_labels is not None else []
-        return f"{word}({self._name(source.level)}{''.join(f', {mark}' for mark in marks)})"
+        edge_names, vertex_label_names = self.plan.label_names
+        row = {"any": "N", "out": "N_out", "in": "N_in"}[direction]
+        labels = f", edge label {labels_text(edge_names.get(edge_labels))}" if edge_labels is not None else ""
+        labels += f", label {labels_text(vertex_label_names.get(target_labels))}" if target_labels is not None else ""
+        return f"{row}({self._name(source.level)}{labels})"
 
     def _name(self, level):
         return self.names[self.plan.levels[level].vertex]

@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
+from cusubmatch.plan.explain.words import duration, vertex_names
+
 __all__ = ["lines_of_supergraphs"]
 
-COLUMN = 84  # where costs stand
-MOST_TERMS = 12  # written out
+COST_COLUMN = 84  # where times stand
+MAX_TERMS = 12  # written out
 
 
 def lines_of_supergraphs(plan) -> list[str]:
     """Lines about the supergraphs of a plan, from the method to the cost."""
-    found, order = plan.supergraphs, plan.pattern.automorphisms.order
+    supergraphs, order = plan.supergraphs, plan.pattern.automorphisms.order
     lines = [
-        "method: all copies are counted, and those with further edges taken off by inclusion and exclusion: a",
-        "        supergraph on the same vertices counts as often as it has copies of the pattern, with a minus sign",
-        "        where it has an odd number of edges more",
+        "method: inclusion-exclusion over the pattern and its supergraphs on the same vertices. The number of copies",
+        "        of each is counted, induced or not. Its factor is the number of copies of the pattern in it, with a",
+        "        minus sign where the number of added edges is odd",
         "",
         "matches: the sum of",
     ]
-    own = len(plan.pattern.edges)
-    for term in found.terms[:MOST_TERMS]:
-        added = [_pair(term.plan.pattern, edge) for edge in term.plan.pattern.edges[own:]]
-        what = f"with {', '.join(added)}" if added else "of the pattern itself"
-        lines.append(f"{f'  {term.factor:+,} x copies {what}, {_way(term.plan)}':<{COLUMN}} ~{_ms(term)} ms")
-    if len(found.terms) > MOST_TERMS:
-        lines.append(f"  and {len(found.terms) - MOST_TERMS} more terms of this kind")
+    own_edges = len(plan.pattern.edges)
+    for term in supergraphs.terms[:MAX_TERMS]:
+        added = [_edge(term.plan.pattern, edge) for edge in term.plan.pattern.edges[own_edges:]]
+        counted = f"with {', '.join(added)}" if added else "of the pattern itself"
+        text = f"  {term.factor:+,} x copies {counted}, {_way(term.plan)}"
+        lines.append(f"{text:<{COST_COLUMN}} ~{duration(term.plan.count_cost)}")
+    if len(supergraphs.terms) > MAX_TERMS:
+        lines.append(f"  and {len(supergraphs.terms) - MAX_TERMS} more terms of this kind")
     if not plan.unique and order > 1:
         lines += ["", f"the sum is multiplied by the number of the pattern's automorphisms, {order:,}"]
-    costs = f"{found.cost / 1e9:,.3g} s {plan.where}, against {found.walking / 1e9:,.3g} s by walking induced matches"
-    return [*lines, "", f"estimated work: {costs}"]
+    walking = f"instead of {duration(supergraphs.walking)} by walking induced matches"
+    return [*lines, "", f"estimated time: {duration(supergraphs.cost)} {plan.where}, {walking}"]
 
 
-def _pair(pattern, edge):
-    a, b = (f"({pattern.names[v] if pattern.names[v] is not None else f'#{v + 1}'})" for v in edge[:2])
+def _edge(pattern, edge):
+    names = vertex_names(pattern)
+    a, b = (f"({names[v].removeprefix('()')})" for v in edge[:2])
     return f"{a}--{'>' if edge.directed else ''}{b}"
 
 
@@ -40,7 +44,3 @@ def _way(plan):
     if plan.tables is not None and plan.tables.first:
         return "by decomposition"
     return "by walking" if plan.suffix is None else "by walking a core"
-
-
-def _ms(term):
-    return f"{term.plan.count_cost / 1e6:,.3g}"

@@ -1,11 +1,11 @@
-"""A count by decomposition in words: what each table says, what is added up in the end, and what it all costs."""
+"""A count by decomposition in words: the tables, the terms that are summed, and what they cost."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 from cusubmatch.plan.decomposition.expression import (
-    BRIDGE,
+    DIAMOND_LINKS,
     ApexTree,
     CliqueTable,
     CycleTerm,
@@ -17,127 +17,118 @@ from cusubmatch.plan.decomposition.expression import (
     Product,
     RowSums,
 )
+from cusubmatch.plan.explain.words import duration, labels_text, vertex_names
 
 __all__ = ["lines_of_tables"]
 
-COLUMN = 84  # where costs stand
-MOST_TERMS = 12  # written out
-WAYS = {2: "z", 3: "w, z"}
-OVER_ONE = ("xz", "zy")  # the links between x and y by way of a vertex,
-OVER_TWO = ("xw", "xz", "wz", "wy", "zy")  # and of two that are adjacent
+COST_COLUMN = 84  # where times stand
+MAX_TERMS = 12  # written out
+INNER_VERTICES = {2: "z", 3: "w, z"}  # of a path from x to y, by its links
+PATH_ENDS = ("xz", "zy")  # of the links of a path of two between x and y
+DIAMOND_ENDS = ("xw", "xz", "wz", "wy", "zy")  # of the links by way of two adjacent vertices
+CYCLE_VERTICES = "abcde"
 
 
 def lines_of_tables(plan) -> list[str]:
     """Lines about the tables of a plan, from the method to the cost."""
-    return _Text(plan).lines()
+    return _TableText(plan).lines()
 
 
-class _Text:
+class _TableText:
     def __init__(self, plan):
         self.plan, self.tables = plan, plan.tables
         self.names = {node: f"T{i}" for i, node in enumerate(self.tables.used(), 1)}
+        self.vertices = vertex_names(plan.pattern)
 
     def lines(self):
         tables, order = self.tables, self.plan.pattern.automorphisms.order
         terms = tables.decompositions[0].terms
         lines = [
-            "method: what hangs at a vertex or at an edge becomes a table and is folded into the rest; where that lets",
-            "        vertices coincide that must differ, smaller patterns are taken off again; cycles are counted from",
-            "        their vertex of highest degree",
+            "method: variable elimination. The part of the pattern that is attached to a vertex x or to an edge (x, y)",
+            "        becomes a table: a number for every vertex or edge of the graph. Tables let vertices coincide",
+            "        that must differ: the quotients of the pattern, in which they coincide, are subtracted",
             "",
         ]
         lines += [self._row(self._table(node), tables.costs[tables.nodes[node]]) for node in self.names]
         lines += [""] if self.names else []
         unique = self.plan.unique and order > 1
-        sign = f"embeddings, {order:,} a match" if unique else "matches"
-        lines.append(f"{sign}: the sum of")
-        shown = sorted(terms.items(), key=lambda term: -abs(term[1]))[:MOST_TERMS]
-        lines += [self._row(f"  {many:+,} x {self._term(term)}", tables.costs[term]) for term, many in shown]
+        counted = f"embeddings, {order:,} for each match" if unique else "matches"
+        lines.append(f"{counted}: the sum of")
+        shown = sorted(terms.items(), key=lambda term: -abs(term[1]))[:MAX_TERMS]
+        lines += [self._row(f"  {factor:+,} x {self._term(term)}", tables.costs[term]) for term, factor in shown]
         if len(terms) > len(shown):
             lines.append(f"  and {len(terms) - len(shown)} more terms of this kind")
-        times = f"{tables.cost / 1e9:,.3g} s {self.plan.where}, against {tables.walking / 1e9:,.3g} s by walking"
-        return [*lines, "", f"estimated work: {times}"]
+        times = f"{duration(tables.cost)} {self.plan.where}, instead of {duration(tables.walking)} by walking"
+        return [*lines, "", f"estimated time: {times}"]
 
     def _row(self, text, cost):
-        return f"{text:<{COLUMN}} ~{cost / 1e6:,.3g} ms"
+        return f"{text:<{COST_COLUMN}} ~{duration(cost)}"
 
     def _table(self, node):
         name = self.names[node]
         match self.tables.nodes[node]:
             case Indicator(key):
-                return f"{name}(x, y) = 1 where {self._asked(key)}"
+                return f"{name}(x, y) = 1 where {self._conditions(key)}, else 0"
             case RowSums(link) if link.plain:
-                return f"{name}(x) = the neighbours of x"
+                return f"{name}(x) = number of neighbours of x"
             case RowSums(link):
                 return f"{name}(x) = sum over neighbours y of {self._link(link, 'x', 'y')}"
             case CliqueTable(links) if all(link.plain for link in links):
-                return f"{name}(x, y) = the w, z that make a clique with x and y, in both orders"
+                return f"{name}(x, y) = number of w, z that form a clique with x and y, in both orders"
             case CliqueTable(links):
-                return (
-                    f"{name}(x, y) = sum over w, z that make a clique with x and y of {self._product(links, OVER_TWO)}"
-                )
+                product = self._product(links, DIAMOND_ENDS)
+                return f"{name}(x, y) = sum over w, z that form a clique with x and y of {product}"
             case ApexTree(tree):
-                stops = self._stops(tree)
-                return f"{name}(x) = sum over {', '.join(stops.values())} of {self._tree(tree, stops)}"
+                vertices = [f"y{number}" for number in range(1, len(tree.below()) + 1)]
+                return f"{name}(x) = sum over {', '.join(vertices)} of {self._tree(tree, vertices)}"
             case PathTable(links) if all(link.plain for link in links):
-                return f"{name}(x, y) = the {WAYS[len(links)]} with {self._path(len(links))}, all different"
+                return f"{name}(x, y) = number of paths {self._path(len(links))}"
             case PathTable(links):
-                stops = ["x", *WAYS[len(links)].split(", "), "y"]
-                product = self._product(links, pairwise(stops)) or "1"
-                return f"{name}(x, y) = sum over {WAYS[len(links)]} with {self._path(len(links))} of {product}"
+                inner = INNER_VERTICES[len(links)]
+                product = self._product(links, pairwise(["x", *inner.split(", "), "y"])) or "1"
+                return f"{name}(x, y) = sum over paths {self._path(len(links))} of {product}"
 
-    @staticmethod
-    def _stops(tree):
-        """The names of a tree's vertices, by their places in it."""
-        return {place: f"y{place + 1}" for place in range(len(tree.below()))}
-
-    def _tree(self, tree, stops):
+    def _tree(self, tree, vertices):
         """The edges of a tree and of its apex, and what is multiplied along them."""
-        ways, parts, place = [], [], -1
+        edges, factors, names = [], [], iter(vertices)
 
         def visit(branch, parent):
-            nonlocal place
-            place += 1
-            here = stops[place]
+            vertex = next(names)
             if parent is not None:
-                ways.append(f"{parent}--{here}")
-            parts.append(self._link(branch.link, parent, here))
+                edges.append(f"{parent}--{vertex}")
+            factors.append(self._link(branch.link, parent, vertex))
             for chord in branch.chord:
-                ways.append(f"x--{here}")
-                parts.append(self._link(Link(chord), "x", here))
+                edges.append(f"x--{vertex}")
+                factors.append(self._link(Link(chord), "x", vertex))
             for child in branch.branches:
-                visit(child, here)
+                visit(child, vertex)
 
         visit(tree, None)
-        return " ".join(filter(None, [f"[{', '.join(ways)}]", *parts]))
+        return " ".join(filter(None, [f"[{', '.join(edges)}]", *factors]))
 
     @staticmethod
-    def _path(steps):
-        return "--".join(["x", *WAYS[steps].split(", "), "y"])
+    def _path(links):
+        return "--".join(["x", *INNER_VERTICES[links].split(", "), "y"])
 
-    def _asked(self, key):
+    def _conditions(self, key):
+        """What an indicator asks of y as seen from x, and of x as seen from y."""
         sides = [
-            ", ".join([*(self._relation(relation) for relation in relations), *self._filter(tested)]) or "any"
-            for relations, tested in key
+            [text for relation in relations for text in self._relation(relation, *ends)] + self._filter(tested, ends[1])
+            for (relations, tested), ends in zip(key, ("xy", "yx"), strict=True)
         ]
-        return f"y to x is {sides[0]}; x to y is {sides[1]}"
+        return " and ".join(dict.fromkeys(sides[0] + sides[1])) or "x--y"
 
-    def _filter(self, tested):
-        if tested is None:
-            return []
-        name = self.plan.pattern.names[tested]
-        return [f"in the filter of {name if name is not None else f'()#{tested + 1}'}"]
+    def _filter(self, tested, end):
+        return [] if tested is None else [f"{end} is a candidate of {self.vertices[tested]}"]
 
-    @staticmethod
-    def _relation(relation):
-        marks = [
-            {"any": "a neighbour", "out": "at the head of an edge", "in": "at the tail of an edge"}[relation.direction]
-        ]
-        if relation.edge_labels is not None:
-            marks.append(f"edge label {sorted(relation.edge_labels)}")
-        if relation.target_labels is not None:
-            marks.append(f"label {sorted(relation.target_labels)}")
-        return " ".join(marks)
+    def _relation(self, relation, here, there):
+        edge_names, vertex_label_names = self.plan.label_names
+        label = "" if relation.edge_labels is None else f"[:{labels_text(edge_names.get(relation.edge_labels))}]"
+        line = f"-{label}-"
+        edge = {"any": f"x{line}y", "out": f"{here}{line}>{there}", "in": f"{there}{line}>{here}"}[relation.direction]
+        if relation.target_labels is None:
+            return [edge]
+        return [edge, f"{there} has label {labels_text(vertex_label_names.get(relation.target_labels))}"]
 
     def _link(self, link: Link, p, q):
         parts = [
@@ -146,9 +137,9 @@ class _Text:
         ]
         return " ".join([*parts, *(f"{self.names[node]}({q})" for node in link.weights)])
 
-    def _product(self, links, ways):
-        """What links from p to q are multiplied to; nothing if that is 1."""
-        return " ".join(filter(None, (self._link(link, p, q) for link, (p, q) in zip(links, ways, strict=True))))
+    def _product(self, links, ends):
+        """The product of links from p to q; nothing if it is 1."""
+        return " ".join(filter(None, (self._link(link, p, q) for link, (p, q) in zip(links, ends, strict=True))))
 
     def _term(self, term):
         match term:
@@ -158,23 +149,24 @@ class _Text:
                 )
                 return f"sum over x of {product or '1'}"
             case CycleTerm(links):
-                stops = "abcde"[: len(links)]
-                product = self._product(links, zip(stops, stops[1:] + stops[:1], strict=True)) or "1"
-                return f"sum over cycles {'--'.join(stops)}--a of {product}"
+                vertices = CYCLE_VERTICES[: len(links)]
+                product = self._product(links, zip(vertices, vertices[1:] + vertices[:1], strict=True)) or "1"
+                return f"sum over cycles {'--'.join(vertices)}--a of {product}"
             case EnumerateTerm(members):
-                names = [
-                    str(name) if name is not None else f"()#{i}" for i, name in enumerate(self.plan.pattern.names, 1)
-                ]
-                return f"all walks with {', '.join('='.join(names[v] for v in some) for some in members)}"
-            case Pairs(ends, paths, apart):
+                merged = ", ".join("=".join(self.vertices[v] for v in group) for group in members)
+                return f"embeddings of the quotient {merged}, by walking"
+            case Pairs(ends, paths, distinct):
                 parts = [f"{self.names[node]}(x)" for node in ends[0]] + [f"{self.names[node]}(y)" for node in ends[1]]
-                for path in dict.fromkeys(paths):
-                    ways, middle = (OVER_TWO, "edges w--z") if len(path) == BRIDGE else (OVER_ONE, "z")
-                    both = ", both ways" if ways is OVER_TWO else ""
-                    product = self._product(path, ways) or "the"
-                    parts.append(f"({product} {middle} between{both}){_power(paths.count(path))}")
-                return f"sum over {'different ' if apart else ''}x, y of {' '.join(parts)}"
+                parts += [self._between(path) + _power(paths.count(path)) for path in dict.fromkeys(paths)]
+                return f"sum over {'different ' if distinct else ''}x, y of {' '.join(parts)}"
+
+    def _between(self, path):
+        """The number of ways from x to y over one vertex, or over two adjacent ones."""
+        diamond = len(path) == DIAMOND_LINKS
+        middle = "edges w--z of common neighbours, both ways" if diamond else "common neighbours z"
+        product = self._product(path, DIAMOND_ENDS if diamond else PATH_ENDS)
+        return f"(sum over {middle} of {product})" if product else f"(number of {middle})"
 
 
-def _power(many):
-    return f"^{many}" if many > 1 else ""
+def _power(exponent):
+    return f"^{exponent}" if exponent > 1 else ""

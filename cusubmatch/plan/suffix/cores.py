@@ -1,8 +1,9 @@
 """Cores: which pattern vertices a count must visit, where the rest, its suffix, is counted by sizes of sets.
 
-A suffix is pairwise non-adjacent, so its vertices' candidates depend on the core alone, and the core is connected, so
-it can be walked. Suffix vertices with the same anchors are of one kind. A block is some kinds that may pick the same
-vertex of the graph: the size of the intersection of their candidates enters the count (GraphPi, SC 2020, section IV-D).
+No two vertices of a suffix are adjacent, so their candidates depend on the core alone. The core is connected, so it can
+be walked. Suffix vertices with the same backward neighbours are of one kind. A block is a set of kinds that may choose
+the same vertex of the graph: the size of the intersection of their candidates enters the count (GraphPi, SC 2020,
+section IV-D).
 """
 
 from __future__ import annotations
@@ -14,17 +15,22 @@ from itertools import combinations
 from typing import NamedTuple
 
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
-from cusubmatch.plan.constraints import Constraints
+from cusubmatch.pattern.connectivity import is_connected
+from cusubmatch.plan.constraints import Constraints, are_disjoint
 
 __all__ = ["Block", "Core", "cores"]
 
-EXHAUSTIVE_SIZE = 7  # larger patterns are offered a few suffixes only
-MOST_KINDS = 6  # that may meet
-MOST_STATES = 100  # of the recursion that gives the polynomial of kinds that may meet; of two kinds, twice that
+EXHAUSTIVE_VERTICES = 7  # larger patterns are offered a few suffixes only
+MAX_KINDS = 6  # of a group
+MAX_STATES = 100  # of the recursion that gives the polynomial of a group
+MAX_STATES_OF_TWO_KINDS = 200  # the same for a group of two kinds
 
 
 class Block(NamedTuple):
-    """Kinds whose candidates are intersected, their vertices, and the vertices whose images' rows that takes."""
+    """Kinds whose candidates are intersected.
+
+    `vertices` are one vertex of each kind. `backward_neighbours` are the core vertices whose rows are intersected.
+    """
 
     kinds: frozenset[int]
     vertices: tuple[int, ...]
@@ -34,10 +40,21 @@ class Block(NamedTuple):
 class Core(NamedTuple):
     """A choice of the suffix.
 
-    `kinds` are its vertices by kind, `groups` the kinds (by number) that have choices in common to avoid, directly or
-    through others: counts of different groups are multiplied. `blocks` are within groups. `states` are those of the
-    recursion that gives the polynomial, whose length goes with them. `symmetry` are the automorphisms that map the core
-    to itself.
+    Attributes
+    ----------
+    suffix : frozenset of int
+        The vertices that are not visited.
+    kinds : tuple
+        The vertices of each kind.
+    groups : tuple
+        The kinds, by number, that may choose the same vertex, directly or through others. The counts of different
+        groups are multiplied.
+    blocks : tuple of Block
+        Each within a group.
+    states : int
+        Of the recursion that gives the polynomials; their length grows with it.
+    symmetry : AutomorphismGroup
+        The automorphisms that map the core to itself.
     """
 
     suffix: frozenset[int]
@@ -50,22 +67,24 @@ class Core(NamedTuple):
 
 def cores(constraints: Constraints, group: AutomorphismGroup, injective: bool, size: int | None) -> Iterator[Core]:
     """Cores to consider, those with the largest suffix first; of the ones with a suffix of `size`, if that is given."""
-    many = len(constraints.labels)
-    neighbours = [{w for w in range(many) if (v, w) in constraints.required} for v in range(many)]
-    rigid = not injective or len(set(group.orbits())) == many
+    vertices = range(len(constraints.labels))
+    neighbours = [{w for w in vertices if (v, w) in constraints.required} for v in vertices]
+    rigid = not injective or len(set(group.orbits())) == len(vertices)
     parts_of = functools.cache(lambda suffix: _parts(constraints, suffix, injective))
-    if size is None and many > EXHAUSTIVE_SIZE:
-        found = _grown(neighbours, lambda suffix: parts_of(suffix) is not None)
+    suffixes: Iterator[frozenset[int]]
+    if size is None and len(vertices) > EXHAUSTIVE_VERTICES:
+        suffixes = iter(_grown(neighbours, lambda suffix: parts_of(suffix) is not None))
     else:
-        least, most = (2, many - 1) if size is None else (size, min(size, many - 1))
-        found = (frozenset(some) for k in range(most, least - 1, -1) for some in combinations(range(many), k))
-    twin = _twins(constraints, injective)
-    for suffix in found:
-        if size is None and any(twin[v] not in suffix for v in suffix if twin[v] is not None):
-            continue  # as good as the suffix with that twin instead
-        if size is None and len(suffix) == 2 and twin[max(suffix)] == min(suffix):
+        least, most = (2, len(vertices) - 1) if size is None else (size, min(size, len(vertices) - 1))
+        sizes = range(most, least - 1, -1)
+        suffixes = (frozenset(suffix) for k in sizes for suffix in combinations(vertices, k))
+    equivalent = _previous_equivalent(constraints, injective)
+    for suffix in suffixes:
+        if size is None and any(equivalent[v] not in suffix for v in suffix if equivalent[v] is not None):
+            continue  # as good as the suffix with the equivalent vertex instead
+        if size is None and len(suffix) == 2 and equivalent[max(suffix)] == min(suffix):
             continue  # a pair that walking counts by itself
-        if any(neighbours[v] & suffix for v in suffix) or not _connected(neighbours, suffix):
+        if any(neighbours[v] & suffix for v in suffix) or not is_connected(neighbours, set(vertices) - suffix):
             continue
         parts = parts_of(suffix)
         if parts is not None:
@@ -74,91 +93,92 @@ def cores(constraints: Constraints, group: AutomorphismGroup, injective: bool, s
             yield Core(suffix, kinds, groups, blocks, states, symmetry)
 
 
-def _twins(constraints, injective):
+def _previous_equivalent(constraints, injective):
     """For each vertex the last one before it that asks for the same, None if there is none."""
-    many = range(len(constraints.labels))
+    vertices = range(len(constraints.labels))
     last: dict[tuple, int] = {}
-    found = []
-    for v in many:
-        rows = frozenset((u, constraints.required[u, v]) for u in many if (u, v) in constraints.required)
-        apart = None if injective else frozenset(pair for pair in constraints.distinct if v in pair)
-        asked = rows, constraints.labels[v], apart
-        found.append(last.get(asked))
-        last[asked] = v
-    return found
+    previous = []
+    for v in vertices:
+        rows = frozenset((u, constraints.required[u, v]) for u in vertices if (u, v) in constraints.required)
+        distinct = None if injective else frozenset(pair for pair in constraints.distinct if v in pair)
+        key = rows, constraints.labels[v], distinct
+        previous.append(last.get(key))
+        last[key] = v
+    return previous
 
 
 def _grown(neighbours, fits):
-    """Suffixes grown vertex by vertex, from those of low degree, as far as they fit; and each on the way."""
+    """Suffixes that grow by one vertex at a time, low degrees first, as far as they fit; the largest first."""
     grown: list[frozenset[int]] = [frozenset()]
-    for v in sorted(range(len(neighbours)), key=lambda v: len(neighbours[v])):
-        more = grown[-1] | {v}
-        if not neighbours[v] & grown[-1] and _connected(neighbours, more) and fits(more):
-            grown.append(more)
+    vertices = set(range(len(neighbours)))
+    for v in sorted(vertices, key=lambda v: len(neighbours[v])):
+        larger = grown[-1] | {v}
+        if not neighbours[v] & grown[-1] and is_connected(neighbours, vertices - larger) and fits(larger):
+            grown.append(larger)
     return grown[:1:-1]
-
-
-def _connected(neighbours, without):
-    rest = set(range(len(neighbours))) - without
-    frontier = [rest.pop()] if rest else []
-    if not frontier:
-        return False
-    while frontier:
-        reached = neighbours[frontier.pop()] & rest
-        rest -= reached
-        frontier += reached
-    return not rest
 
 
 def _parts(constraints, suffix, injective):
     """Kinds, groups, blocks and states; None if there are too many, or if sizes of intersections are not enough."""
-    required, labels = constraints.required, constraints.labels
+    labels = constraints.labels
     core = [u for u in range(len(labels)) if u not in suffix]
-
-    def apart(u, w):
-        return (min(u, w), max(u, w)) in constraints.distinct
-
-    def may_meet(u, w):
-        return apart(u, w) and (labels[u] is None or labels[w] is None or bool(labels[u] & labels[w]))
-
-    groups: list[set[int]] = []
+    vertex_groups: list[set[int]] = []
     for v in sorted(suffix):
-        joined = [some for some in groups if any(may_meet(v, w) for w in some)]
-        groups = [some for some in groups if some not in joined] + [{v}.union(*joined)]
-    if not injective and any(not may_meet(u, w) for some in groups for u, w in combinations(some, 2)):
+        met = [group for group in vertex_groups if any(_may_meet(constraints, v, w) for w in group)]
+        vertex_groups = [group for group in vertex_groups if group not in met] + [{v}.union(*met)]
+    every_pair = [pair for group in vertex_groups for pair in combinations(group, 2)]
+    if not injective and any(not _may_meet(constraints, u, w) for u, w in every_pair):
         return None
     kinds: list[tuple[int, ...]] = []
-    numbers: list[tuple[int, ...]] = []
+    groups: list[tuple[int, ...]] = []
     blocks: list[Block] = []
     all_states = 0
-    for some in groups:
-        alike: dict[tuple, list[int]] = {}
-        for v in sorted(some):
-            rows = frozenset((u, relation) for u in core for relation in required.get((u, v), ()))
-            alike.setdefault((rows, tuple(apart(u, v) for u in core)), []).append(v)
-        own = range(len(kinds), len(kinds) + len(alike))
-        kinds += map(tuple, alike.values())
-        numbers.append(tuple(own))
-        states = math.prod(len(kinds[kind]) + 1 for kind in own)
-        if len(own) > MOST_KINDS or (len(own) > 1 and states > MOST_STATES * (2 if len(own) == 2 else 1)):
+    for group in vertex_groups:
+        own_kinds = _kinds(constraints, core, group)
+        numbers = tuple(range(len(kinds), len(kinds) + len(own_kinds)))
+        kinds += own_kinds
+        groups.append(numbers)
+        states = math.prod(len(vertices) + 1 for vertices in own_kinds)
+        most = MAX_STATES_OF_TWO_KINDS if len(numbers) == 2 else MAX_STATES
+        if len(numbers) > MAX_KINDS or (len(numbers) > 1 and states > most):
             return None
         all_states += states
-        for k in range(1, len(own) + 1):
-            for chosen in combinations(own, k):
-                vertices = tuple(kinds[kind][0] for kind in chosen)
-                backward_neighbours = frozenset(u for u in core if any((u, v) in required for v in vertices))
-                if k == 1 or (
-                    all(may_meet(u, w) for u, w in combinations(vertices, 2)) and _possible(labels, vertices)
-                ):
-                    blocks.append(Block(frozenset(chosen), vertices, backward_neighbours))
+        blocks += _blocks(constraints, core, kinds, numbers)
     if not injective and any(
-        sum(any(apart(u, v) for v in block.vertices) for u in core) > 1 for block in blocks
+        sum(any(constraints.must_differ(u, v) for v in block.vertices) for u in core) > 1 for block in blocks
     ):  # images of the core may coincide there, and are not to be taken off twice
         return None
-    return tuple(kinds), tuple(numbers), tuple(blocks), all_states
+    return tuple(kinds), tuple(groups), tuple(blocks), all_states
 
 
-def _possible(labels, vertices):
-    """Whether one vertex of the graph can have a label of each."""
-    some = [labels[v] for v in vertices if labels[v] is not None]
-    return not some or bool(frozenset.intersection(*some))
+def _kinds(constraints, core, group):
+    """The vertices of a group by kind: those with the same rows and the same inequalities."""
+    kinds: dict[tuple, list[int]] = {}
+    for v in sorted(group):
+        rows = frozenset((u, relation) for u in core for relation in constraints.required.get((u, v), ()))
+        kinds.setdefault((rows, tuple(constraints.must_differ(u, v) for u in core)), []).append(v)
+    return list(map(tuple, kinds.values()))
+
+
+def _blocks(constraints, core, kinds, numbers):
+    """The sets of kinds of a group that may choose one vertex of the graph together."""
+    blocks = []
+    for k in range(1, len(numbers) + 1):
+        for chosen in combinations(numbers, k):
+            vertices = tuple(kinds[kind][0] for kind in chosen)
+            meet = all(_may_meet(constraints, u, w) for u, w in combinations(vertices, 2))
+            if k == 1 or (meet and _share_a_label(constraints.labels, vertices)):
+                rows = frozenset(u for u in core if any((u, v) in constraints.required for v in vertices))
+                blocks.append(Block(frozenset(chosen), vertices, rows))
+    return blocks
+
+
+def _may_meet(constraints, u, w):
+    """Whether only an inequality keeps two vertices from the same image."""
+    return constraints.must_differ(u, w) and not are_disjoint(constraints.labels[u], constraints.labels[w])
+
+
+def _share_a_label(labels, vertices):
+    """Whether one vertex of the graph can have a label that each vertex allows."""
+    known = [labels[v] for v in vertices if labels[v] is not None]
+    return not known or bool(frozenset.intersection(*known))

@@ -31,7 +31,7 @@ class Instruction(NamedTuple):
 
 
 def distinct_choices(choosers: Sequence[int], variables: Mapping[frozenset[int], int]) -> Polynomial:
-    """The number of ways for all to choose different elements.
+    """The number of ways in which all choose different elements.
 
     Parameters
     ----------
@@ -45,17 +45,17 @@ def distinct_choices(choosers: Sequence[int], variables: Mapping[frozenset[int],
     def ways(left: tuple[int, ...]) -> Polynomial:
         if not any(left):
             return {(): 1}
-        first = next(kind for kind, many in enumerate(left) if many)
+        first = next(kind for kind, count in enumerate(left) if count)
         total: Polynomial = {}
-        for block in product(*(range(many + 1) for many in left)):  # the one that a chooser of the first kind is in
-            variable = variables.get(frozenset(kind for kind, many in enumerate(block) if many))
+        for block in product(*(range(count + 1) for count in left)):  # the one that a chooser of the first kind is in
+            variable = variables.get(frozenset(kind for kind, count in enumerate(block) if count))
             if not block[first] or variable is None:
                 continue
             together = sum(block) - 1
             weight = (-1) ** together * math.factorial(together)
-            for kind, (some, many) in enumerate(zip(block, left, strict=True)):
-                weight *= math.comb(many - (kind == first), some - (kind == first))
-            rest = ways(tuple(many - some for many, some in zip(left, block, strict=True)))
+            for kind, (chosen, count) in enumerate(zip(block, left, strict=True)):
+                weight *= math.comb(count - (kind == first), chosen - (kind == first))
+            rest = ways(tuple(count - chosen for count, chosen in zip(left, block, strict=True)))
             _add(total, _times({(variable,): weight}, rest))
         return total
 
@@ -63,10 +63,10 @@ def distinct_choices(choosers: Sequence[int], variables: Mapping[frozenset[int],
 
 
 def _times(first, second):
-    found: Polynomial = {}
+    product: Polynomial = {}
     for a, x in first.items():
-        _add(found, {tuple(sorted(a + b)): x * y for b, y in second.items()})
-    return found
+        _add(product, {tuple(sorted(a + b)): x * y for b, y in second.items()})
+    return product
 
 
 def _add(total, more):
@@ -78,10 +78,10 @@ def _add(total, more):
 
 def instructions(factors: Sequence[Polynomial]) -> list[Instruction]:
     """The product of polynomials, in register 0."""
-    found = _horner(factors[0], 0)
+    steps = _horner(factors[0], 0)
     for factor in factors[1:]:
-        found += [*_horner(factor, 1), Instruction("multiply", 0, 0)]
-    return found
+        steps += [*_horner(factor, 1), Instruction("multiply", 0, 0)]
+    return steps
 
 
 def _horner(polynomial, register):
@@ -96,13 +96,13 @@ def _horner(polynomial, register):
     inside, rest = {}, {}
     for monomial, coefficient in polynomial.items():
         if chosen in monomial:
-            place = monomial.index(chosen)
-            inside[monomial[:place] + monomial[place + 1 :]] = coefficient
+            index = monomial.index(chosen)
+            inside[monomial[:index] + monomial[index + 1 :]] = coefficient
         else:
             rest[monomial] = coefficient
-    found = [*_horner(inside, register), Instruction("times", register, chosen)]
+    steps = [*_horner(inside, register), Instruction("times", register, chosen)]
     if set(rest) == {()}:
-        found.append(Instruction("plus", register, rest[()]))
+        steps.append(Instruction("plus", register, rest[()]))
     elif rest:
-        found += [*_horner(rest, register + 1), Instruction("add", register, 0)]
-    return found
+        steps += [*_horner(rest, register + 1), Instruction("add", register, 0)]
+    return steps

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cusubmatch.graph import Relation
-from cusubmatch.plan.constraints import Constraints
+from cusubmatch.plan.constraints import Constraints, are_disjoint
 from cusubmatch.plan.crt import primes_beyond
 from cusubmatch.plan.reuse import NeighbourRows
 from cusubmatch.plan.suffix.cores import Core
@@ -148,11 +148,11 @@ def _losses(order, rows, vertices, constraints):
     """The core levels whose images may lie in all rows, and must not be chosen."""
     found = []
     for level, w in enumerate(order):
-        if not any((min(v, w), max(v, w)) in constraints.distinct for v in vertices):
+        if not any(constraints.must_differ(v, w) for v in vertices):
             continue
         own = constraints.labels[w]
         never = any(
-            row.level == level or _disjoint(own, constraints.relations[row.relation].target_labels) for row in rows
+            row.level == level or are_disjoint(own, constraints.relations[row.relation].target_labels) for row in rows
         )
         if never:
             continue
@@ -183,7 +183,3 @@ def _covers(loose: Relation, strict: Relation) -> bool:
         and within(strict.edge_labels, loose.edge_labels)
         and within(strict.target_labels, loose.target_labels)
     )
-
-
-def _disjoint(some, others):
-    return some is not None and others is not None and not some & others

@@ -79,7 +79,7 @@ def make_device_plan(gpu: Device, prepared: Prepared, plan: Plan, grid, every: i
         lambda: make_rows(target, xp, adjacency, 4 * gpu.processors),
         graph.keep(KEPT_ROWS),
     )
-    layout = p.encode(plan, candidates.tested, warp=target.WARP, wide=rows.wide, longest=rows.longest)
+    layout = p.encode(plan, candidates.filters, warp=target.WARP, wide=rows.wide, longest=rows.longest)
     words = layout.words
     words[p.STRIDE], words[p.HUB] = graph.n_vertices + 1, rows.hub
     words[p.HUBS], words[p.HUB_WORDS] = rows.hubs, rows.words
@@ -95,7 +95,7 @@ def make_device_plan(gpu: Device, prepared: Prepared, plan: Plan, grid, every: i
     shared = int(words[p.SIZE]) + layout.warps * layout.stack
     registers = SUFFIX_REGISTERS if plan.suffix else WIDE_REGISTERS if rows.wide or extra else REGISTERS
     blocks, warps = grid or (gpu.resident(shared, layout.warps, registers), layout.warps)
-    masks = candidates.masks if any(mask is not None for mask in candidates.tested) else xp.zeros(1, np.uint32)
+    masks = candidates.masks if any(mask is not None for mask in candidates.filters) else xp.zeros(1, np.uint32)
     program = xp.asarray(words)
     data = (rows.offsets, rows.targets, masks, rows.bits, roots.vertices, roots.bases, roots.ends)
 

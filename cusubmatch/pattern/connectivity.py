@@ -1,0 +1,25 @@
+"""Connectivity of small graphs that are given as sets of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+__all__ = ["is_connected", "reachable_from"]
+
+
+def reachable_from(start: int, neighbours: Sequence[Iterable[int]], within: Iterable[int]) -> set[int]:
+    """The vertices that paths lead to from `start`, itself included, along vertices of `within`."""
+    unreached = set(within) - {start}
+    frontier, reached = [start], {start}
+    while frontier:
+        step = unreached.intersection(neighbours[frontier.pop()])
+        unreached -= step
+        reached |= step
+        frontier += step
+    return reached
+
+
+def is_connected(neighbours: Sequence[Iterable[int]], vertices: Iterable[int]) -> bool:
+    """Whether some vertices, at least one, are connected without the help of others."""
+    vertices = set(vertices)
+    return bool(vertices) and len(reachable_from(min(vertices), neighbours, vertices)) == len(vertices)
