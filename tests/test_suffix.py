@@ -7,6 +7,7 @@ against closed forms.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from itertools import combinations, pairwise
@@ -28,7 +29,7 @@ from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.cpu.search import suffix_program
 from cusubmatch.engines.cpu.search.run import Run
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.plan.crt import is_prime
+from cusubmatch.plan.crt import PRIMES, primes_beyond
 from cusubmatch.plan.suffix.polynomial import distinct_choices, instructions
 
 # Random patterns ask for labels that random graphs lack.
@@ -212,12 +213,29 @@ def injections(sets, used=frozenset()):
 
 
 def test_residues_stand_for_any_number_below_the_product_of_their_primes():
-    primes = [p for p in range((1 << 31) - 1, (1 << 31) - 400, -2) if is_prime(p)]
-    assert all(pow(3, p - 1, p) == 1 and all(p % q for q in range(3, 2000, 2)) for p in primes)
+    primes = PRIMES[:15]
     for number in (0, 1, (1 << 64) - 1, factorial(70), 7**60):
         sums = np.array([1, *(number % prime for prime in primes)])
         assert suffix_program.taken_residues(sums, primes) == number
         assert not sums.any()
+
+
+def test_the_primes_are_the_largest_below_2_to_the_31():
+    divisors = np.arange(2, 1 << 16)
+    found = [number for number in range((1 << 31) - 1, PRIMES[-1] - 1, -2) if (number % divisors).all()]
+    assert found == list(PRIMES)
+
+
+@pytest.mark.parametrize("bound", [0, 1, PRIMES[0] - 1, PRIMES[0], PRIMES[0] * PRIMES[1], 1 << 1200])
+def test_as_many_primes_are_taken_as_pass_a_bound(bound):
+    primes = primes_beyond(bound)
+    assert math.prod(primes) > bound
+    assert math.prod(primes[:-1]) <= bound
+
+
+def test_a_bound_past_all_primes_is_an_error():
+    with pytest.raises(OverflowError, match="bound"):
+        primes_beyond(math.prod(PRIMES))
 
 
 # The planner ---------------------------------------------------------------------------------------------------------
