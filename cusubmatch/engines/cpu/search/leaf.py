@@ -23,7 +23,6 @@ from cusubmatch.engines.cpu.search.local_candidates import (
 
 __all__ = ["FULL_SUM", "add_to_count", "common_size", "count_leaf", "unmark", "value_of"]
 
-LIMB = 31
 FULL_SUM = 1 << 62
 GENERAL_UNITS = 8
 
@@ -43,12 +42,12 @@ def value_of(leaf_mode, n):
 @jit
 def add_to_count(state, times, value):
     """Add times * value (times < 2**31, value < 2**62) to the count."""
-    registers, mask = state.registers, (1 << LIMB) - 1
+    registers, mask = state.registers, (1 << p.LIMB_BITS) - 1
     low = registers[p.COUNT_0] + times * (value & mask)
-    high = registers[p.COUNT_1] + times * (value >> LIMB) + (low >> LIMB)
+    high = registers[p.COUNT_1] + times * (value >> p.LIMB_BITS) + (low >> p.LIMB_BITS)
     registers[p.COUNT_0] = low & mask
     registers[p.COUNT_1] = high & mask
-    registers[p.COUNT_2] += high >> LIMB
+    registers[p.COUNT_2] += high >> p.LIMB_BITS
 
 
 @jit

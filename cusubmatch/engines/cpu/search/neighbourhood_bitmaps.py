@@ -19,8 +19,6 @@ from cusubmatch.engines.cpu.search.local_candidates import hub_row, row_of
 
 __all__ = ["BitmapState", "enter_root", "new_bitmap_state", "on_bitmap_state"]
 
-LARGEST_UNIVERSE = 1 << 14
-
 
 class BitmapState(NamedTuple):
     """Where one thread is. `local` are the matched vertices' places in `universe`, `place` the inverse (-1 outside).
@@ -46,10 +44,10 @@ class BitmapState(NamedTuple):
     stride: int
 
 
-def new_bitmap_state(program: p.Program, view: p.View, longest: int) -> BitmapState:
-    """State for universes of up to `longest` vertices."""
+def new_bitmap_state(program: p.Program, view: p.View, max_universe: int) -> BitmapState:
+    """State for universes of up to so many vertices."""
     levels, relations = int(program.header[p.LEVELS]), view.relations
-    capacity = max(1, min(longest, LARGEST_UNIVERSE))
+    capacity = max(1, max_universe)
     words = (capacity + 63) // 64
     inner = int(program.inner.max(initial=-1)) + 1
     return BitmapState(

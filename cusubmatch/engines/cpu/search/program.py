@@ -7,7 +7,7 @@ a `State` is everything that one thread needs to go on where it stopped.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,7 @@ FIXED, MEMBER, BOUNDED, COMMON, GENERAL = 0, 1, 2, 3, 4
 # Fields of the registers of a state.
 LEVEL, FLOOR, COUNT_0, COUNT_1, COUNT_2, FILLED, UNIVERSE = range(7)
 REGISTERS = 7
+LIMB_BITS = 31  # of a count, which is kept in three registers so that it does not wrap
 
 DONE, PAUSED, FULL, OVERSIZE = 0, 1, 2, 3  # why a walker returned
 
@@ -254,7 +255,14 @@ def _membership_rows(plan, leaf, last):
 def residues(program: Program, state: State) -> tuple[np.ndarray, list[int]]:
     """Where a state of the list walker keeps sums of residues of a suffix's counts, and their primes."""
     header = program.header
-    many = int(program.refs[header[SUFFIX_AT] + N_PRIMES])
+    n_primes = int(program.refs[header[SUFFIX_AT] + N_PRIMES])
     first = int(header[CONSTANTS_AT])
-    sums = state.excluded[int(header[LEVELS]) :][: many + 1]
-    return sums, program.bases[first : first + many].tolist()
+    sums = state.excluded[int(header[LEVELS]) :][: n_primes + 1]
+    return sums, program.bases[first : first + n_primes].tolist()
+
+
+def take_count(state: Any) -> int:
+    """The count of a walker's state, which is set to zero."""
+    low, middle, high = state.registers[COUNT_0 : COUNT_2 + 1].tolist()
+    state.registers[COUNT_0 : COUNT_2 + 1] = 0
+    return low + (middle << LIMB_BITS) + (high << 2 * LIMB_BITS)

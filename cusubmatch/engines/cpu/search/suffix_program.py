@@ -13,7 +13,7 @@ import numpy as np
 from cusubmatch.plan import NeighbourRows, Plan, instructions, suffix_primes, tests_of
 from cusubmatch.plan.crt import chinese_remainder
 
-__all__ = ["encode_suffix", "taken_residues"]
+__all__ = ["encode_suffix", "take_residues"]
 
 LENGTH = 256  # vertices of a block
 
@@ -105,8 +105,11 @@ def encode_suffix(
     return words, table, words[RESIDUE_VALUES] + registers
 
 
-def taken_residues(sums: np.ndarray, primes: Sequence[int]) -> int:
-    """What sums of residues (`sums[1:]`; `sums[0]`: how many) stand for; they are set to zero (Chinese remainders)."""
+def take_residues(sums: np.ndarray, primes: Sequence[int]) -> int:
+    """The number that sums of residues stand for (Chinese remainders), and set them to zero.
+
+    sums[0] says how many residues were added to each of sums[1:].
+    """
     if not sums[0]:
         return 0
     value = chinese_remainder(sums[1:].tolist(), primes)
