@@ -26,7 +26,7 @@ from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.gpu.search import autotune as trial
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.generators import rmat
-from cusubmatch.system.deadlines import STEP_S, check_deadline, each_until, until
+from cusubmatch.system.deadlines import SECONDS_BETWEEN_CHECKS, check_deadline, each_until, until
 
 pytestmark = pytest.mark.timed
 
@@ -151,7 +151,7 @@ def test_kernels_are_compiled_for_the_device_of_the_caller(monkeypatch):
 
 @pytest.mark.usefixtures("on_no_stream")
 def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch):
-    monkeypatch.setattr(Slow, "seconds", 2 * STEP_S)
+    monkeypatch.setattr(Slow, "seconds", 2 * SECONDS_BETWEEN_CHECKS)
     launch = cuda.Kernel(compiles_in_thread(Slow(TypeError("no such type"))))[1, 32]
     with pytest.raises(TypeError, match="no such type"):
         launch(1)
@@ -206,7 +206,7 @@ def test_threads_of_a_run_leave_a_compiler_when_the_run_ends(monkeypatch):
     def never_ready(run, *given):
         if threading.current_thread().name == "cusubmatch":
             while True:
-                time.sleep(STEP_S)
+                time.sleep(SECONDS_BETWEEN_CHECKS)
                 check_deadline()
         compile_(run, *given)
 

@@ -27,7 +27,7 @@ from strategies import RawGraph, cases, connected_order, examples, skewed_rows
 
 from cusubmatch import Graph, Pattern, count_matches, generators
 from cusubmatch.engines.base import RunOptions
-from cusubmatch.engines.cpu.search import leaf, program
+from cusubmatch.engines.cpu.search import count_limbs, program
 from cusubmatch.engines.cpu.search.run import Run
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.execution.expand_orbits import expand_orbits
@@ -341,7 +341,7 @@ def test_counts_past_64_bits_are_exact(leaves, threads):
 @numba.njit
 def add_all(state, times, values):
     for i in range(len(times)):
-        leaf.add_to_count(state, times[i], values[i])
+        count_limbs.add_to_count(state, times[i], values[i])
 
 
 @examples(100)

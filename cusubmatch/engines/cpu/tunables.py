@@ -1,7 +1,8 @@
 """The numbers that the CPU engine's speed depends on, and its results do not.
 
-What compiled functions read as globals is frozen when they are compiled and stays beside them: `sorted_sets.GALLOP`,
-`leaf.LEAF_WINDOW_UNITS`, `list_walker.LEAF_WINDOW`, `suffix_program.LENGTH`.
+What compiled functions read as globals is frozen when they are compiled and stays beside them:
+`sorted_sets.GALLOP_RATIO`, `leaf.GENERAL_UNITS`, `leaf.STEEP_RATIO`, `list_walker.LEAF_WINDOW_UNITS` and
+`suffix_program.LENGTH`.
 """
 
 from __future__ import annotations

@@ -40,10 +40,10 @@ def announced(part: str):
     if part in _compiled:
         yield
         return
-    folder, told = _folder(), part in _announced
+    folder, said = _folder(), part in _announced
     mark = folder / f"{part}.compiled" if folder else None
     _announced.add(part)
-    if not told and not (mark and mark.exists()):
+    if not said and not (mark and mark.exists()):
         logger.warning("cusubmatch: compiling the CPU engine (%s), once a version ...", part)
     yield
     _compiled.add(part)
