@@ -1,6 +1,11 @@
 """Plans as an engine's tests want them: made for a graph, with options that a user never sees."""
 
+from dataclasses import replace
+from unittest.mock import patch
+
 from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.registry import engine_named
 from cusubmatch.plan import PlanningProblem, PlanOptions, constraints_of, make_plan
 
 
@@ -22,3 +27,8 @@ def plan_for(graph, pattern, semantics="monomorphism", unique=True, counting=Tru
         counting=counting,
     )
     return make_plan(problem, PlanOptions(**{"suffix": 0, **only})), prepared
+
+
+def tuned(**changes):
+    """Let the CPU engine of this process have other tunables for a while: a context manager."""
+    return patch.object(engine_named("cpu"), "tunables", replace(Tunables(), **changes))

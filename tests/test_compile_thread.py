@@ -14,6 +14,7 @@ import numba
 import numpy as np
 import pytest
 from numba import int64
+from plans import tuned
 from targets import plain
 
 import cusubmatch as csm
@@ -25,7 +26,7 @@ from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.gpu.search import autotune as trial
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.generators import rmat
-from cusubmatch.system.deadlines import STEP_S, check_deadline, each_until, until
+from cusubmatch.system.deadlines import SECONDS_BETWEEN_CHECKS, check_deadline, each_until, until
 
 pytestmark = pytest.mark.timed
 
@@ -150,7 +151,7 @@ def test_kernels_are_compiled_for_the_device_of_the_caller(monkeypatch):
 
 @pytest.mark.usefixtures("on_no_stream")
 def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch):
-    monkeypatch.setattr(Slow, "seconds", 2 * STEP_S)
+    monkeypatch.setattr(Slow, "seconds", 2 * SECONDS_BETWEEN_CHECKS)
     launch = cuda.Kernel(compiles_in_thread(Slow(TypeError("no such type"))))[1, 32]
     with pytest.raises(TypeError, match="no such type"):
         launch(1)
@@ -205,15 +206,15 @@ def test_threads_of_a_run_leave_a_compiler_when_the_run_ends(monkeypatch):
     def never_ready(run, *given):
         if threading.current_thread().name == "cusubmatch":
             while True:
-                time.sleep(STEP_S)
+                time.sleep(SECONDS_BETWEEN_CHECKS)
                 check_deadline()
         compile_(run, *given)
 
     monkeypatch.setattr(cpu_run.Run, "_compile", never_ready)
-    monkeypatch.setattr(cpu_run, "threads", lambda: 3)
-    csm.subgraph_match(graph, pattern, engine="cpu", limit=1)
-    begin = time.perf_counter()
-    with pytest.raises(TimeLimitExceeded):
-        csm.count_matches(graph, pattern, engine="cpu", time_limit=0.2)
-    assert time.perf_counter() - begin < 0.2 + 0.2 + 0.5
-    assert len(csm.subgraph_match(graph, pattern, engine="cpu", limit=1_000_000)) == 1_000_000
+    with tuned(threads=3):
+        csm.subgraph_match(graph, pattern, engine="cpu", limit=1)
+        begin = time.perf_counter()
+        with pytest.raises(TimeLimitExceeded):
+            csm.count_matches(graph, pattern, engine="cpu", time_limit=0.2)
+        assert time.perf_counter() - begin < 0.2 + 0.2 + 0.5
+        assert len(csm.subgraph_match(graph, pattern, engine="cpu", limit=1_000_000)) == 1_000_000

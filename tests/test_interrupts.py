@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+from plans import tuned
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -28,9 +29,9 @@ def large():
 
 @pytest.fixture(autouse=True)
 def four_threads_that_start_at_once(monkeypatch):
-    for module in ("engine", "sample", "team"):
-        monkeypatch.setattr(f"cusubmatch.engines.cpu.{module}.threads", lambda: 4)
-    monkeypatch.setattr("cusubmatch.engines.cpu.search.run.ALONE_SECONDS", 0.002)
+    monkeypatch.setattr("numba.config.NUMBA_NUM_THREADS", 4)
+    with tuned(alone_s=0.002):
+        yield
 
 
 def ours():

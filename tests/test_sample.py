@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from math import comb, sqrt
 from unittest.mock import patch
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms, canonical, is_embedding, matches
-from plans import plan_for
+from plans import plan_for, tuned
 from refusal import refuses
 from strategies import cases, skewed_rows
 from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, WAYS, Settings, labelled_graph, plan_of, rows_with
@@ -31,9 +30,9 @@ from tiers import examples
 from cusubmatch import Graph, Pattern, PatternError, ResultTooLarge, TimeLimitExceeded, count_matches
 from cusubmatch.api import sample_matches as sampling
 from cusubmatch.api.sample_matches import sample_matches
-from cusubmatch.engines.cpu.search import neighbourhood_bitmaps as neighbourhood
-from cusubmatch.engines.cpu.search import sampler as engine
+from cusubmatch.engines.cpu.search import rank_walk
 from cusubmatch.engines.cpu.search.sampler import Sampler
+from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 
 # Random patterns ask for labels that random graphs lack.
@@ -42,31 +41,28 @@ pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 HOUSE = "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)"
 TRIANGLE = "(a)--(b)--(c)--(a)"
 LEAST_PIECES = {  # every level is cut to single vertices, and every walk is stopped often
-    "ROWS_A_RANK": 0,
-    "PARTS": 2,
-    "PARTS_A_RANK": 1,
-    "BLOCK_ROWS": 2,
-    "BUDGET": 3,
-    "TASK_SECONDS": 1e-9,
+    "rows_per_rank": 0,
+    "cut_parts": 2,
+    "cut_parts_per_rank": 1,
+    "sample_block_rows": 2,
+    "sample_work_units": 3,
+    "sample_task_s": 1e-9,
 }
 CUTS = {
     "as they are": {},
     "finest": LEAST_PIECES,
-    "few tasks": {"FEWEST_TASKS": 1, "MOST_TASKS": 1, "ROWS_A_RANK": 0, "PARTS": 3},
-    "blocks of a row": {"BLOCK_ROWS": 1, "TASK_SECONDS": 1e-9},
+    "few tasks": {"min_sample_tasks": 1, "max_sample_tasks": 1, "rows_per_rank": 0, "cut_parts": 3},
+    "blocks of a row": {"sample_block_rows": 1, "sample_task_s": 1e-9},
 }
 
 
-@contextmanager
-def forced(threads=1, universe=None, **constants):
-    """Let the engine cut as said, with so many threads, and bitmaps take so many neighbours."""
-    with ExitStack() as stack:
-        for name, value in constants.items():
-            stack.enter_context(patch.object(engine, name, value))
-        stack.enter_context(patch.object(numba.config, "NUMBA_NUM_THREADS", threads))
-        if universe is not None:
-            stack.enter_context(patch.object(neighbourhood, "LARGEST_UNIVERSE", universe))
-        yield
+def tunables_of(threads=1, **changes):
+    return replace(Tunables(), threads=threads, **changes)
+
+
+def forced(threads=1, **changes):
+    """Let the engine of this process cut as said; one thread by default."""
+    return tuned(threads=threads, **changes)
 
 
 def all_ranks(counts):
@@ -85,9 +81,9 @@ def skewed_graph():
 # The engine: the match at every rank ---------------------------------------------------------------------------------
 
 
-def check_ranks(plan, prepared, expected):
+def check_ranks(plan, prepared, expected, tunables):
     """All ranks give all rows; a rank drawn alone gives the same row."""
-    sampler = Sampler(prepared, plan)
+    sampler = Sampler(prepared, plan, tunables=tunables)
     counts = sampler.counts()
     assert sum(counts) == expected.total()
     rows = sampler.rows(all_ranks(counts))
@@ -115,10 +111,8 @@ def test_every_way_to_count_a_leaf_has_a_match_at_every_rank(
     plan, prepared = plan_of(graph, pattern, semantics, unique, True, settings)
     assert (plan.method, plan.leaf_mode) == (method, leaf_mode)
     expected = rows_with(settings, graph, pattern, semantics, unique)
-    found = []
-    for options in (*CUTS.values(), {"universe": 4, **LEAST_PIECES}, {"threads": 3, **LEAST_PIECES}):
-        with forced(**options):
-            found.append(check_ranks(plan, prepared, expected))
+    cuts = (*CUTS.values(), {"max_universe": 4, **LEAST_PIECES}, {"threads": 3, **LEAST_PIECES})
+    found = [check_ranks(plan, prepared, expected, tunables_of(**cut)) for cut in cuts]
     lists = {tuple(rows.ravel().tolist()) for rows in [*found[:4], found[5]]}
     assert len(lists) == 1  # a rank is the same match however tasks are cut and threads share them
 
@@ -133,15 +127,13 @@ def test_roots_that_bitmaps_refuse_have_their_ranks_too(name, universe):
     plan, prepared = plan_of(graph, pattern, "monomorphism", True, True, settings)
     assert plan.method == "bitmaps"
     for options in CUTS.values():
-        with forced(universe=universe, **options):
-            check_ranks(plan, prepared, expected)
+        check_ranks(plan, prepared, expected, tunables_of(max_universe=universe, **options))
 
 
 def test_heavy_roots_are_cut_into_tasks_and_light_ones_share_one():
     graph = Graph.from_edgelist(tuple(skewed_rows(2000, 20_000)))
     plan, prepared = plan_for(graph, Pattern.parse(HOUSE))
-    with forced(TASK_SECONDS=1e-9, MOST_TASKS=300):
-        groups = Sampler(prepared, plan).groups
+    groups = Sampler(prepared, plan, tunables=tunables_of(sample_task_s=1e-9, max_sample_tasks=300)).groups
     assert groups[0].begin == 0
     assert all(one.end == other.begin for one, other in pairwise(groups))
     assert groups[-1].end == len(prepared.candidates.of(plan.levels[0].vertex))
@@ -157,13 +149,13 @@ def test_heavy_roots_are_cut_into_tasks_and_light_ones_share_one():
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @pytest.mark.parametrize("hubs", [False, True])
 @examples(25)
-@given(data=st.data(), cut=st.sampled_from(list(CUTS)), universe=st.sampled_from((None, 2, 6)))
+@given(data=st.data(), cut=st.sampled_from(list(CUTS)), universe=st.sampled_from((1 << 14, 2, 6)))
 def test_samples_are_matches_of_the_oracle_each_once(semantics, unique, hubs, data, cut, universe):
     raw, pattern = data.draw(cases(anonymous=False, hubs=hubs))
     symmetries = automorphisms(pattern) if unique else [tuple(range(len(pattern)))]
     truth = {canonical(image, symmetries) for image in matches(raw.naive(), pattern, semantics, unique)}
     n = data.draw(st.one_of(st.integers(0, 4), st.just(len(truth)), st.just(len(truth) + 3)))
-    with forced(universe=universe, **CUTS[cut]):
+    with forced(max_universe=universe, **CUTS[cut]):
         sample, count = sample_matches(raw.graph(), pattern, n, seed=n, semantics=semantics, unique=unique)
     assert count == len(truth)
     assert list(sample.columns) == pattern.columns
@@ -355,7 +347,7 @@ def test_the_same_seed_draws_the_same_sample_by_any_number_of_threads():
     graph = Graph.from_edgelist(tuple(skewed_rows(400, 3000)))
     samples = []
     for threads in (1, 1, 3):
-        with forced(threads=threads, TASK_SECONDS=1e-7):
+        with forced(threads=threads, sample_task_s=1e-7):
             samples.append(sample_matches(graph, HOUSE, 100, seed=11, unique=False)[0])
     assert samples[0].equals(samples[1])
     assert samples[0].equals(samples[2])
@@ -378,8 +370,8 @@ def test_a_time_limit_leaves_nothing(threads):
 def test_an_error_in_one_thread_ends_all_and_reaches_the_caller():
     graph = Graph.from_edgelist(tuple(skewed_rows(400, 3000)))
     with (
-        forced(threads=3, TASK_SECONDS=1e-7),
-        patch.object(engine, "_cut", side_effect=ZeroDivisionError),
+        forced(threads=3, sample_task_s=1e-7),
+        patch.object(rank_walk, "split_range", side_effect=ZeroDivisionError),
         pytest.raises(ZeroDivisionError),
     ):
         sample_matches(graph, HOUSE, 5)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive import automorphisms, canonical
+from plans import tuned
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, ResultTooLarge, TimeLimitExceeded
@@ -102,11 +103,11 @@ def test_the_first_batch_does_not_wait_for_many_rows(large):
 @pytest.mark.timed
 def test_rows_are_found_ahead_while_the_caller_works(large):
     query = checked_query(large, SQUARE, QueryOptions(unique=True, engine="cpu", counting=False))
-    run = query.run(ahead_rows=1 << 20)
+    with tuned(alone_s=0.0):
+        run = query.run(ahead_rows=1 << 20)
     blocks = run.blocks()
-    with patch("cusubmatch.engines.cpu.search.run.ALONE_SECONDS", 0.0):
-        next(blocks)
-        next(blocks)
+    next(blocks)
+    next(blocks)
     before = run.matches
     time.sleep(0.3)
     assert run.matches > before
@@ -244,7 +245,7 @@ def test_progress_rises_to_one_and_is_honest_about_the_time(large):
         seen.append((done, time.perf_counter()))
 
     begin = time.perf_counter()
-    with patch("cusubmatch.engines.cpu.search.run_progress.MOST_SHARE", 1e9):  # as for a run that takes long
+    with tuned(max_estimate_share=1e9):  # as for a run that takes long
         csm.count_matches(large, SQUARE, engine="cpu", progress=report)
     done, when = np.array(seen).T
     assert (np.diff(done) >= -1e-9).all()

@@ -7,6 +7,7 @@ against closed forms.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from itertools import combinations, pairwise
@@ -18,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import matches
-from plans import plan_for
+from plans import plan_for, tuned
 from strategies import cases
 from test_walkers import Settings
 from tiers import examples, thorough
@@ -28,8 +29,9 @@ from cusubmatch import Graph, Pattern, count_matches, explain, generators
 from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.cpu.search import suffix_program
 from cusubmatch.engines.cpu.search.run import Run
+from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.plan.crt import is_prime
+from cusubmatch.plan.crt import PRIMES, primes_beyond
 from cusubmatch.plan.suffix.polynomial import distinct_choices, instructions
 
 # Random patterns ask for labels that random graphs lack.
@@ -48,10 +50,9 @@ def suffix_counts(graph, pattern, semantics, unique, settings=None):
             except ValueError:  # no such suffix leaves a connected core
                 continue
             assert (plan.leaf_mode, len(plan.suffix.choices), plan.walked) == ("suffix", size, len(pattern) - size)
-            with settings.applied():
-                run = Run(prepared, plan)
-                run._waiting = int(settings.gives)
-                yield run.count()
+            run = Run(prepared, plan, tunables=settings.tunables)
+            run.tasks.waiting = int(settings.donates)
+            yield run.count()
 
 
 def walked_count(graph, pattern, semantics="monomorphism", unique=True):
@@ -79,7 +80,7 @@ def multipartite(*parts):
 def test_suffixes_of_every_length_count_what_the_oracle_does(semantics, unique, hubs, data, stressed):
     raw, pattern = data.draw(cases(hubs=hubs))
     truth, graph = len(matches(raw.naive(), pattern, semantics, unique)), raw.graph()
-    settings = Settings(budget=1, gives=True, chunks=1) if stressed else Settings()
+    settings = Settings(work_units=1, donates=True, first_tasks=1) if stressed else Settings()
     assert set(suffix_counts(graph, pattern, semantics, unique, settings)) <= {truth}
     assert count_matches(graph, pattern, semantics=semantics, unique=unique, engine="cpu") == truth
 
@@ -172,7 +173,7 @@ def test_sums_of_small_and_large_values_are_exact(threads):
     ends = np.cumsum([0, *degrees])
     leaves = [(-i - 1, leaf) for i in range(len(degrees)) for leaf in range(ends[i], ends[i + 1])]
     graph = graph_of(ring + leaves)
-    with Settings(threads=threads, budget=20).applied():
+    with tuned(threads=threads, work_units=20, alone_s=-1.0):
         found = count_matches(graph, Pattern.star(7), engine="cpu")
         brush = Pattern([(0, 1), *((0, v) for v in range(2, 6)), *((1, v) for v in range(6, 10))])
         brushes = count_matches(graph, brush, engine="cpu")
@@ -216,12 +217,29 @@ def injections(sets, used=frozenset()):
 
 
 def test_residues_stand_for_any_number_below_the_product_of_their_primes():
-    primes = [p for p in range((1 << 31) - 1, (1 << 31) - 400, -2) if is_prime(p)]
-    assert all(pow(3, p - 1, p) == 1 and all(p % q for q in range(3, 2000, 2)) for p in primes)
+    primes = PRIMES[:15]
     for number in (0, 1, (1 << 64) - 1, factorial(70), 7**60):
         sums = np.array([1, *(number % prime for prime in primes)])
-        assert suffix_program.taken_residues(sums, primes) == number
+        assert suffix_program.take_residues(sums, primes) == number
         assert not sums.any()
+
+
+def test_the_primes_are_the_largest_below_2_to_the_31():
+    divisors = np.arange(2, 1 << 16)
+    found = [number for number in range((1 << 31) - 1, PRIMES[-1] - 1, -2) if (number % divisors).all()]
+    assert found == list(PRIMES)
+
+
+@pytest.mark.parametrize("bound", [1, PRIMES[0] - 1, PRIMES[0], PRIMES[0] * PRIMES[1], 1 << 1200])
+def test_as_many_primes_are_taken_as_pass_a_bound(bound):
+    primes = primes_beyond(bound)
+    assert math.prod(primes) > bound
+    assert math.prod(primes[:-1]) <= bound
+
+
+def test_a_bound_past_all_primes_is_an_error():
+    with pytest.raises(OverflowError, match="bound"):
+        primes_beyond(math.prod(PRIMES))
 
 
 # The planner ---------------------------------------------------------------------------------------------------------
@@ -253,8 +271,8 @@ def test_the_text_says_what_a_suffix_adds():
 def test_a_time_limit_leaves_a_count_of_whole_matches_or_none(text, whole):
     graph = Graph.from_edgelist(generators.rmat(10, 8))
     plan, prepared = plan_for(graph, Pattern.parse(text), suffix=2)
-    run = Run(prepared, plan, RunOptions(deadline=0.0))
-    with Settings(budget=1).applied(), pytest.raises(DeadlinePassed):
+    run = Run(prepared, plan, RunOptions(deadline=0.0), tunables=Tunables(work_units=1))
+    with pytest.raises(DeadlinePassed):
         run.count()
     assert plan.suffix.whole == whole
     assert (run.matches is None) == (not whole)

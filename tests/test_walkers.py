@@ -10,12 +10,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import product
 from math import comb
-from unittest.mock import patch
 
 import numba
 import numpy as np
@@ -30,13 +28,10 @@ from tiers import examples
 
 from cusubmatch import Graph, Pattern, count_matches, generators
 from cusubmatch.engines.base import RunOptions
-from cusubmatch.engines.cpu.search import graph_view as view
-from cusubmatch.engines.cpu.search import leaf, program
-from cusubmatch.engines.cpu.search import neighbourhood_bitmaps as neighbourhood
-from cusubmatch.engines.cpu.search import run as engine
+from cusubmatch.engines.cpu.search import count_limbs, program
 from cusubmatch.engines.cpu.search.run import Run
+from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.execution.expand_orbits import expand_orbits
-from cusubmatch.graph.cache import Cache
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -48,38 +43,34 @@ WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("in
 class Settings:
     """What is forced on a run; None leaves the engine's own choice.
 
-    `budget`: vertices between two returns of a walker; `block_rows`: rows of the output buffer; `gives`: a range is
-    given away at every return, as if a thread always waited; `universe`: largest neighbourhood that bitmaps take;
+    `work_units`: work between two returns of a walker; `block_rows`: rows of the output buffer; `donates`: a range is
+    donated at every return, as if a thread always waited; `universe`: largest neighbourhood that bitmaps take;
     `hubs`: whether all rows, or none, are kept as bitmaps; `threads`: started at once.
     """
 
     method: str | None = None
     ascending: bool | None = None
     order: tuple[int, ...] = ()
-    budget: int | None = None
+    work_units: int | None = None
     block_rows: int = 1 << 16
-    gives: bool = False
-    chunks: int | None = None
+    donates: bool = False
+    first_tasks: int | None = None
     universe: int | None = None
     hubs: bool | None = None
     threads: int = 1
 
-    @contextmanager
-    def applied(self):
-        forced = [
-            (engine, "BUDGET", self.budget),
-            (engine, "CHUNKS", self.chunks),
-            (engine, "ALONE_SECONDS", -1.0 if self.threads > 1 else None),
-            (neighbourhood, "LARGEST_UNIVERSE", self.universe),
-            (view, "LEAST_DEGREE", {None: None, True: 0, False: 1 << 40}[self.hubs]),
-            (view, "LEAST_SPACE", 1 << 40 if self.hubs else None),
-            (numba.config, "NUMBA_NUM_THREADS", self.threads),
-        ]
-        with ExitStack() as stack:
-            for module, name, value in forced:
-                if value is not None:
-                    stack.enter_context(patch.object(module, name, value))
-            yield
+    @property
+    def tunables(self):
+        forced = {
+            "threads": self.threads,
+            "work_units": self.work_units,
+            "first_tasks": self.first_tasks,
+            "alone_s": -1.0 if self.threads > 1 else None,
+            "max_universe": self.universe,
+            "min_hub_degree": {None: None, True: 0, False: 1 << 40}[self.hubs],
+            "hub_bitmap_bytes": 1 << 40 if self.hubs else None,
+        }
+        return replace(Tunables(), **{name: value for name, value in forced.items() if value is not None})
 
 
 def plan_of(graph, pattern, semantics, unique, counting, settings):
@@ -97,24 +88,21 @@ def plan_of(graph, pattern, semantics, unique, counting, settings):
 
 
 def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, counting=False):
-    graph.cache = Cache()  # without bitmaps of hubs
     plan, prepared = plan_of(graph, pattern, semantics, unique, counting, settings)
-    run = Run(prepared, plan, RunOptions(block_rows=settings.block_rows))
-    if settings.gives:
-        run._waiting = 1  # a thread that waits for ever
+    run = Run(prepared, plan, RunOptions(block_rows=settings.block_rows), tunables=settings.tunables)
+    if settings.donates:
+        run.tasks.waiting = 1  # a thread that waits for ever
     return run
 
 
 def count_with(settings, graph, pattern, semantics="monomorphism", unique=True):
-    with settings.applied():
-        return run_of(graph, pattern, settings, semantics, unique, counting=True).count()
+    return run_of(graph, pattern, settings, semantics, unique, counting=True).count()
 
 
 def rows_with(settings, graph, pattern, semantics="monomorphism", unique=True):
     """All rows, as a Counter of tuples of internal vertices; blocks are checked on the way."""
-    with settings.applied():
-        run = run_of(graph, pattern, settings, semantics, unique)
-        blocks = list(run.blocks())
+    run = run_of(graph, pattern, settings, semantics, unique)
+    blocks = list(run.blocks())
     assert all(block.dtype == np.int32 and block.shape[1] <= settings.block_rows for block in blocks)
     assert run.matches == sum(block.shape[1] for block in blocks)
     return Counter(tuple(row) for block in expand_orbits(blocks, run.plan, np) for row in block.T.tolist())
@@ -148,7 +136,7 @@ def test_a_root_that_bitmaps_leave_and_whose_sets_are_empty_counts_nothing():
     )
     graph, expected = raw.graph(), len(matches(raw.naive(), pattern, "homomorphism", False))
     for universe in (1, None):
-        settings = Settings(method="bitmaps", chunks=2, universe=universe)
+        settings = Settings(method="bitmaps", first_tasks=2, universe=universe)
         assert count_with(settings, graph, pattern, "homomorphism", False) == expected
 
 
@@ -157,10 +145,10 @@ settings_of_any_kind = st.builds(
     method=st.sampled_from((None, "lists", "bitmaps", "bitmaps")),
     ascending=st.sampled_from((None, False, True)),
     order=st.one_of(st.just(()), st.permutations(range(6)).map(tuple)),
-    budget=st.sampled_from((1, 2, 3, 7, 50, None)),
+    work_units=st.sampled_from((1, 2, 3, 7, 50, None)),
     block_rows=st.sampled_from((1, 2, 7, 1 << 16)),
-    gives=st.booleans(),
-    chunks=st.sampled_from((1, 2, None)),
+    donates=st.booleans(),
+    first_tasks=st.sampled_from((1, 2, None)),
     universe=st.sampled_from((1, 2, 4, 9, None)),
     hubs=st.sampled_from((None, False, True)),
     threads=st.just(1),
@@ -207,18 +195,18 @@ DIRECTED = {
     "edge labels": "(a)-[:X]->(b)-[:Y]->(c)<-[:X|Z]-(a)",
 }
 FORCED = {
-    "stopped at every vertex": Settings(budget=1),
+    "stopped at every vertex": Settings(work_units=1),
     "stopped at every row": Settings(block_rows=1),
-    "blocks of two rows, stopped often": Settings(block_rows=2, budget=7),
-    "ranges given away at every return": Settings(budget=3, gives=True, chunks=1),
-    "ranges given away with every seventh row": Settings(block_rows=7, gives=True, chunks=1),
+    "blocks of two rows, stopped often": Settings(block_rows=2, work_units=7),
+    "ranges donated at every return": Settings(work_units=3, donates=True, first_tasks=1),
+    "ranges donated with every seventh row": Settings(block_rows=7, donates=True, first_tasks=1),
     "no root fits bitmaps": Settings(universe=1),
-    "few roots fit bitmaps, stopped often": Settings(universe=4, budget=5, gives=True, block_rows=7),
+    "few roots fit bitmaps, stopped often": Settings(universe=4, work_units=5, donates=True, block_rows=7),
     "no hubs": Settings(hubs=False),
-    "all hubs, stopped often": Settings(hubs=True, budget=4, gives=True, universe=6, chunks=1),
-    "two threads": Settings(threads=2, budget=20, chunks=1, block_rows=7),
-    "four threads, blocks of a row": Settings(threads=4, budget=50, chunks=1, block_rows=1),
-    "three threads, large roots left to lists": Settings(threads=3, budget=10, chunks=1, universe=5),
+    "all hubs, stopped often": Settings(hubs=True, work_units=4, donates=True, universe=6, first_tasks=1),
+    "two threads": Settings(threads=2, work_units=20, first_tasks=1, block_rows=7),
+    "four threads, blocks of a row": Settings(threads=4, work_units=50, first_tasks=1, block_rows=1),
+    "three threads, large roots left to lists": Settings(threads=3, work_units=10, first_tasks=1, universe=5),
 }
 QUESTIONS = [("monomorphism", True), ("induced", False), ("homomorphism", False)]
 
@@ -257,27 +245,26 @@ def test_rows_and_counts_are_those_of_a_walker_left_alone(forced, name):
 @pytest.mark.parametrize("threads", [2, 4])
 def test_threads_that_have_no_root_are_given_parts_of_the_work(method, threads):
     graph = Graph.from_edgelist(generators.rmat(8, 8))
-    settings = Settings(method=method, threads=threads, budget=100, chunks=1)  # one task for all roots
+    settings = Settings(method=method, threads=threads, work_units=100, first_tasks=1)  # one task for all roots
     takers, prefixes = set(), set()
-    with settings.applied():
-        run = run_of(graph, Pattern.clique(4), settings, counting=True)
-        found, put, take = run._found, run._put, run._take
+    run = run_of(graph, Pattern.clique(4), settings, counting=True)
+    add, put, take = run._add, run.tasks.put, run.tasks.take
 
-        def found_slowly(matches):
-            time.sleep(1e-3)  # so that the others get their turn
-            found(matches)
+    def slowly_added(matches):
+        time.sleep(1e-3)  # so that the others get their turn
+        add(matches)
 
-        def noted_put(task):
-            prefixes.add(len(task.prefix))
-            put(task)
+    def noted_put(task):
+        prefixes.add(len(task.prefix))
+        put(task)
 
-        def noted_take():
-            if (task := take()) is not None:
-                takers.add(threading.get_ident())
-            return task
+    def noted_take():
+        if (task := take()) is not None:
+            takers.add(threading.get_ident())
+        return task
 
-        run._found, run._put, run._take = found_slowly, noted_put, noted_take
-        count = run.count()
+    run._add, run.tasks.put, run.tasks.take = slowly_added, noted_put, noted_take
+    count = run.count()
     assert count == count_with(Settings(), graph, Pattern.clique(4))
     assert len(takers) >= threads
     assert prefixes
@@ -330,7 +317,8 @@ def test_every_way_to_count_a_leaf_gives_the_number_of_rows(
     assert (plan.method, CASES[int(header[program.CASE])], plan.leaf_mode) == (method, case, leaf_mode)
 
     expected = rows_with(settings, graph, pattern, semantics, unique).total()
-    for forced in (settings, replace(settings, budget=2, gives=True, chunks=1), replace(settings, hubs=True)):
+    stressed = replace(settings, work_units=2, donates=True, first_tasks=1)
+    for forced in (settings, stressed, replace(settings, hubs=True)):
         assert count_with(forced, graph, pattern, semantics, unique) == expected > 0
 
 
@@ -356,7 +344,7 @@ def test_counts_past_64_bits_are_exact(leaves, threads):
 @numba.njit
 def add_all(state, times, values):
     for i in range(len(times)):
-        leaf.add_to_count(state, times[i], values[i])
+        count_limbs.add_to_count(state, times[i], values[i])
 
 
 @examples(100)
@@ -377,7 +365,7 @@ def test_the_limbs_of_a_count_hold_any_sum(additions):
 @pytest.mark.parametrize("directed", [False, True])
 def test_paths_of_32_vertices_are_walked_to_the_last(directed):
     graph = graph_of([(i, (i + 1) % 40) for i in range(40)], directed)
-    settings = Settings(budget=3, gives=True, chunks=1, block_rows=2)
+    settings = Settings(work_units=3, donates=True, first_tasks=1, block_rows=2)
     assert rows_with(settings, graph, Pattern.path(32, directed=directed)).total() == 40
 
 
@@ -397,6 +385,6 @@ def test_the_filter_of_the_32nd_vertex_is_heeded():
     graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="type")
     names = [f"v{i}" for i in range(32)]
     text = "--".join([*(f"({name}:ring)" for name in names[:-1]), "(v31:tail)"])
-    for settings in (Settings(), Settings(hubs=True, budget=2, gives=True)):
+    for settings in (Settings(), Settings(hubs=True, work_units=2, donates=True)):
         assert rows_with(settings, graph, Pattern.parse(text)).total() == 16 * 2
         assert count_with(settings, graph, Pattern.parse(text)) == 16 * 2

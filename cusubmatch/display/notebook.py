@@ -32,33 +32,33 @@ class ProgressLine:
 
     def __init__(self):
         self._handle: Any = None  # IPython.display.DisplayHandle
-        self._what, self._found, self._share = "", "", 0.0
+        self._title, self._matches, self._share = "", "", 0.0
         self._begun = self._shown = 0.0
 
-    def begin(self, what: str) -> None:
+    def begin(self, title: str) -> None:
         """Begin a part of the work."""
-        self._what, self._found, self._share, self._begun = what, "", 0.0, time.monotonic()
-        self._show(what, "<progress></progress> ")
+        self._title, self._matches, self._share, self._begun = title, "", 0.0, time.monotonic()
+        self._show(title, "<progress></progress> ")
 
     def update(self, share: float, matches: int, rate: float) -> None:
         """Show the share done, the matches so far and how many are found a second."""
-        self._share, self._found = share, f", {matches:,} {'match' if matches == 1 else 'matches'}"
+        self._share, self._matches = share, f", {matches:,} {'match' if matches == 1 else 'matches'}"
         now = time.monotonic()
         if now - self._shown < SECONDS_BETWEEN_UPDATES:
             return
         elapsed = now - self._begun
         left = f", {_clock(elapsed / share - elapsed)} left" if share > 0 else ""
-        text = f"{self._what}: {share:.0%}{self._found}, {rate:,.3g} a second, {_clock(elapsed)}{left}"
+        text = f"{self._title}: {share:.0%}{self._matches}, {rate:,.3g} a second, {_clock(elapsed)}{left}"
         self._show(text, f'<progress value="{share:.3f}"></progress> ')
 
     def end(self, *, stopped: bool) -> None:
-        """Leave the text without the bar: what was found, and in which time."""
+        """Leave the text without the bar: the number of matches, and the time."""
         if self._handle is None:
             return
         elapsed = time.monotonic() - self._begun
         took = f"{elapsed:.1f} s" if elapsed < 60 else _clock(elapsed)
         how = f"stopped at {self._share:.0%}" if stopped else "done"
-        self._show(f"{self._what}: {how}{self._found}, {took}", "")
+        self._show(f"{self._title}: {how}{self._matches}, {took}", "")
 
     def _show(self, text, bar):
         from IPython.display import display

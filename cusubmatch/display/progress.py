@@ -35,12 +35,12 @@ class Progress:
         if self._line is not None:
             self._line.end(stopped=kind is not None)
 
-    def start(self, what: str) -> Callable[[float, int], None] | None:
+    def start(self, title: str) -> Callable[[float, int], None] | None:
         """Begin a part of the work; returns a callable for (fraction_done, matches), None where nothing is shown."""
         if self._line is None:
             return None
         self._begun = time.monotonic()
-        self._line.begin(what)
+        self._line.begin(title)
         return self._update
 
     def _update(self, fraction_done: float, matches: int):
@@ -68,10 +68,10 @@ class _TerminalLine:
         self._task: Any = None
         self._bar.start()
 
-    def begin(self, what):
+    def begin(self, title):
         if self._task is not None:
             self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(what, total=None, matches="")
+        self._task = self._bar.add_task(title, total=None, matches="")
 
     def update(self, share, matches, rate):
         text = f"{matches:,} matches, {rate:,.3g} a second"

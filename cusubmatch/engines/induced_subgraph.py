@@ -1,4 +1,4 @@
-"""The subgraph that a set of vertices induces: its edges and components, by places in the set."""
+"""The subgraph that a set of vertices induces: its edges and components, by indices in the set."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ __all__ = ["components"]
 
 
 @jit
-def _edges(offsets, targets, members, place, ends):
-    """Write the places of the ends of each edge inside, the lower one first, as far as they fit; their number."""
-    found = 0
+def _edges(offsets, targets, members, index_of, ends):
+    """Write the indices of the ends of each edge inside, the lower one first, as far as they fit; their number."""
+    edges = 0
     for i in range(len(members)):
-        place[members[i]] = i
+        index_of[members[i]] = i
     for i in range(len(members)):
         for e in range(offsets[members[i]], offsets[members[i] + 1]):
-            j = place[targets[e]]
+            j = index_of[targets[e]]
             if j > i:
-                if found < len(ends):
-                    ends[found, 0], ends[found, 1] = i, j
-                found += 1
+                if edges < len(ends):
+                    ends[edges, 0], ends[edges, 1] = i, j
+                edges += 1
     for i in range(len(members)):
-        place[members[i]] = -1
-    return found
+        index_of[members[i]] = -1
+    return edges
 
 
 @jit
@@ -37,7 +37,7 @@ def _root(parent, i):
 
 @jit
 def _join(ends, parent):
-    """Make `parent` say the first place of each place's component (union-find)."""
+    """Make `parent` say the first index of each index's component (union-find)."""
     for e in range(len(ends)):
         a, b = _root(parent, ends[e, 0]), _root(parent, ends[e, 1])
         parent[max(a, b)] = min(a, b)
@@ -46,16 +46,16 @@ def _join(ends, parent):
 
 
 def components(
-    offsets: np.ndarray, targets: np.ndarray, members: np.ndarray, place: np.ndarray
+    offsets: np.ndarray, targets: np.ndarray, members: np.ndarray, index_of: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The edges inside a set of vertices, int32 (edges, 2), and the component of each member: its first place.
+    """The edges inside a set of vertices, int32 (edges, 2), and the component of each member: its first index.
 
-    `place` is -1 for every vertex, before and after.
+    `index_of`, one number a vertex, is -1 before and after.
     """
     with announced("tables"):
-        found = _edges(offsets, targets, members, place, np.empty((0, 2), np.int32))
-        ends = np.empty((found, 2), np.int32)
-        _edges(offsets, targets, members, place, ends)
+        edges = _edges(offsets, targets, members, index_of, np.empty((0, 2), np.int32))
+        ends = np.empty((edges, 2), np.int32)
+        _edges(offsets, targets, members, index_of, ends)
         parent = np.arange(len(members), dtype=np.int32)
         _join(ends, parent)
     return ends, parent

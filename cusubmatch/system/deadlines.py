@@ -14,9 +14,9 @@ from typing import Any
 
 from cusubmatch.errors import DeadlinePassed
 
-__all__ = ["STEP_S", "Pending", "check_deadline", "checking", "each_until", "until"]
+__all__ = ["SECONDS_BETWEEN_CHECKS", "Pending", "check_deadline", "checking", "each_until", "until"]
 
-STEP_S = 0.02
+SECONDS_BETWEEN_CHECKS = 0.02  # of a wait
 
 
 class _Checks(threading.local):
@@ -68,7 +68,7 @@ def _check(deadline):
 
 
 class Pending:
-    """What one thread does and others wait for.
+    """Work that one thread does and others wait for.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Pending:
     def wait(self) -> None:
         """Wait until it is over, in short steps; raise what the check raises."""
         while not self.over:
-            if self._underway.acquire(timeout=STEP_S):
+            if self._underway.acquire(timeout=SECONDS_BETWEEN_CHECKS):
                 self._underway.release()
             elif not self.over:
                 check_deadline()

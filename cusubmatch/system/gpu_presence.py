@@ -9,12 +9,12 @@ import importlib.util
 __all__ = ["missing_for_gpu"]
 
 PACKAGES = ("cupy", "numba_cuda")
-CUDA_13 = 13_000  # as a driver says the version of CUDA that it has
+CUDA_13 = 13_000  # in the driver's numbering of CUDA versions
 
 
 @functools.cache
 def missing_for_gpu() -> str | None:
-    """What it takes to use a GPU and is not here; None if nothing."""
+    """What is missing to use a GPU; None if nothing is."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
         count, version = ctypes.c_int(0), ctypes.c_int(0)

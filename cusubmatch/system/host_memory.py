@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-import os
 import sys
 from pathlib import Path
 
@@ -12,51 +11,35 @@ import numpy as np
 
 __all__ = ["available_memory", "reserved"]
 
-MEMINFO = Path("/proc/meminfo")
-CONTAINER = Path("/sys/fs/cgroup")
-HUGE_BYTES = 1 << 22
-NO_RESERVE = 0x4000  # MAP_NORESERVE of Linux, which Python names from 3.13 on
-UNKNOWN = 4 << 30  # assumed where the system does not say
+CGROUP = Path("/sys/fs/cgroup")  # version 2, of the container that the process runs in
+UNLIMITED_BYTES = 1 << 62
+HUGE_PAGES_FROM_BYTES = 1 << 22
+MAP_NORESERVE = 0x4000  # of Linux; Python names it from 3.13 on
 
 
 def available_memory() -> int:
     """Bytes of host memory that can still be taken, within the limit of the container that the process runs in."""
-    return max(min(_of_system(), _of_container()), 0)
+    import psutil
+
+    return max(min(psutil.virtual_memory().available, _left_in_container()), 0)
 
 
-def _of_system():
+def _left_in_container():
     try:
-        return _entry(MEMINFO, "MemAvailable:") << 10
-    except (OSError, ValueError):
-        pass
-    try:  # no Linux: half of what is built in
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    except (AttributeError, OSError, ValueError):
-        return UNKNOWN
-
-
-def _of_container():
-    try:
-        limit = int((CONTAINER / "memory.max").read_text())  # "max" where there is none
-        used = int((CONTAINER / "memory.current").read_text())
-        return limit - used + _entry(CONTAINER / "memory.stat", "inactive_file")  # a cache that makes room when asked
-    except (OSError, ValueError):
-        return 1 << 62
-
-
-def _entry(path, name):
-    for line in path.read_text().splitlines():
-        if line.startswith(name):
-            return int(line.split()[1])
-    raise ValueError(f"{path} has no {name}")
+        limit = int((CGROUP / "memory.max").read_text())  # "max" where there is none
+        used = int((CGROUP / "memory.current").read_text())
+        statistics = dict(line.split() for line in (CGROUP / "memory.stat").read_text().splitlines())
+        return limit - used + int(statistics["inactive_file"])  # file cache, which is dropped on demand
+    except (OSError, ValueError, KeyError):
+        return UNLIMITED_BYTES
 
 
 def reserved(size: int) -> np.ndarray:
     """Ordinary memory, uint8, that is taken as it is written to, in huge pages; MemoryError."""
-    if size < HUGE_BYTES or sys.platform != "linux":
+    if size < HUGE_PAGES_FROM_BYTES or sys.platform != "linux":
         return np.empty(size, np.uint8)
     try:
-        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
     except OSError as error:
         raise MemoryError(f"no address space for {size:,} bytes") from error
     with contextlib.suppress(OSError):

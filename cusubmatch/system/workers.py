@@ -1,9 +1,9 @@
 """Threads of one call: none of them outlives it, wherever an interrupt ends it.
 
-An interrupt arrives in the main thread between any two steps of Python code: while threads are being started, too, and
-in the middle of `Condition.__enter__` or `Queue.get`, which then leave their lock taken for ever. So what the main
-thread shares with workers are plain locks, `SimpleQueue`s and attributes, which are changed in one step, and whoever
-starts workers ends them in a `finally` whose `try` is older than the first of them.
+An interrupt arrives in the main thread between any two steps of Python code. It may arrive while threads are being
+started, and in the middle of `Condition.__enter__` or `Queue.get`, which then leave their lock taken for ever. So the
+main thread shares only plain locks, `SimpleQueue`s and attributes with workers, which are changed in one step.
+Whoever starts workers ends them in a `finally` whose `try` begins before the first of them starts.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from collections.abc import Callable
 
 __all__ = ["Workers"]
 
-STEP_S = 0.02
-BIRTH_S = 0.1  # in which a thread whose start was interrupted has begun, if it ever will
+JOIN_STEP_S = 0.02  # between two looks at a thread that is waited for
+START_GRACE_S = 0.1  # after which a thread whose start was interrupted will not begin any more
 
 
 class Workers:
-    """Threads that work side by side until their work is done, one of them fails, or their starter ends them.
+    """Threads that work until their work is done, one of them fails, or whoever started them ends them.
 
     Attributes
     ----------
     stopped : bool
-        Whether they are to return soon, which their work looks at.
+        Whether they are to return soon; their work looks at it.
     error : BaseException or None
-        What the first of them that failed raised.
+        The exception of the first thread that failed.
     """
 
     def __init__(self) -> None:
@@ -34,16 +34,16 @@ class Workers:
         self._threads: list[threading.Thread] = []
 
     def start(self, *works: Callable[[], None]) -> None:
-        """Let each of these be called by a thread of its own."""
+        """Call each of these in a thread of its own."""
         for work in works:
             self._threads.append(threading.Thread(target=self._run, args=(work,), daemon=True, name="cusubmatch"))
             self._threads[-1].start()
 
     def wait(self) -> bool:
-        """Wait for a short step; whether all have come to their end."""
+        """Wait for a short step; whether all have ended."""
         running = next((thread for thread in self._threads if thread.is_alive()), None)
         if running is not None:
-            running.join(STEP_S)
+            running.join(JOIN_STEP_S)
         return running is None
 
     def end(self) -> None:
@@ -74,7 +74,7 @@ class Workers:
 def _join(thread):
     """Wait until a thread has ended, which may be on its way to begin."""
     begin = time.monotonic()
-    while not thread.is_alive() and thread in threading.enumerate() and time.monotonic() < begin + BIRTH_S:
+    while not thread.is_alive() and thread in threading.enumerate() and time.monotonic() < begin + START_GRACE_S:
         time.sleep(0.0)
     if thread.is_alive():
         thread.join()

@@ -4,8 +4,8 @@ Numba notices an edit of the file that a cached function stands in, but not of t
 the folder is named after a hash of all the engine's sources: another version, or an edit, starts a folder of its own
 and never loads stale code. `NUMBA_CACHE_DIR` is honoured; where no folder can be written, code is compiled in memory.
 
-Of processes that need a function at once, one compiles it and the others load what it made: they wait for the lock of a
-file, which the operating system takes from a process that dies. Where files cannot be locked, each compiles for itself.
+Where several processes need a function at once, one compiles it and the others load it. They wait for a file lock,
+which the operating system releases when its process dies. Where files cannot be locked, each process compiles.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import contextlib
 import errno
 import functools
 import hashlib
+import logging
 import os
 import re
 import sys
@@ -24,17 +25,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["cache_folder", "check_threads", "enable_caching"]
+import platformdirs
 
-STEP_S = 0.02  # between two tries to lock a file
+__all__ = ["cache_folder", "check_threads", "enable_caching", "logger"]
+
+SECONDS_BETWEEN_TRIES = 0.02  # to lock a file
+
+# With no handler configured, Python writes warnings to standard error, bare: so messages begin with the package's name.
+logger = logging.getLogger("cusubmatch")
 
 
 def check_threads() -> None:
     """Refuse a NUMBA_NUM_THREADS that is no number of threads; call it before Numba is imported, which would break."""
-    given = os.environ.get("NUMBA_NUM_THREADS")
-    if given is not None and not (re.fullmatch(r"\s*\+?[0-9]+\s*", given) and int(given) > 0):
+    value = os.environ.get("NUMBA_NUM_THREADS")
+    if value is not None and not (re.fullmatch(r"\s*\+?[0-9]+\s*", value) and int(value) > 0):
         raise ValueError(
-            f"NUMBA_NUM_THREADS: expected a number of threads, 1 or more, got {given!r}; without it all cores are used"
+            f"NUMBA_NUM_THREADS: expected a number of threads, 1 or more, got {value!r}; without it all cores are used"
         )
 
 
@@ -44,23 +50,34 @@ def cache_folder(sources: Path, compiler: str) -> Path | None:
     digest = hashlib.sha256(compiler.encode())
     for source in sorted(sources.rglob("*.py")):
         digest.update(source.name.encode() + source.read_bytes())
-    home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    parent = _user_cache()
+    folder = parent / digest.hexdigest()[:16]
     try:
-        home = home or str(Path.home() / ".cache")
-        folder = Path(home, "cusubmatch", digest.hexdigest()[:16])
+        if not folder.is_absolute():
+            raise FileNotFoundError("the user has no home")
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             return folder
-    except (OSError, RuntimeError):  # RuntimeError: the user has no home
-        where = "the user's home" if home is None else repr(home)
-        _say_once(f"{where} cannot be written, so every process compiles anew; name another folder in NUMBA_CACHE_DIR")
+    except OSError:
+        _warn_once(
+            f"{str(parent)!r} cannot be written, so each process compiles anew; name another folder in NUMBA_CACHE_DIR"
+        )
         return None
 
 
+def _user_cache():
+    """The folder that holds the package's cached code: in NUMBA_CACHE_DIR, or where the system keeps users' caches."""
+    if parent := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(parent, "cusubmatch").absolute()
+    try:
+        return platformdirs.user_cache_path("cusubmatch", appauthor=False)
+    except RuntimeError:  # no home; older versions return a path that begins with "~"
+        return Path("~", "cusubmatch")
+
+
 @functools.cache
-def _say_once(message):
-    if sys.stderr is not None:
-        print(f"cusubmatch: {message}", file=sys.stderr, flush=True)  # noqa: T201 - as compiling is said
+def _warn_once(message):
+    logger.warning("cusubmatch: %s", message)
 
 
 def enable_caching(dispatcher: Any, config: Any, folder: Path | None) -> Any:
@@ -89,13 +106,13 @@ def _compile_in_one_process(dispatcher, folder):
     dispatcher.compile = compile_
 
 
-_held: set[Path] = set()  # by this process, under the compiler's lock
+_locked_by_us: set[Path] = set()  # by this process, under the compiler's lock
 
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file, if that can be had before the interpreter ends; a thread may hold it twice."""
-    if path in _held:
+    if path in _locked_by_us:
         yield
         return
     try:
@@ -103,13 +120,13 @@ def _locked(path: Path) -> Iterator[None]:
     except OSError:
         yield
         return
-    _held.add(path)
+    _locked_by_us.add(path)
     try:
         while threading.main_thread().is_alive() and _is_locked_elsewhere(descriptor):
-            time.sleep(STEP_S)
+            time.sleep(SECONDS_BETWEEN_TRIES)
         yield
     finally:
-        _held.discard(path)
+        _locked_by_us.discard(path)
         os.close(descriptor)  # which unlocks it
 
 

@@ -1,8 +1,8 @@
-"""Compilers work in threads of their own, so that whoever waits for one can leave.
+"""Compilers run in threads of their own, so that a caller can stop waiting.
 
-Compiling takes seconds, in which a compiler hears no interrupt and looks at no clock. So a caller waits in short steps:
-it leaves at its deadline, and an interrupt arrives between two steps. The thread compiles on, and what it compiled is
-there for the next call.
+A compiler runs for seconds, in which it notices neither interrupts nor deadlines. So a caller waits in short steps: it
+leaves at its deadline, and an interrupt arrives between two steps. The thread goes on, and the next call finds the
+compiled function.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.
         compilation = underway.get(signature)
         if compilation is None or compilation.over:
             compilation = _Compilation()
-            given = signature, context(), compilation
-            threading.Thread(target=work, args=given, name="cusubmatch compiler").start()
+            arguments = signature, context(), compilation
+            threading.Thread(target=work, args=arguments, name="cusubmatch compiler").start()
             underway[signature] = compilation  # now, since an interrupt may come before there is a thread
         compilation.wait()
         if compilation.error is not None:

@@ -10,9 +10,10 @@ from cusubmatch.engines.base import Prepared, RunOptions, TaskRange, Transfer
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.filters import find_candidates
-from cusubmatch.engines.cpu.search.run import DEFAULTS, Run
+from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.sampler import Sampler
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels, reverse_arcs
+from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
@@ -22,11 +23,20 @@ __all__ = ["CpuEngine"]
 
 
 class CpuEngine:
-    """Plans, tables and samples on the threads of this process."""
+    """Plans, tables and samples on the threads of this process.
+
+    Parameters
+    ----------
+    tunables : Tunables
+        Numbers that change how fast runs and samplers are.
+    """
 
     name = "cpu"
     methods: tuple[str, ...] = ("lists", "bitmaps")
     table_costs = TABLE_COSTS
+
+    def __init__(self, tunables: Tunables = DEFAULT_TUNABLES):
+        self.tunables = tunables
 
     def place(self, graph: Graph) -> Graph:
         """The graph in host memory."""
@@ -47,14 +57,14 @@ class CpuEngine:
         return len(prepared.candidates.of(plan.levels[0].vertex))
 
     def run(
-        self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
+        self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULT_OPTIONS, tasks: TaskRange | None = None
     ) -> Run:
         """A run of a plan; see `Run`."""
-        return Run(prepared, plan, options, tasks)
+        return Run(prepared, plan, options, tasks, self.tunables)
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""
-        return Sampler(prepared, plan, deadline=deadline)
+        return Sampler(prepared, plan, deadline=deadline, tunables=self.tunables)
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in host memory."""

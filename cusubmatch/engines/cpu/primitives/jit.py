@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from pathlib import Path
 
 import numba
@@ -11,7 +10,7 @@ from llvmlite import ir
 from numba.core import config
 from numba.extending import intrinsic
 
-from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching
+from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching, logger
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
 
 __all__ = ["announced", "inlined", "jit", "popcount", "threads", "trailing_zeros"]
@@ -37,15 +36,15 @@ def inlined(function):
 
 @contextlib.contextmanager
 def announced(part: str):
-    """Say on standard error that `part` is being compiled, where no earlier process has compiled and cached it."""
+    """Log, at level WARNING, that `part` is being compiled, unless an earlier process has compiled and cached it."""
     if part in _compiled:
         yield
         return
-    folder, told = _folder(), part in _announced
+    folder, said = _folder(), part in _announced
     mark = folder / f"{part}.compiled" if folder else None
     _announced.add(part)
-    if not told and not (mark and mark.exists()) and sys.stderr is not None:
-        print(f"cusubmatch: compiling the CPU engine ({part}), once a version ...", file=sys.stderr, flush=True)
+    if not said and not (mark and mark.exists()):
+        logger.warning("cusubmatch: compiling the CPU engine (%s), once a version ...", part)
     yield
     _compiled.add(part)
     if mark:

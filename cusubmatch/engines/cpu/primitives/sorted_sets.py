@@ -2,16 +2,21 @@
 
 A list is a slice array[begin:end). Two lists are intersected by a merge when they are of like length, by galloping
 through the longer one when not (Demaine, López-Ortiz, Munro 2000), and by one bit test an element when the longer one
-belongs to a hub, whose neighbours are also kept as a bitmap (`Hubs`). Bitmap words are 32 bits wide.
+belongs to a hub, whose neighbours are also kept as a bitmap (`search.graph_view`). Bitmap words are 32 bits wide.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.pointers import Pointer
 
 __all__ = [
+    "GALLOP_RATIO",
+    "Slice",
     "count_common",
     "count_marked",
     "has",
@@ -24,7 +29,15 @@ __all__ = [
     "upper_bound",
 ]
 
-GALLOP = 16  # lists that differ in length by more than this factor are not merged
+GALLOP_RATIO = 16  # lists that differ in length by more than this factor are not merged
+
+
+class Slice(NamedTuple):
+    """A sorted list: array[begin:end)."""
+
+    array: Pointer
+    begin: int
+    end: int
 
 
 @jit
@@ -54,8 +67,8 @@ def upper_bound(array, begin, end, x):
 @jit
 def has(array, begin, end, x):
     """Whether x is in array[begin:end)."""
-    place = lower_bound(array, begin, end, x)
-    return place < end and array[place] == x
+    position = lower_bound(array, begin, end, x)
+    return position < end and array[position] == x
 
 
 @jit
@@ -72,7 +85,7 @@ def _gallop(array, begin, end, x):
 def intersect(a, a0, a1, b, b0, b1, out, o):
     """Write the intersection of a[a0:a1) and b[b0:b1) to out[o:]; its length."""
     start = o
-    if (a1 - a0) * GALLOP < b1 - b0:
+    if (a1 - a0) * GALLOP_RATIO < b1 - b0:
         for i in range(a0, a1):
             b0 = _gallop(b, b0, b1, a[i])
             if b0 == b1:
@@ -80,7 +93,7 @@ def intersect(a, a0, a1, b, b0, b1, out, o):
             if b[b0] == a[i]:
                 out[o] = a[i]
                 o += 1
-    elif (b1 - b0) * GALLOP < a1 - a0:
+    elif (b1 - b0) * GALLOP_RATIO < a1 - a0:
         for i in range(b0, b1):
             a0 = _gallop(a, a0, a1, b[i])
             if a0 == a1:
@@ -101,26 +114,26 @@ def intersect(a, a0, a1, b, b0, b1, out, o):
 @jit
 def count_common(a, a0, a1, b, b0, b1):
     """The size of the intersection of a[a0:a1) and b[b0:b1)."""
-    found = 0
-    if (a1 - a0) * GALLOP < b1 - b0:
+    size = 0
+    if (a1 - a0) * GALLOP_RATIO < b1 - b0:
         for i in range(a0, a1):
             b0 = _gallop(b, b0, b1, a[i])
             if b0 == b1:
                 break
-            found += b[b0] == a[i]
-    elif (b1 - b0) * GALLOP < a1 - a0:
+            size += b[b0] == a[i]
+    elif (b1 - b0) * GALLOP_RATIO < a1 - a0:
         for i in range(b0, b1):
             a0 = _gallop(a, a0, a1, b[i])
             if a0 == a1:
                 break
-            found += a[a0] == b[i]
+            size += a[a0] == b[i]
     else:
         while a0 < a1 and b0 < b1:
             x, y = a[a0], b[b0]
-            found += x == y
+            size += x == y
             a0 += x <= y
             b0 += y <= x
-    return found
+    return size
 
 
 @jit
@@ -162,11 +175,11 @@ def subtract_marked(a, a0, a1, bits, row, out, o):
 @jit
 def count_marked(a, a0, a1, bits, row):
     """How many elements of a[a0:a1) have their bit set in the bitmap at bits[row:]."""
-    found = np.uint32(0)
+    size = np.uint32(0)
     for i in range(a0, a1):
         x = a[i]
-        found += (bits[row + (x >> 5)] >> np.uint32(x & 31)) & np.uint32(1)
-    return np.int64(found)
+        size += (bits[row + (x >> 5)] >> np.uint32(x & 31)) & np.uint32(1)
+    return np.int64(size)
 
 
 @jit

@@ -1,4 +1,4 @@
-"""Candidates on the CPU: consistency and the counts of what remains (the rest is `plan/candidates.py`)."""
+"""Candidates on the CPU: arc consistency, and counts of the candidates that remain (the rest is `plan.candidates`)."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ def find_candidates(
     sample: int = SAMPLE,
 ) -> Candidates:
     """Filter the vertices of a host graph for every vertex of `pattern`."""
-    demands = candidate_constraints_of(constraints, injective)
-    masks = label_degree_filter(graph, constraints, demands, adjacency)
-    if demands.uniform:
-        return uniform(graph, demands, adjacency, masks)
+    requirements = candidate_constraints_of(constraints, injective)
+    masks = label_degree_filter(graph, constraints, requirements, adjacency)
+    if requirements.uniform:
+        return uniform(graph, requirements, adjacency, masks)
     for _ in range(ROUNDS if len(masks) else 0):
-        if not _make_consistent(adjacency.offsets, adjacency.targets, masks, demands.edges):
+        if not _arc_consistency_pass(adjacency.offsets, adjacency.targets, masks, requirements.edges):
             break
     sizes = [int(np.count_nonzero(masks & np.uint32(1 << u))) for u in range(len(pattern))]
-    found = [
+    pair_counts = [
         _count_pairs(adjacency.offsets, adjacency.targets, masks, u, w, relation, spacing(sizes[u], sample))
-        for u, w, relation in demands.edges.tolist()
+        for u, w, relation in requirements.edges.tolist()
     ]
 
-    def equal(u, w):
+    def have_equal_candidates(u, w):
         return not (((masks >> np.uint32(u)) ^ (masks >> np.uint32(w))) & np.uint32(1)).any()
 
-    return select(graph, constraints, demands, masks, sizes, found, equal, sample)
+    return select(graph, constraints, requirements, masks, sizes, pair_counts, have_equal_candidates, sample)
 
 
 @jit
@@ -61,7 +61,7 @@ def _has_candidate(targets, masks, begin, end, w):
 
 
 @jit
-def _make_consistent(offsets, targets, masks, edges):
+def _arc_consistency_pass(offsets, targets, masks, edges):
     """Clear the bits of vertices that lack a candidate neighbour for a pattern edge; whether any was cleared."""
     changed, rows, bits = False, pointer(targets), pointer(masks)
     for e in range(len(edges)):
@@ -81,13 +81,13 @@ def _count_pairs(offsets, targets, masks, u, w, relation, stride):
 
     From every `stride`-th of u's candidates.
     """
-    found, twos, index, rows, bits = 0, 0, 0, pointer(targets), pointer(masks)
+    pairs, pairs_of_pairs, index, rows, bits = 0, 0, 0, pointer(targets), pointer(masks)
     for v in range(len(masks)):
         if (masks[v] >> u) & 1:
             if index % stride == 0:
-                here = 0
+                of_vertex = 0
                 for i in range(offsets[relation, v], offsets[relation, v + 1]):
-                    here += (bits[rows[i]] >> w) & 1
-                found, twos = found + here, twos + here * (here - 1)
+                    of_vertex += (bits[rows[i]] >> w) & 1
+                pairs, pairs_of_pairs = pairs + of_vertex, pairs_of_pairs + of_vertex * (of_vertex - 1)
             index += 1
-    return found, twos
+    return pairs, pairs_of_pairs

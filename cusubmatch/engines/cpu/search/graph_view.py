@@ -11,18 +11,20 @@ import numpy as np
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.search.program import View
+from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.graph import Adjacency, Graph
 
 __all__ = ["longest_rows", "make_view"]
 
-LEAST_SPACE = 2 << 20  # bytes
-KEPT_HUBS = 4  # sets of relations
-LEAST_DEGREE = 12  # shorter rows are merged as fast
+RELATION_SETS_KEPT = 4  # whose bitmaps stay with the graph
 
 
-def make_view(graph: Graph, adjacency: Adjacency, masks: np.ndarray, roots: np.ndarray) -> View:
+def make_view(
+    graph: Graph, adjacency: Adjacency, masks: np.ndarray, roots: np.ndarray, tunables: Tunables = DEFAULT_TUNABLES
+) -> View:
     """A view of a host graph; bitmaps are kept with the graph for the next call."""
-    bits, hub, words = graph.cache.get("hubs", adjacency.key, lambda: _hubs(adjacency), KEPT_HUBS)
+    key = adjacency.key, tunables.hub_bitmap_bytes, tunables.min_hub_degree
+    bits, hub, words = graph.cache.get("hubs", key, lambda: _hub_bitmaps(adjacency, tunables), RELATION_SETS_KEPT)
     offsets = adjacency.offsets
     return View(
         offsets.ravel(), adjacency.targets, masks, roots, bits, hub, words, offsets.shape[1], len(offsets), len(roots)
@@ -34,26 +36,28 @@ def longest_rows(adjacency: Adjacency) -> list[int]:
     return [int(np.diff(offsets).max(initial=0)) for offsets in adjacency.offsets]
 
 
-def _hubs(adjacency):
+def _hub_bitmaps(adjacency, tunables):
+    """The bitmaps, the first hub, and the words of a bitmap."""
     relations, n = adjacency.offsets.shape[0], adjacency.offsets.shape[1] - 1
     words = max((n + 31) // 32, 1)
-    space = max(adjacency.targets.nbytes + adjacency.offsets.nbytes, LEAST_SPACE)
+    bitmap_bytes = max(adjacency.targets.nbytes + adjacency.offsets.nbytes, tunables.hub_bitmap_bytes)
     long = np.zeros(n, bool)
     for offsets in adjacency.offsets:
-        long |= np.diff(offsets) >= LEAST_DEGREE
+        long |= np.diff(offsets) >= tunables.min_hub_degree
     first = int(np.argmax(long)) if long.any() else n
-    hub = max(first, n - int(space // (4 * words * max(relations, 1))))
+    hub = max(first, n - int(bitmap_bytes // (4 * words * max(relations, 1))))
     bits = np.zeros(relations * (n - hub) * words, np.uint32)
-    _fill(adjacency.offsets, adjacency.targets, bits, hub, words)
+    _fill_bitmaps(adjacency.offsets, adjacency.targets, bits, hub, words)
     return bits, hub, words
 
 
 @jit
-def _fill(offsets, targets, bits, hub, words):
-    n, row, words_of, values = offsets.shape[1] - 1, 0, pointer(bits), pointer(targets)
+def _fill_bitmaps(offsets, targets, bits, hub, words):
+    """Set the bits of every row of a hub, relation by relation."""
+    n, row, all_words, values = offsets.shape[1] - 1, 0, pointer(bits), pointer(targets)
     for relation in range(offsets.shape[0]):
         for vertex in range(hub, n):
             for i in range(offsets[relation, vertex], offsets[relation, vertex + 1]):
                 x = values[i]
-                words_of[row + (x >> 5)] |= np.uint32(1) << np.uint32(x & 31)
+                all_words[row + (x >> 5)] |= np.uint32(1) << np.uint32(x & 31)
             row += words

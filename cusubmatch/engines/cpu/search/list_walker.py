@@ -15,7 +15,7 @@ from cusubmatch.engines.cpu.search.local_candidates import level_row, make_sets,
 
 __all__ = ["descend", "differs", "enter", "next_vertex", "on_state", "walk"]
 
-LEAF_CHUNK = 1 << 14
+LEAF_WINDOW_UNITS = 1 << 14  # work in the leaf between two looks at the budget
 
 
 @jit
@@ -38,13 +38,13 @@ def on_state(state):
 @jit
 def next_vertex(view, state, level):
     """The next vertex of a level's open range."""
-    place = state.position[level]
-    state.position[level] = place + 1
+    position = state.position[level]
+    state.position[level] = position + 1
     if state.kind[level] == p.SET:
-        return state.pool[place]
+        return state.pool[position]
     if state.kind[level] == p.ROW:
-        return view.targets[place]
-    return view.roots[place]
+        return view.targets[position]
+    return view.roots[position]
 
 
 @jit
@@ -139,7 +139,7 @@ def walk(program, view, state, out, budget):
                     registers[p.LEVEL] = level
                     return p.FULL
             else:
-                budget -= count_leaf(program, view, state, leaf, LEAF_CHUNK) + 2
+                budget -= count_leaf(program, view, state, leaf, LEAF_WINDOW_UNITS) + 2
                 if state.position[leaf] < state.end[leaf]:
                     continue
         if state.position[level] == state.end[level]:

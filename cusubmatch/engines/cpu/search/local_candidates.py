@@ -79,8 +79,8 @@ def step_row(program, index):
 @jit
 def row_of(view, relation, vertex):
     """The range of targets that is row `vertex` of `relation`."""
-    place = relation * view.stride + vertex
-    return view.offsets[place], view.offsets[place + 1]
+    at = relation * view.stride + vertex
+    return view.offsets[at], view.offsets[at + 1]
 
 
 @jit
@@ -99,8 +99,8 @@ def adjacent(view, relation, vertex, x):
     if bitmap >= 0:
         return (view.bits[bitmap + (x >> 5)] >> (x & 31)) & 1 != 0
     begin, end = row_of(view, relation, vertex)
-    place = lower_bound(view.targets, begin, end, x)
-    return place < end and view.targets[place] == x
+    position = lower_bound(view.targets, begin, end, x)
+    return position < end and view.targets[position] == x
 
 
 @jit
@@ -117,10 +117,10 @@ def cut(program, state, array, begin, end, first, last):
 
 
 @jit
-def _combine(view, state, source, s0, s1, hub, operation, relation, vertex, out):
+def _combine(view, state, source, s0, s1, source_bitmap, operation, relation, vertex, out):
     """Write source[s0:s1) intersected with, or without, row `vertex` to the pool at `out`; its length.
 
-    `hub` is the bitmap of the row that the source is, or -1.
+    `source_bitmap` is where the bitmap of the row that the source is begins, or -1.
     """
     if s0 >= s1:
         return 0
@@ -133,10 +133,10 @@ def _combine(view, state, source, s0, s1, hub, operation, relation, vertex, out)
         return subtract(source, s0, s1, view.targets, begin, end, pool, out)
     begin = lower_bound(view.targets, begin, end, source[s0])  # the bounds cut the source, so they cut the row too
     end = upper_bound(view.targets, begin, end, source[s1 - 1])
-    if bitmap >= 0 and (hub < 0 or s1 - s0 <= end - begin):
+    if bitmap >= 0 and (source_bitmap < 0 or s1 - s0 <= end - begin):
         return intersect_marked(source, s0, s1, view.bits, bitmap, pool, out)
-    if hub >= 0:
-        return intersect_marked(view.targets, begin, end, view.bits, hub, pool, out)
+    if source_bitmap >= 0:
+        return intersect_marked(view.targets, begin, end, view.bits, source_bitmap, pool, out)
     return intersect(source, s0, s1, view.targets, begin, end, pool, out)
 
 
@@ -156,8 +156,8 @@ def make_sets(program, view, state, level):
             if operation == p.FILTER:
                 length = keep_masked(view.targets, s0, s1, view.masks, step[p.MASK], pool, out)
             else:
-                hub = hub_row(view, step[p.FROM_A], vertex)
-                length = _combine(view, state, view.targets, s0, s1, hub, operation, relation, operand, out)
+                bitmap = hub_row(view, step[p.FROM_A], vertex)
+                length = _combine(view, state, view.targets, s0, s1, bitmap, operation, relation, operand, out)
                 if step[p.MASK] >= 0:
                     length = keep_masked(pool, out, out + length, view.masks, step[p.MASK], pool, out)
         else:
@@ -173,7 +173,7 @@ def make_sets(program, view, state, level):
 
 @jit
 def open_level(program, view, state, level):
-    """Set the range that `level` draws from, within its pending restrictions; False if it is empty."""
+    """Set the range that `level` draws from, within its deferred restrictions; False if it is empty."""
     fields = level_row(program, level)
     kind = fields[p.KIND]
     if kind == p.ROW:

@@ -19,11 +19,11 @@ from cusubmatch.engines.cpu.search.local_candidates import hub_row, row_of
 
 __all__ = ["BitmapState", "enter_root", "new_bitmap_state", "on_bitmap_state"]
 
-LARGEST_UNIVERSE = 1 << 14
-
 
 class BitmapState(NamedTuple):
-    """Where one thread is. `local` are the matched vertices' places in `universe`, `place` the inverse (-1 outside).
+    """Where one thread is.
+
+    `local` are the matched vertices' indices in `universe`; `index_of` is the index of each data vertex (-1 outside).
 
     Bitmaps, uint64: `rows` of each inner relation and universe vertex; `first` the part of the universe in each of the
     root's relations; `allowed` the part that passes each pattern vertex's filter; `sets` the candidate sets.
@@ -37,7 +37,7 @@ class BitmapState(NamedTuple):
     end: np.ndarray
     universe: np.ndarray
     spare: np.ndarray
-    place: np.ndarray
+    index_of: np.ndarray
     rows: np.ndarray
     first: np.ndarray
     allowed: np.ndarray
@@ -46,10 +46,10 @@ class BitmapState(NamedTuple):
     stride: int
 
 
-def new_bitmap_state(program: p.Program, view: p.View, longest: int) -> BitmapState:
-    """State for universes of up to `longest` vertices."""
+def new_bitmap_state(program: p.Program, view: p.View, max_universe: int) -> BitmapState:
+    """State for universes of up to so many vertices."""
     levels, relations = int(program.header[p.LEVELS]), view.relations
-    capacity = max(1, min(longest, LARGEST_UNIVERSE))
+    capacity = max(1, max_universe)
     words = (capacity + 63) // 64
     inner = int(program.inner.max(initial=-1)) + 1
     return BitmapState(
@@ -61,7 +61,7 @@ def new_bitmap_state(program: p.Program, view: p.View, longest: int) -> BitmapSt
         end=np.zeros(levels, np.int64),
         universe=np.zeros(capacity, np.int32),
         spare=np.zeros(capacity, np.int32),
-        place=np.full(view.stride, -1, np.int32),
+        index_of=np.full(view.stride, -1, np.int32),
         rows=np.zeros(max(inner, 1) * capacity * words, np.uint64),
         first=np.zeros(relations * words, np.uint64),
         allowed=np.zeros(levels * words, np.uint64),
@@ -73,6 +73,7 @@ def new_bitmap_state(program: p.Program, view: p.View, longest: int) -> BitmapSt
 
 @jit
 def on_bitmap_state(state):
+    """The state with pointers in place of arrays."""
     return BitmapState(
         pointer(state.registers),
         pointer(state.matched),
@@ -82,7 +83,7 @@ def on_bitmap_state(state):
         pointer(state.end),
         pointer(state.universe),
         pointer(state.spare),
-        pointer(state.place),
+        pointer(state.index_of),
         pointer(state.rows),
         pointer(state.first),
         pointer(state.allowed),
@@ -112,8 +113,7 @@ def _gather_universe(program, view, state, root):
                 state.universe[i - begin] = view.targets[i]
             size = end - begin
             continue
-        old = 0
-        merged = 0
+        old, merged = 0, 0  # elements of the universe so far, and of the union
         while begin < end or old < size:
             if merged == capacity:
                 return -1
@@ -133,7 +133,7 @@ def _gather_universe(program, view, state, root):
 
 @jit
 def _mark_row(view, state, relation, vertex, begin, end, low, high, bitmap, out):
-    """Set in the bitmap at out[bitmap:] the places, within [low, high), of the vertices in targets[begin:end)."""
+    """Set in the bitmap at out[bitmap:] the indices, within [low, high), of the vertices in targets[begin:end)."""
     hub = hub_row(view, relation, vertex)
     if hub >= 0 and high - low < end - begin:
         for i in range(low, high):
@@ -142,9 +142,9 @@ def _mark_row(view, state, relation, vertex, begin, end, low, high, bitmap, out)
             out[bitmap + (i >> 6)] = out[bitmap + (i >> 6)] | (bit << np.uint64(i & 63))
         return
     for i in range(begin, end):
-        place = state.place[view.targets[i]]
-        if place >= 0:
-            out[bitmap + (place >> 6)] = out[bitmap + (place >> 6)] | (np.uint64(1) << np.uint64(place & 63))
+        index = state.index_of[view.targets[i]]
+        if index >= 0:
+            out[bitmap + (index >> 6)] = out[bitmap + (index >> 6)] | (np.uint64(1) << np.uint64(index & 63))
 
 
 @jit
@@ -160,7 +160,7 @@ def enter_root(program, view, state, root):
     state.local[0] = lower_bound(state.universe, 0, size, root)
     low, high = state.universe[0], state.universe[size - 1]
     for i in range(size):
-        state.place[state.universe[i]] = i
+        state.index_of[state.universe[i]] = i
     for relation in range(view.relations):
         if program.outer[relation]:
             first = advance(state.first, relation * state.stride)
@@ -168,9 +168,9 @@ def enter_root(program, view, state, root):
                 first[w] = 0
             begin, end = row_of(view, relation, root)
             for i in range(begin, end):
-                place = state.place[view.targets[i]]
-                if place >= 0:
-                    first[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+                index = state.index_of[view.targets[i]]
+                if index >= 0:
+                    first[index >> 6] |= np.uint64(1) << np.uint64(index & 63)
         inner = program.inner[relation]
         if inner < 0:
             continue
@@ -179,17 +179,17 @@ def enter_root(program, view, state, root):
         for i in range(size):
             vertex = state.universe[i]
             begin, end = row_of(view, relation, vertex)
-            first_place, last_place = 0, size
+            first_index, end_index = 0, size
             if header[p.CHAINED]:  # later vertices only
                 if header[p.ASCENDING]:
-                    begin, first_place = upper_bound(view.targets, begin, end, vertex), i + 1
+                    begin, first_index = upper_bound(view.targets, begin, end, vertex), i + 1
                 else:
-                    end, last_place = lower_bound(view.targets, begin, end, vertex), i
+                    end, end_index = lower_bound(view.targets, begin, end, vertex), i
             if end - begin > 2 * size:
                 begin = lower_bound(view.targets, begin, end, low)
                 end = upper_bound(view.targets, begin, end, high)
             bitmap = (inner * size + i) * words
-            _mark_row(view, state, relation, vertex, begin, end, first_place, last_place, bitmap, state.rows)
+            _mark_row(view, state, relation, vertex, begin, end, first_index, end_index, bitmap, state.rows)
     for u in range(levels):
         if (header[p.FILTERS] >> u) & 1:
             allowed = advance(state.allowed, u * state.stride)
@@ -199,5 +199,5 @@ def enter_root(program, view, state, root):
                 bit = np.uint64((view.masks[state.universe[i]] >> np.uint32(u)) & np.uint32(1))
                 allowed[i >> 6] |= bit << np.uint64(i & 63)
     for i in range(size):
-        state.place[state.universe[i]] = -1
+        state.index_of[state.universe[i]] = -1
     return size

@@ -7,7 +7,7 @@ a `State` is everything that one thread needs to go on where it stopped.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,7 @@ FIXED, MEMBER, BOUNDED, COMMON, GENERAL = 0, 1, 2, 3, 4
 # Fields of the registers of a state.
 LEVEL, FLOOR, COUNT_0, COUNT_1, COUNT_2, FILLED, UNIVERSE = range(7)
 REGISTERS = 7
+LIMB_BITS = 31  # of a count, which is kept in three registers so that it does not wrap
 
 DONE, PAUSED, FULL, OVERSIZE = 0, 1, 2, 3  # why a walker returned
 
@@ -58,9 +59,9 @@ class Program(NamedTuple):
     """A plan as integers, see the fields above.
 
     `bases` says where each set begins in the pool. For bitmaps, `outer` tells of each relation whether the first vertex
-    is asked for it (1: by an anchor, 2: by a non-neighbour), and `inner` numbers those that later vertices are asked
-    for (-1: not). What counts a suffix follows in arrays that exist, since every array that passes through a call
-    costs time: its fields in `refs`, its constants in `bases`.
+    is asked for it (1: as a backward neighbour, 2: as a non-neighbour), and `inner` numbers the relations that later
+    vertices are asked for (-1: not). What counts a suffix follows in arrays that exist, since every array that passes
+    through a call costs time: its fields in `refs`, its constants in `bases`.
     """
 
     header: np.ndarray
@@ -179,8 +180,8 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
     header[ASCENDING] = plan.ascending
     header[LEAF_MODE] = LEAF_MODES[plan.leaf_mode]
     chains = implied_bounds([level.bounds for level in plan.levels])
-    header[ONE_SIDED] = all(0 in some for some in chains[1:])
-    header[CHAINED] = all(len(some) == level for level, some in enumerate(chains))
+    header[ONE_SIDED] = all(0 in bounds for bounds in chains[1:])
+    header[CHAINED] = all(len(bounds) == level for level, bounds in enumerate(chains))
     header[FILTERS] = sum(1 << mask for mask in {step.mask for step in plan.steps if step.mask is not None})
     header[INJECTIVE] = plan.semantics != "homomorphism"
     if plan.leaf_mode not in ("rows", "suffix") and plan.walked:
@@ -197,12 +198,14 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
     return Program(header, levels.ravel(), steps.ravel(), np.array(refs or [0], np.int32), bases, outer, inner), base
 
 
-def _append(refs, some):
-    refs.extend(some)
-    return len(refs) - len(some), len(refs)
+def _append(refs, values):
+    """Append values; where they begin and end."""
+    refs.extend(values)
+    return len(refs) - len(values), len(refs)
 
 
 def _relation_use(plan):
+    """The arrays `outer` and `inner` of a program."""
     outer, inner = np.zeros(len(plan.relations), np.int32), np.full(len(plan.relations), -1, np.int32)
     for level in plan.levels:
         for kind, rows in ((1, level.backward_neighbours), (2, level.forbidden)):
@@ -254,7 +257,14 @@ def _membership_rows(plan, leaf, last):
 def residues(program: Program, state: State) -> tuple[np.ndarray, list[int]]:
     """Where a state of the list walker keeps sums of residues of a suffix's counts, and their primes."""
     header = program.header
-    many = int(program.refs[header[SUFFIX_AT] + N_PRIMES])
+    n_primes = int(program.refs[header[SUFFIX_AT] + N_PRIMES])
     first = int(header[CONSTANTS_AT])
-    sums = state.excluded[int(header[LEVELS]) :][: many + 1]
-    return sums, program.bases[first : first + many].tolist()
+    sums = state.excluded[int(header[LEVELS]) :][: n_primes + 1]
+    return sums, program.bases[first : first + n_primes].tolist()
+
+
+def take_count(state: Any) -> int:
+    """The count of a walker's state, which is set to zero."""
+    low, middle, high = state.registers[COUNT_0 : COUNT_2 + 1].tolist()
+    state.registers[COUNT_0 : COUNT_2 + 1] = 0
+    return low + (middle << LIMB_BITS) + (high << 2 * LIMB_BITS)

@@ -1,64 +1,45 @@
-"""Running a plan on all cores: tasks, threads, and the way back to Python between them.
+"""Running a plan on all cores.
 
-A task is a matched prefix and a range of the next level's candidates. Threads take tasks from a shared list; a thread
-that sees another one wait gives away half of its shallowest open range, so that one hub vertex does not keep the others
-idle. The walkers return after a bounded amount of work, without the GIL until then, and so limits, deadlines, progress
-and interrupts are looked after here.
+Threads take tasks from a shared queue. The walkers work without the GIL and return after a bounded amount of work;
+limits, deadlines, progress and interrupts are looked after in Python between two returns.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
-from cusubmatch.engines.cpu.primitives.jit import announced, threads
+from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.search.bitmap_walker import enter_bitmaps, walk_bitmaps
 from cusubmatch.engines.cpu.search.graph_view import longest_rows, make_view
 from cusubmatch.engines.cpu.search.list_walker import enter, walk
 from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import BitmapState, new_bitmap_state
+from cusubmatch.engines.cpu.search.parallel_blocks import blocks_of_threads
 from cusubmatch.engines.cpu.search.program import State, encode, new_list_state
-from cusubmatch.engines.cpu.search.run_progress import passed, shares_of
+from cusubmatch.engines.cpu.search.run_progress import RunProgress, shares_of_work
 from cusubmatch.engines.cpu.search.suffix_counts import walk_suffix
-from cusubmatch.engines.cpu.search.suffix_program import taken_residues
+from cusubmatch.engines.cpu.search.suffix_program import take_residues
+from cusubmatch.engines.cpu.search.task_queue import Task, TaskQueue, donate_work
+from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.errors import DeadlinePassed, Stopped
 from cusubmatch.plan import Plan
-from cusubmatch.system.deadlines import checking
-from cusubmatch.system.workers import Workers
 
-__all__ = ["DEFAULTS", "Run"]
+__all__ = ["DEFAULT_OPTIONS", "Run"]
 
-DEFAULTS = RunOptions()
-BUDGET = 1 << 16  # units of work between two returns of a walker
-BLOCK_ROWS = 1 << 16
-CHUNKS = 64  # first tasks
-ALONE_SECONDS = 0.005  # after which the other threads are started
-REPORT_SECONDS = 0.1  # between two reports of progress
-FULL_SECONDS = 0.001  # between two looks whether the caller has taken a block
-WAIT_SECONDS = 0.05  # after which a thread that waits sees that it need not
-
-
-FINISHED = object()
-WALKERS = {"lists": (enter, walk), "suffix": (enter, walk_suffix), "bitmaps": (enter_bitmaps, walk_bitmaps)}
-
-
-class Task(NamedTuple):
-    """A matched prefix and a range of the next level's candidates (end -1: all), for one of the walkers."""
-
-    prefix: tuple[int, ...]
-    begin: int
-    end: int
-    weight: float
-    method: str
+DEFAULT_OPTIONS = RunOptions()
+WALKERS: dict[str, tuple[Callable, Callable]] = {
+    "lists": (enter, walk),
+    "suffix": (enter, walk_suffix),
+    "bitmaps": (enter_bitmaps, walk_bitmaps),
+}
 
 
 class Run:
@@ -69,9 +50,10 @@ class Run:
     prepared, plan
         What is walked on, in host memory, and a plan for it.
     options : RunOptions
-        Blocks have at most, and by default, 65,536 rows.
+        Blocks have at most, and by default, `tunables.block_rows` rows.
     tasks : TaskRange, optional
         A range of the roots, the candidates of the first vertex; default all.
+    tunables : Tunables
 
     Attributes
     ----------
@@ -84,38 +66,43 @@ class Run:
         self,
         prepared: Prepared,
         plan: Plan,
-        options: RunOptions = DEFAULTS,
+        options: RunOptions = DEFAULT_OPTIONS,
         tasks: TaskRange | None = None,
+        tunables: Tunables = DEFAULT_TUNABLES,
     ):
-        self.plan, self.deadline, self.progress, self.enough = plan, options.deadline, options.progress, options.enough
-        self.block_rows = min(options.block_rows or BLOCK_ROWS, self.enough or BLOCK_ROWS, BLOCK_ROWS)
+        self.plan, self.tunables, self.deadline, self.enough = plan, tunables, options.deadline, options.enough
+        self.block_rows = min(options.block_rows or tunables.block_rows, self.enough or tunables.block_rows)
+        self.block_rows = min(self.block_rows, tunables.block_rows)
         self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
-        self._then = options.then
         self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
+        self._then = options.then
         graph, candidates, adjacency = prepared
         self.longest = longest_rows(adjacency)
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(plan.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
         if tasks is not None:
             roots = roots[tasks.begin : tasks.end]
-        self.view = make_view(graph, adjacency, candidates.masks, roots)
+        self.view = make_view(graph, adjacency, candidates.masks, roots, tunables)
         self.matches: Any = 0
-        self._sum = 0
-        self._counting = plan.leaf_mode != "rows"
-        self._most_threads = max(1, min(threads(), len(roots)))
-        self._threads = 1
-        self._lock = threading.RLock()
-        self._more = threading.Condition(self._lock)  # which threads enter by its lock: `Workers` says why
-        self._waiting = 0
-        self._stop = self._late = False
-        self._done = self._reported = 0.0
-        self._open: dict[int, float] = {}  # what each thread has done of its task
-        chunks = max(1, min(CHUNKS, len(roots)))
-        edges = np.linspace(0, len(roots), chunks + 1).astype(int).tolist()
-        shares = shares_of(plan, adjacency, roots, edges) if self.progress is not None else [1 / chunks] * chunks
-        ranges = zip(pairwise(edges), shares, strict=True)
-        method = plan.method if plan.suffix is None else "suffix"
-        self._tasks = [Task((), a, b, share, method) for (a, b), share in ranges][::-1]
+        self._sum, self._counting = 0, plan.leaf_mode != "rows"
+        self._late = False
+        self._lock = threading.RLock()  # of the sum
+        self._max_threads = tunables.threads_for(len(roots))
+        self._caller = threading.current_thread()
+        self.progress = RunProgress(options.progress, lambda: self.matches, tunables.report_s)
+        self.tasks = TaskQueue(self._first_tasks(adjacency, roots), tunables.task_wait_s)
+
+    def _first_tasks(self, adjacency, roots):
+        """The roots as tasks, the first one last."""
+        ranges = max(1, min(self.tunables.first_tasks, len(roots)))
+        edges = np.linspace(0, len(roots), ranges + 1).astype(int).tolist()
+        if self.progress.callback is None:
+            weights = [1 / ranges] * ranges
+        else:
+            weights = shares_of_work(self.plan, adjacency, roots, edges, self.tunables)
+        method = self.plan.method if self.plan.suffix is None else "suffix"
+        tasks = [Task((), *ends, weight, method) for ends, weight in zip(pairwise(edges), weights, strict=True)]
+        return tasks[::-1]
 
     def count(self) -> int:
         """The number of matches, by walking.
@@ -137,11 +124,10 @@ class Run:
         if self.plan.walked == 0:
             self._sum = len(self.view.roots)
             self.matches = self.plan.matches_of(self._sum)
-            if self.progress is not None:
-                self.progress(1.0, self.matches)
+            self.progress.report_end()
         else:
             try:
-                for _ in self._spread(self._count_blocks):
+                for _ in self._blocks_of_all(self._count_blocks):
                     pass
             except DeadlinePassed:
                 if self.plan.suffix is not None and not self.plan.suffix.whole:
@@ -158,7 +144,7 @@ class Run:
         ------
         DeadlinePassed
         """
-        blocks = self._spread(self._row_blocks)
+        blocks = self._blocks_of_all(self._row_blocks)
         return blocks if self._then is None else self._handed_over(blocks)
 
     def _handed_over(self, blocks):
@@ -166,59 +152,60 @@ class Run:
             yield from map(self._then, blocks)
 
     def _count_blocks(self):
-        out, by_suffix = np.empty((0, 0), np.int32), self.plan.suffix is not None
-        for _, state in self._walks(lambda: out):
-            low, middle, high = state.registers[p.COUNT_0 : p.COUNT_2 + 1].tolist()
-            state.registers[p.COUNT_0 : p.COUNT_2 + 1] = 0
-            found = low + (middle << 31) + (high << 62)
-            self._found(found + taken_residues(*p.residues(self.program, state)) if by_suffix else found)
+        """Count this thread's tasks: None at each return of a walker."""
+        no_rows, by_suffix = np.empty((0, 0), np.int32), self.plan.suffix is not None
+        for _, state in self._walks(lambda: no_rows):
+            increment = p.take_count(state)
+            if by_suffix:
+                increment += take_residues(*p.residues(self.program, state))
+            self._add(increment)
             yield None
 
     def _row_blocks(self):
-        size, written = self.first_rows, 0
-        out = np.empty((len(self.plan.columns), size), np.int32)
+        """Write the matches of this thread's tasks: a block, or None, at each return of a walker."""
+        rows, counted = self.first_rows, 0
+        out = np.empty((len(self.plan.columns), rows), np.int32)
         for status, state in self._walks(lambda: out):  # noqa: B023 - the current buffer is meant
             filled = int(state.registers[p.FILLED])
-            self._found(filled - written)
-            written = filled
-            if status == p.FULL or self._stop:
+            self._add(filled - counted)
+            counted = filled
+            if status == p.FULL or self.tasks.stopped:
                 yield out[:, :filled]
-                size = min(2 * size, self.block_rows)
-                out = np.empty((len(self.plan.columns), size), np.int32)
-                state.registers[p.FILLED] = written = 0
+                rows = min(2 * rows, self.block_rows)
+                out = np.empty((len(self.plan.columns), rows), np.int32)
+                state.registers[p.FILLED] = counted = 0
             else:
                 yield None
-        if written:
-            yield out[:, :written]
+        if counted:
+            yield out[:, :counted]
 
     def _walks(self, out):
-        """Work on tasks until none is left: (status, state) each time a walker returns."""
+        """Work on tasks until none is left: (status, state) each time a walker returns. Rows are written to out()."""
         states: dict[str, State | BitmapState] = {}
-        registers = np.zeros(p.REGISTERS, np.int64)  # one set for both walkers: rows go on in one buffer
-        while (task := self._take()) is not None:
+        registers = np.zeros(p.REGISTERS, np.int64)  # shared by the walkers, whose rows go to one buffer
+        while (task := self.tasks.take()) is not None:
             if task.method not in states:
                 states[task.method] = self._new_state(task.method)._replace(registers=registers)
                 self._compile(task.method, states[task.method], out())
             state, weight = states[task.method], task.weight
             enter_task, walk_on = WALKERS[task.method]
-            enter_task(
-                self.program, self.view, state, np.array(task.prefix or (0,)), len(task.prefix), task.begin, task.end
-            )
+            prefix = np.array(task.prefix or (0,))
+            enter_task(self.program, self.view, state, prefix, len(task.prefix), task.begin, task.end)
             status = p.PAUSED
             while status != p.DONE:
-                status = walk_on(self.program, self.view, state, out(), BUDGET)
+                status = walk_on(self.program, self.view, state, out(), self.tunables.work_units)
                 if status == p.OVERSIZE:
-                    self._put(Task((int(state.matched[0]),), 0, -1, 0.0, "lists"))
+                    self.tasks.put(Task((int(state.matched[0]),), 0, -1, 0.0, "lists"))
                 yield status, state
-                if self._stop:
+                if self.tasks.stopped:
                     return
-                if self._waiting and status != p.DONE:
-                    weight = self._donate_work(state, weight, task.method)
-                if self.progress is not None and time.monotonic() > self._reported + REPORT_SECONDS / 2:
-                    self._open[threading.get_ident()] = weight * passed(state)
-            with self._lock:
-                self._open.pop(threading.get_ident(), None)
-                self._done += weight
+                if self.tasks.waiting and status != p.DONE:
+                    donated = donate_work(state, weight, task.method)
+                    if donated is not None:
+                        self.tasks.put(donated)
+                        weight -= donated.weight
+                self.progress.note(state, weight)
+            self.progress.finish_task(weight)
 
     def _compile(self, method, state, out):
         """Have a walker compiled, or loaded, before it runs."""
@@ -229,130 +216,57 @@ class Run:
 
     def _new_state(self, method):
         if method == "bitmaps":
-            return new_bitmap_state(self.program, self.view, max(self.longest))
+            return new_bitmap_state(self.program, self.view, min(max(self.longest), self.tunables.max_universe))
         return new_list_state(self.program, self.view, self.pool)
 
-    def _donate_work(self, state, weight, method):
-        """Hand half of the shallowest open range to a waiting thread; the weight that is left."""
-        for level in range(int(state.registers[p.FLOOR]), int(state.registers[p.LEVEL]) + 1):
-            position, end = int(state.position[level]), int(state.end[level])
-            if end - position >= 2:
-                half, begin = (position + end + 1) // 2, int(state.begin[level])
-                state.end[level] = half
-                self._put(Task(tuple(state.matched[:level].tolist()), half - begin, end - begin, weight / 2, method))
-                return weight / 2
-        return weight
-
-    def _put(self, task):
+    def _add(self, increment):
+        """Add to the sum of matches, and look whether the run is to end."""
         with self._lock:
-            self._tasks.append(task)
-            self._more.notify()
-
-    def _take(self):
-        """The next task; None when all threads have run out of work, or the run was stopped."""
-        with self._lock:
-            self._waiting += 1
-            while not self._tasks and self._waiting < self._threads and not self._stop:
-                self._more.wait(WAIT_SECONDS)
-            if self._tasks and not self._stop:
-                self._waiting -= 1
-                return self._tasks.pop()
-            self._more.notify_all()
-            return None
-
-    def _found(self, found):
-        """Account for what was found, and look at the clock."""
-        with self._lock:
-            self._sum += found
+            self._sum += increment
             self.matches = self.plan.matches_of(self._sum) if self._counting else self._sum
-        now = time.monotonic()
         if self.enough is not None and self.matches >= self.enough:
             self.stop()
-        elif self.deadline is not None and now > self.deadline:
+        elif self.deadline is not None and time.monotonic() > self.deadline:
             self._late = True
             self.stop()
-        if threading.current_thread() is self._home:
-            self._report_if_due()
+        if threading.current_thread() is self._caller:
+            self.progress.report_if_due()
 
-    def _look(self):
-        """Look at the clock while a walker is compiled."""
-        self._found(0)
-        if self._stop:
+    def _check_while_compiling(self):
+        """Look whether the run is to end while a thread waits for a compiler."""
+        self._add(0)
+        if self.tasks.stopped:
             raise Stopped
-
-    def _report_if_due(self):
-        now = time.monotonic()
-        if self.progress is not None and now > self._reported + REPORT_SECONDS:
-            self._reported = now
-            done = self._done + sum(self._open.copy().values())
-            self.progress(min(done, 1.0), self.matches)
 
     def stop(self) -> None:
         """Let every thread return soon; matches that are still unseen are dropped."""
-        self._stop = True
-        with self._lock:
-            self._more.notify_all()
+        self.tasks.stop()
 
-    def _spread(self, work):
-        """The blocks of `work`: by this thread while there is little to do, then by all; leaving early ends them."""
-        self._home = threading.current_thread()
-        blocks, begin = work(), time.monotonic()
+    def _blocks_of_all(self, thread_blocks):
+        """The blocks of all threads, each of which goes through thread_blocks(). Closing it ends them.
+
+        The caller's thread works alone while there is little to do.
+        """
+        self._caller = threading.current_thread()
+        blocks, begin = thread_blocks(), time.monotonic()
         try:
             for block in blocks:
                 if block is not None:
                     yield block
-                alone = self._most_threads == 1 and not self.ahead_blocks
-                if not alone and time.monotonic() - begin > ALONE_SECONDS:
-                    yield from self._in_threads(blocks, work)
+                alone = self._max_threads == 1 and not self.ahead_blocks
+                if not alone and time.monotonic() - begin > self.tunables.alone_s:
+                    self.tasks.threads = self._max_threads
+                    yield from blocks_of_threads(
+                        [blocks, *(thread_blocks() for _ in range(self._max_threads - 1))],
+                        self.tasks,
+                        max(2 * self._max_threads, self.ahead_blocks),
+                        self.tunables,
+                        self._check_while_compiling,
+                        self.progress.report_if_due,
+                    )
                     break
         finally:
             self.stop()
         if self._late:
             raise DeadlinePassed
-        if self.progress is not None:
-            self.progress(1.0, self.matches)
-
-    def _in_threads(self, begun, work):
-        """The blocks of several threads, the first of which goes on with `begun`."""
-        self._threads = self._most_threads
-        blocks: queue.SimpleQueue = queue.SimpleQueue()
-        most = max(2 * self._threads, self.ahead_blocks)
-
-        def offer(block):
-            while blocks.qsize() >= most and not workers.stopped:
-                time.sleep(FULL_SECONDS)
-            blocks.put(block)
-
-        def run(own):
-            try:
-                with checking(self._look), contextlib.suppress(Stopped):
-                    for block in own:
-                        if block is not None:
-                            offer(block)
-            except BaseException:
-                self.stop()
-                raise
-            finally:
-                blocks.put(FINISHED)
-
-        shares = [begun, *(work() for _ in range(self._threads - 1))]
-        workers, running = Workers(), len(shares)
-        try:
-            workers.start(*(functools.partial(run, own) for own in shares))
-            while running:
-                item = None
-                with contextlib.suppress(queue.Empty):
-                    item = blocks.get(timeout=REPORT_SECONDS)
-                self._report_if_due()
-                if item is FINISHED:
-                    running -= 1
-                elif item is not None:
-                    yield item
-        finally:
-            workers.stopped = self._stop = True  # before a step in which an interrupt may arrive
-            try:
-                self.stop()
-            finally:
-                workers.end()
-        if workers.error is not None:
-            raise workers.error
+        self.progress.report_end()

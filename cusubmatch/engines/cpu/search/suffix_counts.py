@@ -4,16 +4,18 @@ The leaf is taken in blocks. For each variable of the polynomial a loop of its o
 the block; then the polynomial is evaluated step by step for the whole block. Values are computed modulo 2**64, which is
 exact where a bound says that they are below 2**61; the others are evaluated again modulo enough primes below 2**31, and
 only sums of those residues are kept, so that a count of any size comes out exactly. The walk itself is that of the list
-walker; it is compiled apart, for it is not needed everywhere.
+walker; it is compiled apart, since few counts need it.
 """
 
 from __future__ import annotations
 
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import advance
+from cusubmatch.engines.cpu.primitives.sorted_sets import Slice
 from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.search import suffix_program as sp
-from cusubmatch.engines.cpu.search.leaf import FULL_SUM, add_to_count, common_size, unmark
+from cusubmatch.engines.cpu.search.common_neighbours import common_size, unmark
+from cusubmatch.engines.cpu.search.count_limbs import FULL_SUM, add_to_count
 from cusubmatch.engines.cpu.search.list_walker import differs, next_vertex, on_state
 from cusubmatch.engines.cpu.search.local_candidates import (
     adjacent,
@@ -27,7 +29,7 @@ from cusubmatch.engines.cpu.search.local_candidates import (
 
 __all__ = ["walk_suffix"]
 
-SURE = float(1 << 61)
+SURE = float(1 << 61)  # a bound below which a value is exact modulo 2**64
 
 
 @jit
@@ -58,86 +60,86 @@ def _gather(program, state, leaf, array, begin, end):
 def _test(program, view, state, leaf, n):
     """Look up which images lie in which rows: once where the leaf has no part in it, else at each vertex."""
     suffix, scratch = _fields(program), _scratch(program, state)
-    block, found = advance(scratch, suffix[sp.BLOCK]), suffix[sp.FOUND]
+    block, answers = advance(scratch, suffix[sp.BLOCK]), suffix[sp.ANSWERS]
     for t in range(suffix[sp.N_TESTS]):
         test = advance(suffix, suffix[sp.TESTS] + t * sp.TEST_FIELDS)
         relation, owner, member = test[0], test[1], test[2]
         if owner == leaf:
             y = state.matched[member]
             for i in range(n):
-                scratch[found + i] = adjacent(view, relation, block[i], y)
+                scratch[answers + i] = adjacent(view, relation, block[i], y)
         elif member == leaf:
             y = state.matched[owner]
             for i in range(n):
-                scratch[found + i] = adjacent(view, relation, y, block[i])
+                scratch[answers + i] = adjacent(view, relation, y, block[i])
         else:
-            scratch[found] = adjacent(view, relation, state.matched[owner], state.matched[member])
-        found += n if leaf in (owner, member) else 1
+            scratch[answers] = adjacent(view, relation, state.matched[owner], state.matched[member])
+        answers += n if leaf in (owner, member) else 1
 
 
 @jit
-def _lose(program, state, variable, n, out):
-    """Take the images that may not be chosen off a variable's values."""
+def _subtract_losses(program, state, variable, n, out):
+    """Subtract the images that may not be chosen from a variable's values."""
     suffix, scratch = _fields(program), _scratch(program, state)
     for at in range(variable[sp.LOSSES], variable[sp.LOSSES_END], sp.LOSS_FIELDS):
         loss = advance(suffix, at)
         lost = 1
         for t in range(loss[sp.SURE_TESTS], loss[sp.SURE_TESTS_END]):
-            lost &= scratch[_place(program, suffix[t], n)]
+            lost &= scratch[_answers_at(program, suffix[t], n)]
         first, last = loss[sp.LEAF_TESTS], loss[sp.LEAF_TESTS_END]
         if lost and first == last:
             for i in range(n):
                 out[i] -= 1
         elif lost and last - first == 1:
-            one = advance(scratch, _place(program, suffix[first], n))
+            answers = advance(scratch, _answers_at(program, suffix[first], n))
             for i in range(n):
-                out[i] -= one[i]
+                out[i] -= answers[i]
         elif lost:
             for i in range(n):
                 lost = 1
                 for t in range(first, last):
-                    lost &= scratch[_place(program, suffix[t], n) + i]
+                    lost &= scratch[_answers_at(program, suffix[t], n) + i]
                 out[i] -= lost
 
 
 @jit
-def _place(program, test, n):
+def _answers_at(program, test, n):
     """Where a test's answers begin: those that depend on the leaf come first."""
     block_tests = _fields(program)[sp.BLOCK_TESTS]
-    return _fields(program)[sp.FOUND] + min(test, block_tests) * n + max(test - block_tests, 0)
+    return _fields(program)[sp.ANSWERS] + min(test, block_tests) * n + max(test - block_tests, 0)
 
 
 @jit
 def _measure(program, view, state, variable, n, out):
     """Write a variable's values at the vertices of the block, before losses; the units of work."""
     block, relation = advance(_scratch(program, state), _fields(program)[sp.BLOCK]), variable[sp.WITH]
-    kind, source, s0, s1, units = variable[sp.KIND], state.pool, 0, 0, 0
+    kind, array, first, last, units = variable[sp.KIND], state.pool, 0, 0, 0
     if kind == p.ROW:
-        source = view.targets
+        array = view.targets
         vertex = state.matched[variable[sp.SOURCE_B]]
-        s0, s1 = row_of(view, variable[sp.SOURCE_A], vertex)
+        first, last = row_of(view, variable[sp.SOURCE_A], vertex)
     elif kind == p.SET:
-        s0, s1 = program.bases[variable[sp.SOURCE_A]], state.set_end[variable[sp.SOURCE_A]]
+        first, last = program.bases[variable[sp.SOURCE_A]], state.set_end[variable[sp.SOURCE_A]]
     if relation < 0:
         for i in range(n):
-            out[i] = s1 - s0
+            out[i] = last - first
     elif kind == p.ROOTS:  # no source: the row itself
         for i in range(n):
             begin, end = row_of(view, relation, block[i])
             out[i] = end - begin
-    elif s0 == s1:
+    elif first == last:
         for i in range(n):
             out[i] = 0
     else:
-        low, high, marked = source[s0], source[s1 - 1], False
+        source, low, high, marked = Slice(array, first, last), array[first], array[last - 1], False
         for i in range(n):
             begin, end = row_of(view, relation, block[i])
-            units += min(s1 - s0, end - begin)
+            units += min(last - first, end - begin)
             x = block[i]
-            size, marked = common_size(view, state, source, s0, s1, s0, s1, low, high, relation, x, marked)
+            size, marked = common_size(view, state, source, first, last, low, high, relation, x, marked)
             out[i] = size
         if marked:
-            unmark(state, source, s0, s1)
+            unmark(state, source)
     return units >> 6
 
 
@@ -225,7 +227,7 @@ def _count_block(program, view, state, leaf, n):
     for at in range(suffix[sp.VARIABLES], suffix[sp.VARIABLES_END], sp.VARIABLE_FIELDS):
         variable = advance(suffix, at)
         units += _measure(program, view, state, variable, n, out)
-        _lose(program, state, variable, n, out)
+        _subtract_losses(program, state, variable, n, out)
         out = advance(out, sp.LENGTH)
     _evaluate(program, state, n)
     _sum(program, state, n)

@@ -1,4 +1,4 @@
-"""A plan's suffix as integers, for `suffix`, and how sums of residues become a count again.
+"""A plan's suffix as integers, for `suffix_counts`, and how sums of residues become a count again.
 
 The array `suffix` of a program begins with the fields below; they say where its sections, and those of a state's
 scratch space, begin.
@@ -13,15 +13,15 @@ import numpy as np
 from cusubmatch.plan import NeighbourRows, Plan, instructions, suffix_primes, tests_of
 from cusubmatch.plan.crt import chinese_remainder
 
-__all__ = ["encode_suffix", "taken_residues"]
+__all__ = ["encode_suffix", "take_residues"]
 
-LENGTH = 256  # vertices of a block
+LENGTH = 256  # vertices of the leaf that are counted together, a block
 
 # Fields of the suffix: sections of itself, ...
 VARIABLES, VARIABLES_END, TESTS, N_TESTS, BLOCK_TESTS, CODE, CODE_END, CHOICES, CHOICES_END = range(9)
 N_PRIMES, N_CONSTANTS, SINGLY = 9, 10, 11  # SINGLY: sets are made at each vertex of the leaf
 # ... and of the scratch space, which begins with how often residues were added, and their sums.
-BLOCK, FOUND, SIZES, VALUES, RESIDUE_VALUES = 12, 13, 14, 15, 16
+BLOCK, ANSWERS, SIZES, VALUES, RESIDUE_VALUES = 12, 13, 14, 15, 16
 SUFFIX_FIELDS = 17
 
 # Fields of a variable: its source as a level has it, the relation of the leaf's row (-1: none), and its losses.
@@ -54,49 +54,51 @@ def encode_suffix(
         raise ValueError(f"plan: expected one with a suffix, got one that ends in {plan.leaf_mode!r}")
     words = [0] * SUFFIX_FIELDS
 
-    def section(some):
-        words.extend(some)
-        return len(words) - len(some), len(words)
+    def section(values):
+        words.extend(values)
+        return len(words) - len(values), len(words)
 
     tests = sorted(
-        {test for some in suffix.variables for loss in some.losses for test in tests_of(plan.relations, loss)},
+        {test for variable in suffix.variables for loss in variable.losses for test in tests_of(plan.relations, loss)},
         key=lambda test: (leaf not in test[1:], test),
     )
     words[N_TESTS], words[BLOCK_TESTS] = len(tests), sum(leaf in test[1:] for test in tests)
     words[TESTS], _ = section([word for test in tests for word in test])
     variables: list[int] = []
-    for some in suffix.variables:
-        if some.source is None:
+    for variable in suffix.variables:
+        if variable.source is None:
             source = (kinds[0], 0, 0)
+        elif isinstance(variable.source, NeighbourRows):
+            source = (kinds[1], *variable.source)
         else:
-            source = (kinds[1], *some.source) if isinstance(some.source, NeighbourRows) else (kinds[2], some.source, 0)
+            source = (kinds[2], variable.source, 0)
         losses: list[int] = []
-        for loss in some.losses:
-            asked = [tests.index(test) for test in tests_of(plan.relations, loss)]
-            losses += section([t for t in asked if t >= words[BLOCK_TESTS]])
-            losses += section([t for t in asked if t < words[BLOCK_TESTS]])
-        variables += [*source, -1 if some.row is None else some.row.relation, *section(losses)]
+        for loss in variable.losses:
+            loss_tests = [tests.index(test) for test in tests_of(plan.relations, loss)]
+            losses += section([t for t in loss_tests if t >= words[BLOCK_TESTS]])
+            losses += section([t for t in loss_tests if t < words[BLOCK_TESTS]])
+        variables += [*source, -1 if variable.row is None else variable.row.relation, *section(losses)]
     words[VARIABLES], words[VARIABLES_END] = section(variables)
     code = instructions(suffix.factors)
     constants: list[int] = []
     numbers: list[int] = []
     for operation, register, argument in code:
-        place = argument
+        operand = argument
         if operation in ("set", "plus"):
-            place = len(constants)
+            operand = len(constants)
             constants.append(argument)
-        numbers += [OPERATIONS[operation], register, place]
+        numbers += [OPERATIONS[operation], register, operand]
     words[CODE], words[CODE_END] = section(numbers)
     words[CHOICES], words[CHOICES_END] = section(suffix.choices)
     primes = suffix_primes(plan, capacities, SURE_BITS)
     words[N_PRIMES], words[N_CONSTANTS] = len(primes), len(constants)
     words[SINGLY] = any(step.when == leaf for step in plan.steps) or any(
-        isinstance(some.source, NeighbourRows) and some.source.level == leaf for some in suffix.variables
+        isinstance(variable.source, NeighbourRows) and variable.source.level == leaf for variable in suffix.variables
     )
     registers = 1 + max(step.register for step in code)
     words[BLOCK] = 1 + len(primes)
-    words[FOUND] = words[BLOCK] + LENGTH
-    words[SIZES] = words[FOUND] + max(len(tests), 1) * LENGTH
+    words[ANSWERS] = words[BLOCK] + LENGTH
+    words[SIZES] = words[ANSWERS] + max(len(tests), 1) * LENGTH
     words[VALUES] = words[SIZES] + len(suffix.variables) * LENGTH
     words[RESIDUE_VALUES] = words[VALUES] + registers * LENGTH
     wrapped = [(constant + (1 << 63)) % (1 << 64) - (1 << 63) for constant in constants]
@@ -105,8 +107,11 @@ def encode_suffix(
     return words, table, words[RESIDUE_VALUES] + registers
 
 
-def taken_residues(sums: np.ndarray, primes: Sequence[int]) -> int:
-    """What sums of residues (`sums[1:]`; `sums[0]`: how many) stand for; they are set to zero (Chinese remainders)."""
+def take_residues(sums: np.ndarray, primes: Sequence[int]) -> int:
+    """The number that sums of residues stand for (Chinese remainders), and set them to zero.
+
+    sums[0] says how many residues were added to each of sums[1:].
+    """
     if not sums[0]:
         return 0
     value = chinese_remainder(sums[1:].tolist(), primes)
