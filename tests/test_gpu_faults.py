@@ -21,6 +21,7 @@ import pytest
 import cusubmatch as csm
 from cusubmatch.api.sample_matches import sample_matches
 from cusubmatch.engines.gpu import GpuEngine
+from cusubmatch.engines.gpu.runtime.device import current_device
 from cusubmatch.execution.query import make_query
 from cusubmatch.generators import rmat
 
@@ -246,10 +247,8 @@ def test_an_output_of_a_few_rows_parks_and_resumes_until_all_are_there(table, bl
     expected = csm.subgraph_match(graph, SQUARE, engine="cpu")
     for slice_s in (0.05, 1e-6):
         query = make_query(graph, SQUARE, "monomorphism", True, "gpu", None, counting=False)
-        blocks = [
-            block.get()
-            for block in query._replace(engine=GpuEngine(slice_s=slice_s)).run(block_rows=block_rows).blocks()
-        ]
+        query = query._replace(engine=GpuEngine(current_device().tuned(slice_s=slice_s)))
+        blocks = [block.get() for block in query.run(block_rows=block_rows).blocks()]
         rows = np.concatenate(blocks, axis=1)
         assert rows.shape[1] == len(np.unique(rows, axis=1).T) == len(expected)
         table(f"an output of {block_rows} rows, slices of {slice_s} s: parks and resumes", len(blocks))

@@ -25,6 +25,7 @@ from cusubmatch.engines.gpu.runtime import transfer as bus
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.transfer import CopyDevice, DeviceTransfer, Pinned
 from cusubmatch.engines.gpu.search.run import Run
+from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution import device_to_host as unload
 from cusubmatch.execution.device_to_host import HostStream
@@ -115,7 +116,7 @@ def late_device(seed=0, most=1 << 24):
 
 def unloading(graph, text, seed=0, unique=True, most=1 << 24, deadline=None, sort=False, **options):
     plan, prepared = plan_for(graph, Pattern.parse(text), "monomorphism", unique, counting=False, methods=("warps",))
-    engine = GpuEngine(Device(TARGET, 1, 228 << 10), grid=(1, 1))
+    engine = GpuEngine(Device(TARGET, 1, 228 << 10, tunables=Tunables(grid=(1, 1))))
     cuda, streams = late_device(seed, most)
     options = {"limit": None, "memory_limit": None} | options
     options["transfer"] = DeviceTransfer(options["memory_limit"], cuda)

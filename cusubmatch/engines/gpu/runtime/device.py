@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from cusubmatch.engines.gpu.runtime import cuda
+from cusubmatch.engines.gpu.tunables import Tunables
 
 __all__ = ["REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
 
@@ -30,12 +32,19 @@ class Device(NamedTuple):
         Bytes of shared memory a multiprocessor.
     to_device : callable
         What a kernel takes in place of an array.
+    tunables : Tunables
+        Numbers that set the speed of kernels and launches.
     """
 
     target: cuda.Target
     processors: int
     shared: int
     to_device: Callable[[Any], Any] = lambda array: array
+    tunables: Tunables = Tunables()
+
+    def tuned(self, **changes: Any) -> Device:
+        """The device with other tunable numbers."""
+        return self._replace(tunables=replace(self.tunables, **changes))
 
     def resident(self, words: int, warps: int, registers: int) -> int:
         """Blocks of `warps` warps that can be resident together; `words` of shared memory, and registers a thread."""

@@ -14,7 +14,6 @@ import numpy as np
 
 __all__ = ["Frontier", "Sums", "carry", "on_host"]
 
-EXACT = 1 << 63  # counts that sum up to less are summed up on the device
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 
@@ -119,13 +118,15 @@ class Sums:
     ----------
     counters : (tasks, 2) uint64
         A count is the first word and the second one times 2**32.
+    max_device_sum : int
+        Counts whose sum is smaller are summed up on the device; 2**63 at most.
     """
 
-    def __init__(self, counters: Any):
+    def __init__(self, counters: Any, max_device_sum: int = 1 << 63):
         xp = _module(counters)
         low, high = (int(word) for word in carry(counters).sum(axis=0).tolist())
         self.total = low + (high << 32)
-        if self.total < EXACT:
+        if self.total < max_device_sum:
             self.sums = xp.cumsum((counters[:, 0] + (counters[:, 1] << HALF)).astype(np.int64))
         else:
             words = on_host(counters).astype(object)
