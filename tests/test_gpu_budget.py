@@ -7,7 +7,7 @@ from numba import types, void
 from cusubmatch.engines.gpu.cliques import cliques, triangles
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
-from cusubmatch.engines.gpu.search import filters
+from cusubmatch.engines.gpu.search import filter_kernels
 from cusubmatch.engines.gpu.search.extend_frontier import make_extend_frontier
 from cusubmatch.engines.gpu.search.graph_view import make_first_candidates, make_mark_hubs
 from cusubmatch.engines.gpu.search.kernel_arguments import extend_frontier_signature, walk_signature
@@ -76,7 +76,7 @@ def kernels():
     for module, found in {
         "triangles": triangles.signatures(gpu()),
         "cliques": cliques.signatures(gpu()),
-        "filters": filters.signatures(),
+        "filters": filter_kernels.signatures(),
         "tables": table_signatures(),
         "wedges": wedges.signatures(gpu(), LaunchShape().wedges.threads, LaunchShape().wedges.lanes),
     }.items():

@@ -188,7 +188,7 @@ def test_pinned_memory_that_is_not_to_be_had_costs_time_alone(graphs, table):
         refused.append(size)
         raise RuntimeError("cudaErrorMemoryAllocation")
 
-    pinned = bus.device().pinned
+    pinned = bus.copy_device().pinned
     pinned.clear()
     with patch.object(pinned, "_allocate", refuse), patch("cusubmatch.execution.device_to_host.SMALL_BYTES", 0):
         assert CALLS["subgraph_match"](graphs["pandas"]) == CALLS["iter_matches"](graphs["pandas"]) == expected

@@ -23,7 +23,8 @@ from cusubmatch import Pattern
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime import transfer as bus
 from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.runtime.transfer import CopyDevice, DeviceTransfer, Pinned
+from cusubmatch.engines.gpu.runtime.pinned_memory import PinnedPool
+from cusubmatch.engines.gpu.runtime.transfer import CopyDevice, DeviceTransfer
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
@@ -109,7 +110,7 @@ def late_device(seed=0, most=1 << 24):
         stream.copy(host, array)
 
     cuda = CopyDevice(
-        Pinned(allocate, most), stream, Event, lambda *pair: waits.append(pair), copy, lambda: lambda: None
+        PinnedPool(allocate, most), stream, Event, lambda *pair: waits.append(pair), copy, lambda: lambda: None
     )
     return cuda, streams
 
@@ -160,7 +161,7 @@ def no_thread_stays():
 def test_rows_on_their_way_are_all_rows(graph, seed, small, unique, memory_limit):
     expected = in_order(csm.subgraph_match(graph, SQUARE, unique=unique, engine="cpu"))
     options = {"seed": seed, "unique": unique, "memory_limit": memory_limit}
-    with patch.object(unload, "SMALL_BYTES", small), patch.object(bus, "LEAST_SLOT_BYTES", 1000):
+    with patch.object(unload, "SMALL_BYTES", small), patch.object(bus, "MIN_SLOT_BYTES", 1000):
         held, cuda, streams = unloading(graph, SQUARE, **options)
         held._room = 1 << 30
         assert sum(held.blocks(None)) == held.rows == len(expected)
@@ -258,7 +259,7 @@ def test_a_pinned_buffer_is_used_again_only_when_its_last_view_is_gone():
         def __del__(self):
             freed.append(len(self))
 
-    pinned = Pinned(Memory, 3 << 16)
+    pinned = PinnedPool(Memory, 3 << 16)
     first = pinned.take(70_000)
     column = first[:40_000].view(np.int32).reshape(2, -1)[1]
     frame = pd.DataFrame(first[:40_000].view(np.int32).reshape(2, -1).T, copy=False)
@@ -281,7 +282,7 @@ def test_a_pinned_buffer_is_used_again_only_when_its_last_view_is_gone():
     def refuse(_):
         raise RuntimeError("cudaErrorMemoryAllocation")
 
-    assert Pinned(refuse).take(10) is None
+    assert PinnedPool(refuse).take(10) is None
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -52,9 +52,8 @@ class GpuEngine:
 
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
         """Candidates of every pattern vertex in a device graph, and the rows of the pattern's relations."""
-        gpu, adjacency = self.gpu, graph.adjacency(constraints.relations)
-        device: dict[str, Any] = {"target": gpu.target, "processors": gpu.processors, "to_device": gpu.to_device}
-        candidates = find_candidates(graph, pattern, constraints, adjacency, injective, **device)
+        adjacency = graph.adjacency(constraints.relations)
+        candidates = find_candidates(graph, pattern, constraints, adjacency, injective, gpu=self.gpu)
         return Prepared(graph, candidates, adjacency)
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:

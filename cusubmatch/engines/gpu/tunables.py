@@ -57,6 +57,8 @@ class Tunables:
         First candidates by which the work of a run is estimated.
     progress_interval_s : float
         Seconds between two estimates of what is done.
+    filter_block_warps, filter_chunk_vertices, filter_probed_neighbours : int
+        Of the filters: warps a block, vertices that are counted together, and neighbours that a lane tests alone.
     alternatives : int
         Plans that a trial compares.
     trial_shares : tuple of (int, int)
@@ -91,6 +93,9 @@ class Tunables:
     max_device_sum: int = 1 << 63
     progress_candidates: int = 1 << 14
     progress_interval_s: float = 0.05
+    filter_block_warps: int = 8
+    filter_chunk_vertices: int = 1024
+    filter_probed_neighbours: int = 4
     alternatives: int = 32
     trial_shares: tuple[tuple[int, int], ...] = ((128, 32), (8, 5))
     negligible_cost_ns: float = 1e3

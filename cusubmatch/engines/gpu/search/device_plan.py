@@ -16,7 +16,7 @@ from cusubmatch.engines.gpu.search.graph_view import Roots, make_roots, make_row
 from cusubmatch.engines.gpu.search.kernel_arguments import GraphArrays
 from cusubmatch.engines.gpu.search.program import Layout, encode
 from cusubmatch.engines.gpu.search.variant import Variant
-from cusubmatch.engines.gpu.search.workspace import Pool, Workspace
+from cusubmatch.engines.gpu.search.workspace import Workspace, WorkspacePool
 from cusubmatch.plan import Plan
 
 __all__ = ["DevicePlan", "make_device_plan"]
@@ -47,7 +47,7 @@ class DevicePlan(NamedTuple):
         How many batches of first candidates there are.
     blocks, warps, shared_words : int
         Of the grid, of a block, and of a block's shared memory.
-    pool : Pool
+    pool : WorkspacePool
     longest : int
     """
 
@@ -63,7 +63,7 @@ class DevicePlan(NamedTuple):
     blocks: int
     warps: int
     shared_words: int
-    pool: Pool
+    pool: WorkspacePool
     longest: int
 
     @property
@@ -121,7 +121,9 @@ def make_device_plan(
     arrays = (rows.offsets, rows.targets, masks, rows.bitmaps)
     checkpoint_words = _up(blocks * warps * (layout.stack + CHECKPOINT_HEADER), CHECKPOINT_WORDS_STEP)
     shape = tunables.ring_slots, int(words[p.TASK_WORDS]), checkpoint_words
-    pool = graph.cache.get("workspaces", shape, lambda: Pool(lambda: Workspace(xp, gpu.to_device, *shape)), KEPT_POOLS)
+    pool = graph.cache.get(
+        "workspaces", shape, lambda: WorkspacePool(lambda: Workspace(xp, gpu.to_device, *shape)), KEPT_POOLS
+    )
     return DevicePlan(
         layout,
         gpu.to_device(xp.asarray(words)),

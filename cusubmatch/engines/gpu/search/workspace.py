@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.gpu.runtime.transfer import device
+from cusubmatch.engines.gpu.runtime.transfer import copy_device
 from cusubmatch.engines.gpu.runtime.warp import whole
 from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.kernel_arguments import ControlArrays
 
-__all__ = ["Pool", "Workspace"]
+__all__ = ["Workspace", "WorkspacePool"]
 
 SUMS = 4  # words: a count in two 64-bit words
 
@@ -95,7 +95,7 @@ def mirrored(array: Any) -> Callable[[], np.ndarray]:
     """
     import cupy
 
-    buffer = device().pinned.take(array.nbytes)
+    buffer = copy_device().pinned.take(array.nbytes)
     if buffer is None:
         return array.get
     host = buffer.view(array.dtype)
@@ -110,7 +110,7 @@ def mirrored(array: Any) -> Callable[[], np.ndarray]:
     return read
 
 
-class Pool:
+class WorkspacePool:
     """Workspaces of one kind that no run uses."""
 
     def __init__(self, make):
