@@ -234,7 +234,7 @@ def test_batches_that_are_kept_are_pinned_up_to_a_bound_and_all_right(graph):
 def test_what_was_found_before_the_deadline_is_delivered_and_the_rest_is_partial(graph):
     whole = csm.subgraph_match(graph, SQUARE, engine="cpu")
     held, *_ = unloading(graph, SQUARE, batch_rows=64)
-    original, calls = Run._look, []
+    original, calls = Run._check_deadline, []
 
     def passed(run, done, matches):
         original(run, done, matches)
@@ -243,7 +243,7 @@ def test_what_was_found_before_the_deadline_is_delivered_and_the_rest_is_partial
             raise DeadlinePassed
 
     batches = []
-    with patch.object(Run, "_look", passed), pytest.raises(DeadlinePassed):
+    with patch.object(Run, "_check_deadline", passed), pytest.raises(DeadlinePassed):
         batches.extend(held.batches(None))
     held.finish()
     held.close()

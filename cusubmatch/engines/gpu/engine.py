@@ -57,7 +57,7 @@ class GpuEngine:
         return Prepared(graph, candidates, adjacency)
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
-        """The fastest plan, by a trial where that is worth while."""
+        """The fastest plan, by a trial where one is worth while."""
         return fastest_plan(self.gpu, plans, prepared)
 
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:

@@ -1,10 +1,11 @@
-"""Choosing among rival plans by trying them: on skewed graphs estimates of order 10 apart say little.
+"""Autotuning: choosing among alternative plans by timing them on samples.
 
-Each plan counts below a sample of its first candidates (for the first two pattern vertices, since roots may be few),
-the quickest ones below a larger sample; the quickest of these wins, and slow ones are stopped: among those the
-estimates decide. A trial takes some milliseconds, so it is held only where the estimate is large, or where the plan
-that is cheapest by the estimates takes long for the whole; once for a graph and pattern. What the winner took for both
-samples tells what it will take for the whole; if that is little, it is measured.
+On skewed graphs estimates that differ by a factor of 10 say little. Each plan counts below a sample of its first
+candidates (for the first two pattern vertices, since roots may be few), and the fastest ones below a larger sample. The
+fastest of these wins. Slow plans are stopped, and among those the estimates decide. A trial takes some milliseconds, so
+it is held only where the estimate is large, or where the plan that is cheapest by the estimates takes long for the
+whole, and once for a graph and pattern. The time of the winner for the whole follows from both samples; if it is short,
+it is measured.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Running a plan on the device: launches that pause and go on, until no work is left, time is over or rows suffice.
+"""Running a plan on the device: launches that pause and resume, until no work is left, time is over or rows suffice.
 
 A launch ends when no work is left, when the output is full or has the rows that were asked for, or after a slice of
-time; what was not finished lies parked in device memory. Between launches limits, deadlines, progress and interrupts
-are looked after here.
+time; the stacks of its warps are checkpoints in device memory. Limits, deadlines, progress and interrupts are handled
+between launches.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ class Run:
         self.prepared, self.plan, self.tasks, self.gpu = prepared, plan, tasks, gpu or current_device()
         self.deadline, self.progress, self.slice_s = options.deadline, options.progress, self.gpu.tunables.slice_s
         self.sample_share, self.xp, enough = sample_share, prepared.graph.xp, options.enough
-        most = self.gpu.tunables.output_bytes // (4 * max(len(plan.columns), 1))
-        self.block_rows = min(options.block_rows or most, enough or most, most)
+        max_rows = self.gpu.tunables.output_bytes // (4 * max(len(plan.columns), 1))
+        self.block_rows = min(options.block_rows or max_rows, enough or max_rows, max_rows)
         self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
         self.ahead, self.enough, self.then = options.ahead_rows > 0, enough, options.then
-        self._launched: Any = None  # an event after the last launch, where someone may ask for it
+        self._launched: Any = None  # an event after the last launch, if `ready` may be asked for
         self._passes = 0, 1  # over the graph: those that have ended, and how many there are
         self.matches: int | None = 0
 
@@ -116,7 +116,7 @@ class Run:
         if self.plan.walked == 0:
             return len(self._roots())
         if self.tasks is None and (counter := specialised_count(self.gpu, self.prepared, self.plan)):
-            return counter(lambda done, total: self._look(done, self.plan.matches_of(total)))
+            return counter(lambda done, total: self._check_deadline(done, self.plan.matches_of(total)))
         return self._sum()
 
     def _sum(self):
@@ -197,7 +197,7 @@ class Run:
         return roots if self.tasks is None else roots[self.tasks.begin : self.tasks.end]
 
     def _launches(self, program=None):
-        """(matches, rows) of each launch, until none is needed; where rows are wanted ahead, the next one runs then."""
+        """(matches, rows) of each launch until none is needed; with `ahead_rows` the next one runs meanwhile."""
         device_plan = self.device_plan
         if not device_plan.batches:
             return
@@ -223,7 +223,7 @@ class Run:
                         self._launch(workspace, output)
                 yield new, rows
                 if more and not self._enough(found):
-                    self._look(done, self.matches)
+                    self._check_deadline(done, self.matches)
                     if not running:
                         running = True
                         self._launch(workspace, output)
@@ -255,7 +255,7 @@ class Run:
         return self.gpu.to_device(self.xp.asarray(words))
 
     def _done(self, workspace):
-        """The fraction of the work that is done, if someone wants to know and it is not all."""
+        """The fraction of the work that is done; it is estimated only if it is reported and not all."""
         if self.progress is None or not workspace.state[r.STOP]:
             return 1.0
         if self._work is None:
@@ -269,8 +269,8 @@ class Run:
     def _late(self):
         return self.deadline is not None and time.monotonic() > self.deadline
 
-    def _look(self, done, matches):
-        """Report, and look at the clock."""
+    def _check_deadline(self, done, matches):
+        """Report, and raise if the time is over."""
         self.matches = matches
         self._report(done)
         if self._late():

@@ -1,9 +1,9 @@
-"""The matches at given ranks, without walking all rows: counts by task, and a descent into the drawn tasks.
+"""The matches at given ranks without a search for all matches: counts by task, and a descent into the drawn tasks.
 
 A launch of the walker counts the matches of every task of a frontier, running sums of the counts say which tasks the
 ranks fall in, and those become the next frontier: cut finer while a task has several candidates, else one level deeper.
-So the match at a rank is given by places in sorted lists alone, whatever the warps do, and a launch after the first
-walks only what was drawn. Where the walker counts the last levels without visiting them, the last launch finds the
+So the match at a rank depends on positions in sorted lists alone, whatever the warps do, and a launch after the first
+searches only drawn tasks. Where the walker counts the last levels without visiting them, the last launch finds the
 members of the counted set, and what is left of a rank says which of them are meant.
 """
 
@@ -125,20 +125,21 @@ class Sampler:
         if not self.pairs or opened or deeper.level < self.deepest or deeper.whole:
             return self._search(deeper, groups, ranks)
         counts = sums.before(chosen + 1) - sums.before(chosen)
-        members = [self._members(int(each), int(count)) for each, count in zip(ranks, counts[groups], strict=True)]
-        found = self._search(deeper, np.repeat(groups, 2), np.array(members, np.int64).ravel())
-        return np.concatenate([found[:, ::2], found[-1:, 1::2]])
+        members = [self._members(int(rank), int(count)) for rank, count in zip(ranks, counts[groups], strict=True)]
+        matches = self._search(deeper, np.repeat(groups, 2), np.array(members, np.int64).ravel())
+        return np.concatenate([matches[:, ::2], matches[-1:, 1::2]])
 
     def _search(self, frontier, groups, ranks):
         """The matches at ranks of groups of a frontier: uint32 (levels, ranks)."""
-        found = np.empty((self.deepest + 1, len(ranks)), np.uint32)
+        levels = self.deepest + 1
         if self.pairs and (frontier.level < self.deepest or frontier.whole):
-            found = np.empty((self.size, len(ranks)), np.uint32)
+            levels = self.size
+        matches = np.empty((levels, len(ranks)), np.uint32)
         for first, end, batch in frontier.batches(self.tunables.frontier_tasks):
-            places = np.flatnonzero((groups >= first) & (groups < end))
+            of_batch = np.flatnonzero((groups >= first) & (groups < end))
             counted = self._count(batch, self.tunables.frontier_tasks)
-            found[:, places] = self._take(batch, counted, groups[places] - first, ranks[places])
-        return found
+            matches[:, of_batch] = self._take(batch, counted, groups[of_batch] - first, ranks[of_batch])
+        return matches
 
     def _members(self, rank: int, count: int) -> tuple[int, int]:
         """The ranks of the last two levels' vertices in the set that both come from, which counts `count` pairs."""
@@ -148,8 +149,8 @@ class Sampler:
             return (low, high) if self.plan.ascending else (high, low)
         if self.plan.leaf_mode == "square":
             return divmod(rank, isqrt(count))
-        one, other = divmod(rank, (isqrt(1 + 4 * count) - 1) // 2)
-        return one, other + (other >= one)
+        first, second = divmod(rank, (isqrt(1 + 4 * count) - 1) // 2)
+        return first, second + (second >= first)
 
     def _roots(self):
         return self.prepared.candidates.of(self.plan.levels[0].vertex)
