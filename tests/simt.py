@@ -54,6 +54,13 @@ class Checked(np.ndarray):
         super().__setitem__(_inside(index), value)
 
 
+def _checked(argument):
+    """An argument of a kernel with checked arrays, also inside a named tuple."""
+    if isinstance(argument, np.ndarray):
+        return argument.view(Checked)
+    return type(argument)(*map(_checked, argument)) if isinstance(argument, tuple) else argument
+
+
 def _inside(index):
     if isinstance(index, (int, np.integer)) and index < 0:
         raise SimtError(f"index {index}")
@@ -183,7 +190,7 @@ class Machine:
     def launch(self, kernel, blocks, threads, arguments, dynamic=DYNAMIC):
         """Run `kernel` to its end, with `dynamic` words of shared memory; the number of switches."""
         self.hub, self.steps, self.dynamic = getcurrent(), 0, dynamic
-        arguments = [a.view(Checked) if isinstance(a, np.ndarray) else a for a in arguments]
+        arguments = [_checked(argument) for argument in arguments]
 
         def run():
             with np.errstate(over="ignore"):  # integers wrap

@@ -9,10 +9,11 @@ from numba import types, void
 from cusubmatch.engines.gpu.cliques import cliques, triangles
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
-from cusubmatch.engines.gpu.search import filters
-from cusubmatch.engines.gpu.search.extend_frontier import extend_frontier_signature, make_extend_frontier
-from cusubmatch.engines.gpu.search.graph_view import make_first, make_mark
-from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
+from cusubmatch.engines.gpu.search import filter_kernels
+from cusubmatch.engines.gpu.search.extend_frontier import make_extend_frontier
+from cusubmatch.engines.gpu.search.graph_view import make_first_candidates, make_mark_hubs
+from cusubmatch.engines.gpu.search.kernel_arguments import extend_frontier_signature, walk_signature
+from cusubmatch.engines.gpu.search.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS, Variant
 from cusubmatch.engines.gpu.search.warp_walker import make_walk
 from cusubmatch.engines.gpu.tables import clique_tables, pair_kernels, triangle_tables
 from cusubmatch.engines.gpu.tables import five_cycles as loops
@@ -37,25 +38,29 @@ MOST = {
     "wedges": 64,  # a block of 1024 threads has no more
 }
 STATIC_SHARED = 48 << 10
-U32, I32, I64, U64 = (types.Array(dtype, 1, "C") for dtype in (types.uint32, types.int32, types.int64, types.uint64))
+U32, I64 = (types.Array(dtype, 1, "C") for dtype in (types.uint32, types.int64))
 
 
 def walkers():
-    for wide in (False, True):
-        offsets = I64 if wide else U32
-        walk = void(U32, offsets, U32, U32, U32, U32, offsets, I64, I32, I32, U32, U32, I32, U64, types.int64)
+    for offsets64 in (False, True):
+        kind = "wide" if offsets64 else ""
+        walk = walk_signature(offsets64)
+
+        def kernel(mode, by_task=False, offsets64=offsets64):
+            return make_walk(gpu(), Variant(32, offsets64, mode, by_task)).py_func
+
         for mode in (COUNT, PAIRS, WEIGHTS, ROWS):
-            yield f"{'wide ' * wide}walk", mode, make_walk(gpu(), 32, wide, mode).py_func, walk
-        yield "walk with a suffix", "wide" if wide else "", make_walk(gpu(), 32, wide, SUFFIX).py_func, walk
+            yield f"{kind} walk".strip(), mode, kernel(mode), walk
+        yield "walk with a suffix", kind, kernel(SUFFIX), walk
         for mode in (COUNT, PAIRS, WEIGHTS):
-            yield "walk by task", f"{mode}{' wide' * wide}", make_walk(gpu(), 32, wide, mode, tasks=True).py_func, walk
-            deepen = make_extend_frontier(gpu(), 32, wide, mode).py_func
-            yield "extend_frontier", f"{mode}{' wide' * wide}", deepen, extend_frontier_signature(wide)
-        width = types.int64
+            yield "walk by task", f"{mode} {kind}".strip(), kernel(mode, by_task=True), walk
+            extend = make_extend_frontier(gpu(), Variant(32, offsets64, mode)).py_func
+            yield "extend_frontier", f"{mode} {kind}".strip(), extend, extend_frontier_signature(offsets64)
+        offsets, width = I64 if offsets64 else U32, types.int64
         mark = void(offsets, U32, U32, width, width, width, width, width)
-        yield "rows", f"mark hubs{' wide' * wide}", make_mark(gpu(), wide).py_func, mark
+        yield "rows", f"mark hubs {kind}".strip(), make_mark_hubs(gpu(), offsets64).py_func, mark
         first = void(U32, offsets, U32, U32, offsets, I64)
-        yield "rows", f"first candidates{' wide' * wide}", make_first(gpu(), wide).py_func, first
+        yield "rows", f"first candidates {kind}".strip(), make_first_candidates(gpu(), offsets64).py_func, first
 
 
 def table_signatures():
@@ -73,7 +78,7 @@ def kernels():
     for module, found in {
         "triangles": triangles.signatures(gpu()),
         "cliques": cliques.signatures(gpu()),
-        "filters": filters.signatures(),
+        "filters": filter_kernels.signatures(),
         "tables": table_signatures(),
         "wedges": wedges.signatures(gpu(), LaunchShape().wedges.threads, LaunchShape().wedges.lanes),
     }.items():

@@ -18,15 +18,17 @@ KEYS = """
 import hashlib
 from numba.cuda.core.caching import dumps
 from cusubmatch.engines.gpu.cliques import cliques, triangles
-from cusubmatch.engines.gpu.search import filters, leaf
+from cusubmatch.engines.gpu.search import filter_kernels
 from cusubmatch.engines.gpu.search import graph_view as rows
+from cusubmatch.engines.gpu.search import variant
 from cusubmatch.engines.gpu.search import warp_walker as walk
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 
-kernels = [walk.make_walk(gpu(), 32, False, mode).py_func for mode in (leaf.COUNT, leaf.PAIRS, leaf.WEIGHTS, leaf.ROWS)]
-kernels += [make(gpu(), False).py_func for make in (rows.make_first, rows.make_mark)]
+modes = (variant.COUNT, variant.PAIRS, variant.WEIGHTS, variant.ROWS)
+kernels = [walk.make_walk(gpu(), variant.Variant(32, False, mode)).py_func for mode in modes]
+kernels += [make(gpu(), False).py_func for make in (rows.make_first_candidates, rows.make_mark_hubs)]
 kernels += [kernel for module in (triangles, cliques) for _, kernel, _ in module.signatures(gpu())]
-kernels += [kernel for _, kernel, _ in filters.signatures()]
+kernels += [kernel for _, kernel, _ in filter_kernels.signatures()]
 for kernel in kernels:  # what Numba tells kernels of one line apart by
     cells = tuple(cell.cell_contents for cell in kernel.__closure__ or ())
     print(kernel.__qualname__, hashlib.sha256(dumps(cells)).hexdigest())

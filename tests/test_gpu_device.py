@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import cusubmatch as csm
+from cusubmatch.engines.gpu.runtime.device import current_device
+from cusubmatch.engines.registry import engine_named
 from cusubmatch.generators import rmat
 
 pytestmark = pytest.mark.gpu
@@ -30,10 +32,10 @@ TEXTS = {
     "path of 5": csm.Pattern.path(5),
 }
 FORCED = {
-    "a ring of two": {"search.device_plan.RING": 2},
-    "launches of a microsecond": {"search.run.SLICE_S": 1e-6},
-    "tickets of one": {"search.device_plan.CHUNK": 1},
-    "no hubs": {"search.graph_view.MOST_HUBS": 0},
+    "a ring of two": {"ring_slots": 2},
+    "launches of a microsecond": {"slice_s": 1e-6},
+    "tickets of one": {"batch_candidates": 1},
+    "no hubs": {"max_hubs": 0},
 }
 
 
@@ -42,18 +44,9 @@ FORCED = {
 def test_forced_settings_change_no_count(name, forced):
     graph = csm.Graph.from_edgelist(rmat(8, 4, seed=2))
     expected = csm.count_matches(graph, TEXTS[name], engine="cpu", time_limit=60)
-    (place, value), *_ = FORCED[forced].items()
-    slices = {"slice_s": value} if place == "search.run.SLICE_S" else {}
-    with patch(f"cusubmatch.engines.gpu.{place}", value):
-        if slices:
-            from cusubmatch.api.options import checked_query
-            from cusubmatch.engines.gpu import GpuEngine
-            from cusubmatch.execution.query_options import QueryOptions
-
-            query = checked_query(graph, TEXTS[name], QueryOptions(engine="gpu"))
-            assert query._replace(engine=GpuEngine(**slices)).run().count() == expected
-        else:
-            assert csm.count_matches(graph, TEXTS[name], engine="gpu") == expected
+    gpu = current_device().tuned(**FORCED[forced])
+    with patch.object(engine_named("gpu"), "gpu", gpu):
+        assert csm.count_matches(graph, TEXTS[name], engine="gpu") == expected
 
 
 @pytest.fixture(scope="module")

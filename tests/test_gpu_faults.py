@@ -22,6 +22,7 @@ import cusubmatch as csm
 from cusubmatch.api.options import checked_query
 from cusubmatch.api.sample_matches import sample_matches
 from cusubmatch.engines.gpu import GpuEngine
+from cusubmatch.engines.gpu.runtime.device import current_device
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.generators import rmat
 
@@ -188,7 +189,7 @@ def test_pinned_memory_that_is_not_to_be_had_costs_time_alone(graphs, table):
         refused.append(size)
         raise RuntimeError("cudaErrorMemoryAllocation")
 
-    pinned = bus.device().pinned
+    pinned = bus.copy_device().pinned
     pinned.clear()
     with patch.object(pinned, "_allocate", refuse), patch("cusubmatch.execution.device_to_host.SMALL_BYTES", 0):
         assert CALLS["subgraph_match"](graphs["pandas"]) == CALLS["iter_matches"](graphs["pandas"]) == expected
@@ -247,10 +248,8 @@ def test_an_output_of_a_few_rows_parks_and_resumes_until_all_are_there(table, bl
     expected = csm.subgraph_match(graph, SQUARE, engine="cpu")
     for slice_s in (0.05, 1e-6):
         query = checked_query(graph, SQUARE, QueryOptions(unique=True, engine="gpu", counting=False))
-        blocks = [
-            block.get()
-            for block in query._replace(engine=GpuEngine(slice_s=slice_s)).run(block_rows=block_rows).blocks()
-        ]
+        query = query._replace(engine=GpuEngine(current_device().tuned(slice_s=slice_s)))
+        blocks = [block.get() for block in query.run(block_rows=block_rows).blocks()]
         rows = np.concatenate(blocks, axis=1)
         assert rows.shape[1] == len(np.unique(rows, axis=1).T) == len(expected)
         table(f"an output of {block_rows} rows, slices of {slice_s} s: parks and resumes", len(blocks))

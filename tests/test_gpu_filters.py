@@ -21,6 +21,7 @@ from tiers import examples
 
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu.search import filters as on_cpu
+from cusubmatch.engines.gpu.runtime.device import Device as GpuDevice
 from cusubmatch.engines.gpu.search import filters as on_gpu
 from cusubmatch.plan import constraints_of
 from cusubmatch.plan.candidates import ROUNDS, candidate_constraints_of
@@ -86,14 +87,15 @@ def skewed_graph(labelled=True, directed=True):
 
 @pytest.fixture(scope="module")
 def native():
-    return {"target": one_lane(), "processors": 1}
+    return {"gpu": gpu_of(one_lane())}
 
 
-@pytest.fixture
-def tight(monkeypatch):
-    """Constants that make a small graph long: several blocks, chunks and windows of a row."""
-    for name, value in {"WARPS": 2, "CHUNK": 32, "PROBE": 1}.items():
-        monkeypatch.setattr(on_gpu, name, value)
+def gpu_of(target, **tuned):
+    return GpuDevice(target, 1, 228 << 10).tuned(**tuned)
+
+
+# A small graph is long for these: several blocks, chunks and windows of a row.
+TIGHT = {"filter_block_warps": 2, "filter_chunk_vertices": 32, "filter_probed_neighbours": 1}
 
 
 # What candidates are -------------------------------------------------------------------------------------------------
@@ -148,7 +150,7 @@ def test_a_sweep_never_looks_at_what_it_clears():
 def test_any_schedule_finds_the_candidates_of_the_cpu(hubs, data, seed, semantics, sample):
     raw, pattern = data.draw(cases(hubs=hubs))
     graph = raw.graph()
-    options = {"target": emulator(seed), "processors": 1}
+    options = {"gpu": gpu_of(emulator(seed))}
     assert_same(
         find(on_gpu, graph, pattern, semantics, sample=sample, **options),
         find(on_cpu, graph, pattern, semantics, sample=sample),
@@ -156,13 +158,12 @@ def test_any_schedule_finds_the_candidates_of_the_cpu(hubs, data, seed, semantic
 
 
 @pytest.mark.one_each
-@pytest.mark.usefixtures("tight")
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 @pytest.mark.parametrize("sample", [3, 20])
 def test_long_rows_many_chunks_and_many_blocks_change_nothing(seed, sample):
     graph, pattern = skewed_graph(), Pattern.parse(LABELLED)
     assert_same(
-        find(on_gpu, graph, pattern, sample=sample, target=emulator(seed), processors=1),
+        find(on_gpu, graph, pattern, sample=sample, gpu=gpu_of(emulator(seed), **TIGHT)),
         find(on_cpu, graph, pattern, sample=sample),
     )
 
@@ -283,7 +284,9 @@ def test_only_numbers_travel_to_the_host_and_few_times(native, labelled, directe
         assert isinstance(array, Device)
         return plain(array)
 
-    found = on_gpu.find_candidates(graph, pattern, constraints, rows, True, **native, to_device=to_device)
+    found = on_gpu.find_candidates(
+        graph, pattern, constraints, rows, True, gpu=native["gpu"]._replace(to_device=to_device)
+    )
     assert isinstance(found.masks, Device)
     assert isinstance(found.of(0), Device)
     rounds = [size for size in Device.fetched if size == 1]

@@ -9,20 +9,13 @@ from test_gpu_walk import SHAPES, Settings, run_of
 
 import cusubmatch as csm
 from cusubmatch import Pattern
-from cusubmatch.engines.gpu.search import device_plan as prepared
-from cusubmatch.engines.gpu.search import warp_walker as walk
 
 
 def reports_of(text, graph, slice_ticks=60, grid=(1, 2)):
     """The fractions reported, and the shares of the matches that were found by then."""
-    with (
-        patch.multiple(walk, STEPS=1, LONG=0),
-        patch.object(walk, "WINDOWS", 1),
-        patch.object(prepared, "RING", 64),
-        patch("cusubmatch.engines.gpu.search.run_progress.REPORT_S", 0),
-        patch("cusubmatch.engines.gpu.search.run.specialised_count", lambda *_: None),
-    ):
-        run = run_of(graph, Pattern.parse(text), Settings(slice_ticks=slice_ticks, grid=grid))
+    settings = Settings(steps=1, windows=1, long=0, ring=64, slice_ticks=slice_ticks, grid=grid)
+    with patch("cusubmatch.engines.gpu.search.run.specialised_count", lambda *_: None):
+        run = run_of(graph, Pattern.parse(text), settings, progress_interval_s=0)
         seen = []
         run.progress = lambda done, found: seen.append((done, found))
         total = run.count()
@@ -53,11 +46,8 @@ def test_what_a_warp_holds_of_a_hub_is_not_done():
 
 def test_nothing_is_estimated_where_nobody_asks():
     graph = csm.Graph.from_edgelist(csm.generators.rmat(5, 3, seed=3))
-    with (
-        patch("cusubmatch.engines.gpu.search.run.RunProgress", side_effect=AssertionError),
-        patch.object(walk, "STEPS", 1),
-    ):
-        run = run_of(graph, Pattern.parse(SHAPES["square"]), Settings(slice_ticks=30))
+    with patch("cusubmatch.engines.gpu.search.run.RunProgress", side_effect=AssertionError):
+        run = run_of(graph, Pattern.parse(SHAPES["square"]), Settings(steps=1, slice_ticks=30))
         assert run.count() == csm.count_matches(graph, SHAPES["square"], engine="cpu")
 
 

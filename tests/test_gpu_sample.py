@@ -28,13 +28,10 @@ import cusubmatch as csm
 from cusubmatch import Pattern, count_matches
 from cusubmatch.api.sample_matches import sample_matches
 from cusubmatch.engines.cpu import CpuEngine
-from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.search import device_plan as prepared
-from cusubmatch.engines.gpu.search import frontier
-from cusubmatch.engines.gpu.search import sampler as engine
-from cusubmatch.engines.gpu.search import warp_walker as walk
+from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.frontier import Sums
 from cusubmatch.engines.gpu.search.sampler import Sampler
+from cusubmatch.engines.registry import engine_named
 from cusubmatch.graph.cache import Cache
 
 # Random patterns ask for labels that random graphs lack.
@@ -45,29 +42,23 @@ TASKS = {"many tasks": (1 << 20, 1 << 22), "few tasks": (8, 64), "two tasks": (1
 
 @pytest.fixture(scope="module")
 def lane():
-    return Device(one_lane(), 1, SHARED)
+    return one_lane()
 
 
-@contextmanager
-def forced(tasks=TASKS["many tasks"], settings=None):
-    """At most so many tasks in the first launch and in later ones, and a walker that works as the settings say."""
-    settings = settings or Settings()
-    with (
-        patch.multiple(engine, FIRST_TASKS=tasks[0], MOST_TASKS=tasks[1]),
-        patch.multiple(walk, STEPS=settings.steps, LONG=settings.long),
-        patch.object(walk, "WINDOWS", settings.windows),
-        patch.multiple(prepared, RING=settings.ring, CHUNK=settings.chunk),
-    ):
-        yield
+def device(target, tasks="many tasks", settings=None, **tuned):
+    """A device on which the sampler cuts its frontiers so, and the walker works as the settings say."""
+    settings = settings or Settings(grid=(1, 1))
+    first, later = TASKS[tasks]
+    gpu = Device(target, 1, SHARED, tunables=settings.tunables)
+    return gpu.tuned(first_frontier_tasks=first, frontier_tasks=later, **tuned)
 
 
 def sampler_of(graph, pattern, gpu, settings=None, semantics="monomorphism", unique=True):
-    settings = settings or Settings(grid=(1, 1))
+    settings = settings or Settings()
     only = {"methods": ("warps",), "ascending": settings.ascending, "order": connected_order(pattern, settings.order)}
     plan, prepared = plan_for(graph, pattern, semantics, unique, True, **only)
     graph.cache = Cache()
-    slice_s = settings.slice_ticks / 1e9
-    return plan, Sampler(prepared, plan, gpu=gpu, slice_s=slice_s, grid=settings.grid)
+    return plan, Sampler(prepared, plan, gpu=gpu)
 
 
 def all_rows(sampler):
@@ -98,14 +89,13 @@ def test_ranks_are_the_rows_of_the_plan_however_the_tasks_are_cut(lane, name, or
     ranks = tuple(order.index(vertex) for vertex in pattern.names)
     expected = rows_with(Rows(method="lists", ascending=ascending, order=ranks), graph, pattern, semantics, unique)
     settings = Settings(grid=(1, 1), order=ranks, ascending=ascending)
-    rows = all_rows(sampler_of(graph, pattern, lane, settings, semantics, unique)[1])
+    rows = all_rows(sampler_of(graph, pattern, device(lane), settings, semantics, unique)[1])
     assert Counter(rows) == expected
-    for name, n in (("few tasks", 100), ("two tasks", 3)):
+    for tasks, n in (("few tasks", 100), ("two tasks", 3)):
         some = np.random.default_rng(1).permutation(len(rows))[:n].tolist()
-        with forced(TASKS[name]):
-            _, sampler = sampler_of(graph, pattern, lane, settings, semantics, unique)
-            assert sampler.counts() == [len(rows)]
-            assert [tuple(row) for row in sampler.rows({0: some}).T.tolist()] == [rows[rank] for rank in some]
+        _, sampler = sampler_of(graph, pattern, device(lane, tasks), settings, semantics, unique)
+        assert sampler.counts() == [len(rows)]
+        assert [tuple(row) for row in sampler.rows({0: some}).T.tolist()] == [rows[rank] for rank in some]
 
 
 @pytest.mark.parametrize("name", WORDWISE)
@@ -115,12 +105,12 @@ def test_ranks_in_sets_that_are_counted_by_words(lane, name):
     adjacent = np.triu(chance.random((90, 90)) < 0.5, 1)
     graph = csm.Graph.from_edgelist(np.nonzero(adjacent))
     settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), grid=(1, 1))
-    with patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1):
-        plan, sampler = sampler_of(graph, pattern, lane, settings)
-        [count] = sampler.counts()
-        assert count * plan.factor == count_matches(graph, pattern, engine="cpu")
-        ranks = sorted(set(chance.integers(0, count, 300).tolist()))
-        rows = np.asarray(graph.to_ids(sampler.rows({0: ranks}).ravel())).reshape(len(pattern), -1)
+    gpu = device(lane, min_hub_degree=1)
+    plan, sampler = sampler_of(graph, pattern, gpu, settings)
+    [count] = sampler.counts()
+    assert count * plan.factor == count_matches(graph, pattern, engine="cpu")
+    ranks = sorted(set(chance.integers(0, count, 300).tolist()))
+    rows = np.asarray(graph.to_ids(sampler.rows({0: ranks}).ravel())).reshape(len(pattern), -1)
     assert len(set(map(tuple, rows.T.tolist()))) == len(ranks)
     assert all((adjacent | adjacent.T)[rows[edge[0]], rows[edge[1]]].all() for edge in pattern.edges)
 
@@ -132,13 +122,12 @@ def test_ranks_in_sets_that_are_counted_by_words(lane, name):
 def test_under_any_schedule_the_ranks_are_the_oracles_matches(semantics, unique, case, settings, tasks):
     raw, pattern = case
     graph, expected = raw.graph(), matches(raw.naive(), pattern, semantics, unique)
-    gpu = Device(emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
-    with forced(TASKS[tasks], settings):
-        plan, sampler = sampler_of(graph, pattern, gpu, settings, semantics, unique)
-        [count] = sampler.counts()
-        assert count * plan.factor == len(expected)
-        ranks = list(range(0, count, count // 12 + 1))
-        rows = sampler.rows({0: ranks})
+    gpu = device(emulator(settings.seed, max_steps=2_000_000), tasks, settings)
+    plan, sampler = sampler_of(graph, pattern, gpu, settings, semantics, unique)
+    [count] = sampler.counts()
+    assert count * plan.factor == len(expected)
+    ranks = list(range(0, count, count // 12 + 1))
+    rows = sampler.rows({0: ranks})
     ids = np.asarray(graph.to_ids(rows.ravel()), object).reshape(rows.shape).T.tolist()
     symmetries = automorphisms(pattern) if semantics != "homomorphism" else [tuple(range(len(pattern)))]
     found = {canonical(row, symmetries) for row in ids}
@@ -152,9 +141,9 @@ def test_work_given_away_is_counted_for_its_own_task(name):
     counts = []
     for seed, grid in ((0, (1, 1)), (1, (2, 2)), (2, (2, 3))):
         settings = Settings(seed=seed, steps=1, windows=1, long=0, ring=32, slice_ticks=2000, grid=grid)
-        with forced(settings=settings):
-            _, sampler = sampler_of(graph, pattern, Device(emulator(seed, max_steps=2_000_000), 1, SHARED), settings)
-            sampler.counts()
+        gpu = device(emulator(seed, max_steps=2_000_000), settings=settings)
+        _, sampler = sampler_of(graph, pattern, gpu, settings)
+        sampler.counts()
         counts.append(sampler._counted[0].sums.tolist())
     assert counts[0] == counts[1] == counts[2]
     assert counts[0][-1] == count_matches(graph, pattern, engine="cpu")
@@ -177,9 +166,9 @@ def test_ranks_past_64_bits_are_found():
 
 def test_sums_in_host_memory_find_the_same(lane):
     graph, found = skewed(), []
-    for exact in (frontier.EXACT, 1):
-        with patch.object(frontier, "EXACT", exact):
-            found.append(all_rows(sampler_of(graph, Pattern.parse(HOUSE), lane)[1]))
+    for max_device_sum in (1 << 63, 1):
+        gpu = device(lane, max_device_sum=max_device_sum)
+        found.append(all_rows(sampler_of(graph, Pattern.parse(HOUSE), gpu)[1]))
     assert found[0] == found[1]
 
 
@@ -187,14 +176,14 @@ def test_sums_in_host_memory_find_the_same(lane):
 
 
 @contextmanager
-def sampled_by(gpu, grid=(1, 1)):
-    """Let every sample be drawn by the GPU engine's sampler on that machine."""
+def sampled_by(gpu):
+    """Let every sample be drawn by the GPU engine's sampler on that device."""
 
     class Engine(CpuEngine):
         name, methods = "gpu", ("warps",)
 
         def sampler(self, plan, prepared, deadline):
-            return Sampler(prepared, plan, deadline=deadline, gpu=gpu, grid=grid)
+            return Sampler(prepared, plan, deadline=deadline, gpu=gpu)
 
     with patch("cusubmatch.execution.query.choose_engine", lambda *_: (Engine(), "for a test")):
         yield
@@ -211,7 +200,7 @@ def fresh(graph):
 def test_every_match_is_as_likely_as_every_other(lane, text, unique, n):
     graph = fresh(SMALL)
     cells = count_matches(graph, text, unique=unique, engine="cpu")
-    with sampled_by(lane), forced(TASKS["few tasks"]):
+    with sampled_by(device(lane, "few tasks")):
         counted = counts_of_samples(fresh(graph), text, n, unique=unique)
     assert abs(excess(counted, n, cells, DRAWS)) < 4
     fresh(graph)
@@ -226,7 +215,7 @@ def test_samples_are_matches_of_the_oracle_each_once(lane, semantics, unique, da
     symmetries = automorphisms(pattern) if unique else [tuple(range(len(pattern)))]
     truth = {canonical(image, symmetries) for image in matches(raw.naive(), pattern, semantics, unique)}
     n = data.draw(st.one_of(st.integers(0, 4), st.just(len(truth) + 3)))
-    with sampled_by(lane), forced(TASKS[tasks]):
+    with sampled_by(device(lane, tasks)):
         sample, count = sample_matches(raw.graph(), pattern, n, seed=n, **asked)
     assert count == len(truth)
     rows = [canonical(row, symmetries) for row in rows_of(sample)]
@@ -235,16 +224,16 @@ def test_samples_are_matches_of_the_oracle_each_once(lane, semantics, unique, da
 
 
 def test_the_same_seed_draws_the_same_sample_whatever_the_schedule(lane):
-    with sampled_by(lane):
+    with sampled_by(device(lane)):
         expected, count = sample_matches(skewed(), HOUSE, 10, seed=5, unique=False)
-    with sampled_by(Device(emulator(1), 1, SHARED), (1, 2)):
+    with sampled_by(device(emulator(1), settings=Settings(grid=(1, 2)))):
         sample, again = sample_matches(skewed(), HOUSE, 10, seed=5, unique=False)
     assert again == count
     assert sample.equals(expected)
 
 
 def test_a_time_limit_leaves_nothing():
-    with sampled_by(Device(emulator(0), 1, SHARED)), pytest.raises(csm.TimeLimitExceeded) as caught:
+    with sampled_by(device(emulator(0))), pytest.raises(csm.TimeLimitExceeded) as caught:
         sample_matches(skewed(), HOUSE, 5, time_limit=0)
     assert caught.value.partial is None
 
@@ -259,7 +248,9 @@ def test_a_gpu_draws_matches_each_once_and_the_same_ones_again(text, tasks):
     edges = csm.generators.rmat(10, 8)
     graph, pattern = csm.Graph.from_edgelist(edges), Pattern.parse(text)
     n = 500 if tasks != "two tasks" else 3
-    with forced(TASKS[tasks]):
+    first, later = TASKS[tasks]
+    gpu = current_device().tuned(first_frontier_tasks=first, frontier_tasks=later)
+    with patch.object(engine_named("gpu"), "gpu", gpu):
         samples = [sample_matches(graph, pattern, n, seed=seed, engine="gpu") for seed in (1, 1, 2)]
     assert {count for _, count in samples} == {count_matches(graph, pattern, engine="cpu")}
     assert samples[0][0].equals(samples[1][0])

@@ -6,7 +6,6 @@ import re
 import time
 from dataclasses import replace
 from math import comb, perm
-from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -23,9 +22,9 @@ from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.gpu.search import program
-from cusubmatch.engines.gpu.search import warp_walker as walk
-from cusubmatch.engines.gpu.search.leaf import SUFFIX
+from cusubmatch.engines.gpu.search import program_format
+from cusubmatch.engines.gpu.search.program import SHARED_WORDS
+from cusubmatch.engines.gpu.search.variant import SUFFIX
 from cusubmatch.errors import DeadlinePassed
 
 # Random patterns ask for labels that random graphs lack.
@@ -40,11 +39,11 @@ def lane():
     return one_lane()
 
 
-def suffix_counts(graph, pattern, settings, *ways, target=None, least=1):
+def suffix_counts(graph, pattern, settings, *ways, least=1, **options):
     """The counts by the cheapest plans with suffixes of every length from `least` to all but a core of two vertices."""
     for size in range(least, len(pattern) - 1):
         try:
-            count, run = result_of(graph, pattern, replace(settings, suffix=size), *ways, counting=True, target=target)
+            count, run = result_of(graph, pattern, replace(settings, suffix=size), *ways, counting=True, **options)
         except ValueError:  # no such suffix leaves a connected core
             continue
         assert (run.mode, len(run.plan.suffix.choices)) == (SUFFIX, size)
@@ -91,14 +90,14 @@ def test_values_past_64_bits_are_summed_by_residues(lane):
     graph, pattern = csm.generators.rmat(6, 6, seed=1), Pattern.parse(PENDANTS)
     graph = Graph.from_edgelist(graph)
     truth = csm.count_matches(graph, pattern, engine="cpu")
-    with patch("cusubmatch.engines.gpu.search.run.SURE_BITS", 4):
-        assert set(suffix_counts(graph, pattern, ALONE, target=lane, least=3)) == {truth}
-        reported: list[float] = []
-        run = run_of(graph, pattern, replace(ALONE, suffix=3, slice_ticks=1), target=lane)
-        run.progress = lambda done, _: reported.append(done)
-        assert run.count() == truth
-        assert reported == sorted(reported)
-        assert reported[-1] == 1.0
+    few_bits = {"target": lane, "exact_sum_bits": 4}
+    assert set(suffix_counts(graph, pattern, ALONE, least=3, **few_bits)) == {truth}
+    reported: list[float] = []
+    run = run_of(graph, pattern, replace(ALONE, suffix=3, slice_ticks=1), **few_bits)
+    run.progress = lambda done, _: reported.append(done)
+    assert run.count() == truth
+    assert reported == sorted(reported)
+    assert reported[-1] == 1.0
 
 
 @pytest.mark.parametrize("tails", [6, 24])
@@ -124,11 +123,10 @@ def test_the_text_of_a_plan_names_rows_since_no_set_is_kept():
 def test_a_deadline_leaves_whole_matches_or_nothing():
     graph = Graph.from_edgelist(csm.generators.rmat(5, 3, seed=1))
     for text, size in (("(a)--(b)--(c), (a)--(x), (c)--(y)", 2), (PENDANTS, 4)):
-        with patch.object(walk, "STEPS", 1):
-            run = run_of(graph, Pattern.parse(text), Settings(suffix=size))
-            run.deadline = time.monotonic()
-            with pytest.raises(DeadlinePassed):
-                run.count()
+        run = run_of(graph, Pattern.parse(text), Settings(steps=1, suffix=size))
+        run.deadline = time.monotonic()
+        with pytest.raises(DeadlinePassed):
+            run.count()
         assert (run.matches is not None) == run.plan.suffix.whole
 
 
@@ -141,7 +139,7 @@ def test_more_tests_than_a_word_has_bits(lane):
     more = np.nonzero(np.triu(np.random.default_rng(2).random((20, 20)) < 0.15, 1))  # beside a copy
     graph, pattern = Graph.from_edgelist(np.concatenate([pairs, np.transpose(more)])), Pattern(pairs)
     count, run = result_of(graph, pattern, replace(ALONE, suffix=6), counting=True, target=lane)
-    assert run.device_plan.layout.words[program.TEST_WORDS] > 1
+    assert run.device_plan.layout.words[program_format.TEST_WORDS] > 1
     assert count == csm.count_matches(graph, pattern, engine="cpu") > 0
 
 
@@ -159,6 +157,6 @@ def test_what_different_labels_may_take_is_counted_apart(lane):
 
     count, run = result_of(graph, pattern(2), replace(ALONE, suffix=18), counting=True, target=lane)
     assert count == csm.count_matches(graph, pattern(2), engine="cpu") > 0
-    assert run.device_plan.shared <= program.SHARED_WORDS
+    assert run.device_plan.shared_words <= SHARED_WORDS
     with pytest.raises(ValueError, match="no plan"):  # its words would not fit a block
         run_of(graph, pattern(3), replace(ALONE, suffix=27), target=lane)

@@ -1,12 +1,15 @@
 """Which plan a trial takes, with seconds that are made up."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
 from cusubmatch.engines.gpu.search import autotune as trial
+from cusubmatch.engines.gpu.tunables import Tunables
 
 NEVER = float("inf")
+TUNABLES = Tunables()
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,9 @@ def chosen(monkeypatch):
 
     def choose(costs, seconds):
         plans = sorted((Plan(name, cost) for name, cost in costs.items()), key=lambda plan: plan.cost)
-        monkeypatch.setattr(trial, "_seconds", lambda _gpu, _prepared, plan, every, _limit: seconds[plan.name, every])
-        found = trial.fastest_plan(None, lambda alternatives: plans[:alternatives], None)
+        monkeypatch.setattr(trial, "_seconds", lambda _gpu, _prepared, plan, share, _limit_s: seconds[plan.name, share])
+        gpu = SimpleNamespace(tunables=TUNABLES)
+        found = trial.fastest_plan(gpu, lambda alternatives: plans[:alternatives], None)
         return found.name, found.cost
 
     return choose
@@ -49,16 +53,16 @@ def test_a_lucky_small_sample_says_less_than_the_estimates_where_no_plan_ends_th
 
 
 def test_no_more_plans_are_tried_than_a_round_has_time_for(chosen):
-    many = 2 * round(trial.ROUND_S / trial.LONGEST_S)
+    many = 2 * round(TUNABLES.trial_round_s / TUNABLES.trial_plan_s)
     tried = range(many // 2 + 2)  # sums of seconds are rounded; the others have no seconds here, so asking is an error
     seconds = {(f"{i:02}", every): NEVER for i in tried for every in (128, 8)}
     assert chosen({f"{i:02}": 1e9 + i for i in range(many)}, seconds)[0] == "00"
 
 
 def test_a_plan_that_is_cheap_by_the_estimates_is_measured_and_has_rivals_only_where_it_takes_long(chosen):
-    assert chosen({"a": 1e4, "b": 2e4}, {("a", 1): 0.001}) == ("a", pytest.approx(1e6))
+    assert chosen({"a": 1e5, "b": 2e5}, {("a", 1): 0.001}) == ("a", pytest.approx(1e6))
     seconds = {("a", 128): 0.002, ("b", 128): 0.001, ("a", 8): 0.01, ("b", 8): 0.0004, ("a", 1): NEVER, ("b", 1): 0.003}
-    assert chosen({"a": 1e4, "b": 2e4}, seconds) == ("b", pytest.approx(3e6))
+    assert chosen({"a": 1e5, "b": 2e5}, seconds) == ("b", pytest.approx(3e6))
 
 
 def test_no_trial_is_held_for_what_is_nothing(chosen):

@@ -25,9 +25,9 @@ import cusubmatch as csm
 from cusubmatch import Pattern
 from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.search import device_plan, program
-from cusubmatch.engines.gpu.search import warp_walker as walk
+from cusubmatch.engines.gpu.search import program_format
 from cusubmatch.engines.gpu.search.run import Run
+from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.graph.cache import Cache
 
@@ -50,9 +50,10 @@ SHAPES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """What is forced on a run: see `walk.STEPS`, `walk.WINDOWS`, `walk.LONG`, `prepared.RING`, `prepared.CHUNK`.
+    """What is forced on a run: `Tunables`, the schedule of the lanes, and the plan.
 
-    `long` is for cores of a suffix too, and `suffix` is its length.
+    `long` is the least number of donated candidates, of cores of a suffix too; `hubs` and `hub_degree` bound the
+    vertices with bitmaps; `suffix` is the length of one.
     """
 
     seed: int | None = 0
@@ -61,12 +62,29 @@ class Settings:
     long: int = 512
     ring: int = 1 << 14
     chunk: int = 8
+    hubs: int = 2048
+    hub_degree: int = 32
     slice_ticks: int = 10**9
     grid: tuple[int, int] = (1, 2)
     block_rows: int | None = None
     ascending: bool | None = None
     order: tuple[int, ...] = ()
     suffix: int = 0
+
+    @property
+    def tunables(self):
+        return Tunables(
+            grid=self.grid,
+            slice_s=self.slice_ticks / 1e9,
+            steps_between_polls=self.steps,
+            leaf_windows=self.windows,
+            min_donated_candidates=self.long,
+            min_donated_cores=self.long,
+            ring_slots=self.ring,
+            batch_candidates=self.chunk,
+            max_hubs=self.hubs,
+            min_hub_degree=self.hub_degree,
+        )
 
 
 stressful = st.builds(
@@ -85,29 +103,21 @@ stressful = st.builds(
 )
 
 
-def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, counting=True, target=None):
-    """A run of the walker, never of the closed kernels, and the patches to run it under."""
+def run_of(graph, pattern, settings, semantics="monomorphism", unique=True, counting=True, target=None, **tuned):
+    """A run of the walker; `tuned`: more tunables."""
     order = connected_order(pattern, settings.order)
     only = {"methods": ("warps",), "ascending": settings.ascending, "order": order, "suffix": settings.suffix}
     plan, prepared = plan_for(graph, pattern, semantics, unique, counting, **only)
     graph.cache = Cache()
-    machine = Device(target or emulator(settings.seed, max_steps=2_000_000), 1, SHARED)
-    options = {"gpu": machine, "slice_s": settings.slice_ticks / 1e9, "grid": settings.grid}
-    return Run(prepared, plan, RunOptions(block_rows=settings.block_rows), **options)
+    target = target or emulator(settings.seed, max_steps=2_000_000)
+    gpu = Device(target, 1, SHARED, tunables=settings.tunables).tuned(**tuned)
+    return Run(prepared, plan, RunOptions(block_rows=settings.block_rows), gpu=gpu)
 
 
-def result_of(graph, pattern, settings, *ways, counting, target=None):
-    """The count, or the rows as a Counter of tuples of internal vertices; and the run."""
-    with (
-        patch.object(walk, "STEPS", settings.steps),
-        patch.object(walk, "LONG", settings.long),
-        patch.object(walk, "LONG_CORES", settings.long),
-        patch.object(walk, "WINDOWS", settings.windows),
-        patch.object(device_plan, "RING", settings.ring),
-        patch.object(device_plan, "CHUNK", settings.chunk),
-        patch("cusubmatch.engines.gpu.search.run.specialised_count", lambda *_: None),
-    ):
-        run = run_of(graph, pattern, settings, *ways, counting=counting, target=target)
+def result_of(graph, pattern, settings, *ways, counting, target=None, **tuned):
+    """The count, or the rows as a Counter of tuples of internal vertices; and the run, never of specialised kernels."""
+    with patch("cusubmatch.engines.gpu.search.run.specialised_count", lambda *_: None):
+        run = run_of(graph, pattern, settings, *ways, counting=counting, target=target, **tuned)
         if counting:
             return run.count(), run
         blocks = expand_orbits(run.blocks(), run.plan, np)
@@ -239,9 +249,8 @@ def test_rows_fill_the_output_without_a_gap():
 
 def test_the_first_rows_end_a_launch():
     graph, pattern = skewed(), Pattern.parse("(a)--(b)--(c)--(d)--(e)")
-    with patch.object(walk, "STEPS", 1), patch.object(walk, "WINDOWS", 1):
-        run = run_of(graph, pattern, Settings(block_rows=1), counting=False)
-        first = next(run.blocks())
+    run = run_of(graph, pattern, Settings(block_rows=1, steps=1, windows=1), counting=False)
+    first = next(run.blocks())
     assert 1 <= first.shape[1] <= 64 < csm.count_matches(graph, pattern, engine="cpu")
 
 
@@ -257,10 +266,9 @@ def test_fewer_slots_than_lanes_count_the_same(slots):
 def test_of_a_sample_are_found_the_matches_of_evenly_spaced_first_candidates(every):
     graph, pattern = skewed(), Pattern.parse(SHAPES["square"])
     whole, _ = result_of(graph, pattern, Settings(), counting=False)
-    with patch.object(walk, "STEPS", 1):
-        run = run_of(graph, pattern, Settings(grid=(2, 2)), counting=False)
-        run.every = every
-        found = Counter(tuple(row) for block in run.blocks() for row in block.T.tolist())
+    run = run_of(graph, pattern, Settings(steps=1, grid=(2, 2)), counting=False)
+    run.sample_share = every
+    found = Counter(tuple(row) for block in run.blocks() for row in block.T.tolist())
     roots, first, second = run.device_plan.roots, *(level.vertex for level in run.plan.levels[:2])
     lengths = np.diff(roots.ends, prepend=0)
     pairs = [
@@ -275,13 +283,9 @@ def test_of_a_sample_are_found_the_matches_of_evenly_spaced_first_candidates(eve
 @pytest.mark.parametrize("hubs", [0, 6, 2048])
 def test_bitmaps_of_hubs_change_no_count(hubs):
     graph, pattern = csm.Graph.from_edgelist(skewed_edges()), Pattern.parse(SHAPES["diamond"])
-    with (
-        patch("cusubmatch.engines.gpu.search.graph_view.MOST_HUBS", hubs),
-        patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1),
-    ):
-        for semantics in ("monomorphism", "induced"):
-            count, _ = result_of(graph, pattern, Settings(), semantics, counting=True)
-            assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
+    for semantics in ("monomorphism", "induced"):
+        count, _ = result_of(graph, pattern, Settings(hubs=hubs, hub_degree=1), semantics, counting=True)
+        assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
 
 
 def skewed_edges():
@@ -305,21 +309,21 @@ def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, ascending):
     pattern = Pattern.parse(text)
     a, b = np.nonzero(np.triu(np.random.default_rng(4).random((90, 90)) < 0.5, 1))
     graph = csm.Graph.from_edgelist((a, b))
-    settings = Settings(order=tuple(order.index(vertex) for vertex in pattern.names), ascending=ascending, grid=(1, 1))
-    with patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1):
-        count, run = result_of(graph, pattern, settings, semantics, counting=True, target=lane)
+    ranks = tuple(order.index(vertex) for vertex in pattern.names)
+    settings = Settings(order=ranks, ascending=ascending, grid=(1, 1), hub_degree=1)
+    count, run = result_of(graph, pattern, settings, semantics, counting=True, target=lane)
     words = run.device_plan.layout.words
-    record = words[program.WEIGHED if run.device_plan.layout.weighed else program.LAST]
-    assert words[program.HEADER + program.RECORD * record + program.WORDWISE]
+    record = words[program_format.WEIGHED if run.device_plan.layout.weighed else program_format.LAST]
+    assert words[program_format.HEADER + program_format.RECORD * record + program_format.WORDWISE]
     assert count == csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
 
 
 def test_first_candidates_in_two_rows_of_a_hub_are_counted_one_by_one(lane):
     graph = csm.Graph.from_edgelist(np.nonzero(np.random.default_rng(1).random((200, 200)) < 0.5), directed=True)
-    with patch("cusubmatch.engines.gpu.search.graph_view.LEAST_HUB_DEGREE", 1):
-        for text in ("(a)-->(b)-->(a)", "(a)--(b)-->(a)"):
-            count, _ = result_of(graph, Pattern.parse(text), Settings(grid=(1, 1)), counting=True, target=lane)
-            assert count == csm.count_matches(graph, text, engine="cpu")
+    settings = Settings(grid=(1, 1), hub_degree=1)
+    for text in ("(a)-->(b)-->(a)", "(a)--(b)-->(a)"):
+        count, _ = result_of(graph, Pattern.parse(text), settings, counting=True, target=lane)
+        assert count == csm.count_matches(graph, text, engine="cpu")
 
 
 # One lane, native ----------------------------------------------------------------------------------------------------

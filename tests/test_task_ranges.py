@@ -16,11 +16,12 @@ from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.execution.strategies.walk import Walk
 
 ENGINES = {
     "cpu": (CpuEngine(), ("lists", "bitmaps")),
-    "gpu": (GpuEngine(Device(one_lane(), 1, 228 << 10), grid=(1, 1)), ("warps",)),
+    "gpu": (GpuEngine(Device(one_lane(), 1, 228 << 10, tunables=Tunables(grid=(1, 1)))), ("warps",)),
 }
 TEXTS = {
     "vertex": "(a)",

@@ -23,8 +23,10 @@ from cusubmatch import Pattern
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime import transfer as bus
 from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.runtime.transfer import CopyDevice, DeviceTransfer, Pinned
+from cusubmatch.engines.gpu.runtime.pinned_memory import PinnedPool
+from cusubmatch.engines.gpu.runtime.transfer import CopyDevice, DeviceTransfer
 from cusubmatch.engines.gpu.search.run import Run
+from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution import device_to_host as unload
 from cusubmatch.execution.device_to_host import HostStream
@@ -108,14 +110,14 @@ def late_device(seed=0, most=1 << 24):
         stream.copy(host, array)
 
     cuda = CopyDevice(
-        Pinned(allocate, most), stream, Event, lambda *pair: waits.append(pair), copy, lambda: lambda: None
+        PinnedPool(allocate, most), stream, Event, lambda *pair: waits.append(pair), copy, lambda: lambda: None
     )
     return cuda, streams
 
 
 def unloading(graph, text, seed=0, unique=True, most=1 << 24, deadline=None, sort=False, **options):
     plan, prepared = plan_for(graph, Pattern.parse(text), "monomorphism", unique, counting=False, methods=("warps",))
-    engine = GpuEngine(Device(TARGET, 1, 228 << 10), grid=(1, 1))
+    engine = GpuEngine(Device(TARGET, 1, 228 << 10, tunables=Tunables(grid=(1, 1))))
     cuda, streams = late_device(seed, most)
     options = {"limit": None, "memory_limit": None} | options
     options["transfer"] = DeviceTransfer(options["memory_limit"], cuda)
@@ -160,7 +162,7 @@ def no_thread_stays():
 def test_rows_on_their_way_are_all_rows(graph, seed, small, unique, memory_limit):
     expected = in_order(csm.subgraph_match(graph, SQUARE, unique=unique, engine="cpu"))
     options = {"seed": seed, "unique": unique, "memory_limit": memory_limit}
-    with patch.object(unload, "SMALL_BYTES", small), patch.object(bus, "LEAST_SLOT_BYTES", 1000):
+    with patch.object(unload, "SMALL_BYTES", small), patch.object(bus, "MIN_SLOT_BYTES", 1000):
         held, cuda, streams = unloading(graph, SQUARE, **options)
         held._budget = 1 << 30
         assert sum(held.blocks(None)) == held.rows == len(expected)
@@ -236,7 +238,7 @@ def test_batches_that_are_kept_are_pinned_up_to_a_bound_and_all_right(graph):
 def test_what_was_found_before_the_deadline_is_delivered_and_the_rest_is_partial(graph):
     whole = csm.subgraph_match(graph, SQUARE, engine="cpu")
     held, *_ = unloading(graph, SQUARE, batch_rows=64)
-    original, calls = Run._look, []
+    original, calls = Run._check_deadline, []
 
     def passed(run, done, matches):
         original(run, done, matches)
@@ -245,7 +247,7 @@ def test_what_was_found_before_the_deadline_is_delivered_and_the_rest_is_partial
             raise DeadlinePassed
 
     batches = []
-    with patch.object(Run, "_look", passed), pytest.raises(DeadlinePassed):
+    with patch.object(Run, "_check_deadline", passed), pytest.raises(DeadlinePassed):
         batches.extend(held.batches(None))
     held.finish()
     held.close()
@@ -261,7 +263,7 @@ def test_a_pinned_buffer_is_used_again_only_when_its_last_view_is_gone():
         def __del__(self):
             freed.append(len(self))
 
-    pinned = Pinned(Memory, 3 << 16)
+    pinned = PinnedPool(Memory, 3 << 16)
     first = pinned.take(70_000)
     column = first[:40_000].view(np.int32).reshape(2, -1)[1]
     frame = pd.DataFrame(first[:40_000].view(np.int32).reshape(2, -1).T, copy=False)
@@ -284,7 +286,7 @@ def test_a_pinned_buffer_is_used_again_only_when_its_last_view_is_gone():
     def refuse(_):
         raise RuntimeError("cudaErrorMemoryAllocation")
 
-    assert Pinned(refuse).take(10) is None
+    assert PinnedPool(refuse).take(10) is None
 
 
 @pytest.mark.parametrize("seed", range(5))

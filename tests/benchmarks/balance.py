@@ -36,7 +36,7 @@ from cusubmatch.api.options import checked_query
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.cliques import cliques
 from cusubmatch.engines.gpu.cliques import orientation as oriented
-from cusubmatch.engines.gpu.runtime import device as machine
+from cusubmatch.engines.gpu.runtime import device
 from cusubmatch.engines.gpu.runtime import launch_batches as pieces
 from cusubmatch.engines.gpu.search import task_ring as ring
 from cusubmatch.engines.gpu.search import workspace
@@ -49,7 +49,7 @@ WALKS = {
     "cycle5": ("soc-Epinions1", "0-1,1-2,2-3,3-4,0-4"),
 }
 CLIQUES = {"clique5": ("rmat18", 5)}
-CONTROL, STATE = ring.CONTROL, pieces.STATE_WORDS  # where the notes begin
+CONTROL, STATE = ring.CONTROL_WORDS, pieces.STATE_WORDS  # where the notes begin
 PROBED_NS = 20_000_000
 PROBE = r"""
 __device__ long long now() { long long ns; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns)); return ns; }
@@ -102,7 +102,7 @@ def smi_lines(bus_id):
 def walking(graph, pattern, by_trial):
     """The query that walks all levels but the last, and its order of matching."""
     query = checked_query(graph, pattern, QueryOptions(engine="gpu", suffix=0, by_trial=by_trial))
-    query = query._replace(engine=GpuEngine(slice_s=LONGEST_S))
+    query = query._replace(engine=GpuEngine(device.current_device().tuned(slice_s=LONGEST_S)))
     return query, " ".join(str(level.vertex) for level in query.plan.levels) + f" ({query.plan.leaf_mode})"
 
 
@@ -146,7 +146,7 @@ def walker(graph, pattern, runs, by_trial):
         return found
 
     with (
-        mock.patch.object(ring, "CONTROL", CONTROL + 2 * SLOTS),
+        mock.patch.object(ring, "CONTROL_WORDS", CONTROL + 2 * SLOTS),
         mock.patch.object(ring, "ring_functions", noting),
         mock.patch.object(workspace.Workspace, "read", reading),
     ):
@@ -168,7 +168,7 @@ def clique(graph, k, runs):
     """As `walker`, of the clique kernels, one after the other."""
     import cupy
 
-    made = machine.machine()
+    made = device.current_device()
     target, timeline = made.target, []
 
     def kernel(function):

@@ -3,8 +3,8 @@
     python tests/benchmarks/thresholds.py [--only GRAPH,...] [--budget SECONDS]
 
 Kernel milliseconds by events, the best of two, counts checked against the default's. Varied are the ends of the classes
-of `cliques.Limits`, `triangles.LONG`, and `rows.MOST_HUBS` for the diamond and the 4-cycle. What takes over 200 ms as
-it is is not varied, nor is anything once the budget is spent. R-MAT graphs are made on the device.
+of `cliques.Limits`, `triangles.LONG`, and `Tunables.max_hubs` for the diamond and the 4-cycle. What takes over 200 ms
+as it is is not varied, nor is anything once the budget is spent. R-MAT graphs are made on the device.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from cusubmatch.engines.gpu.cliques import orientation as oriented
 from cusubmatch.engines.gpu.cliques.cliques import Cliques, Limits
 from cusubmatch.engines.gpu.cliques.shared_bitmaps import WORD
 from cusubmatch.engines.gpu.cliques.triangles import LONG, Triangles
-from cusubmatch.engines.gpu.runtime import device as machine
-from cusubmatch.engines.gpu.search import graph_view as rows
+from cusubmatch.engines.gpu.runtime import device
+from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.engines.registry import engine_named
 
 GRAPHS = ("soc-Epinions1", "ego-Twitter", "dblp-2010", "ca-AstroPh", "rmat20", "rmat22")
 WALKED = {"diamond": "0-1,0-2,0-3,1-2,2-3", "4-cycle": "0-1,1-2,2-3,0-3"}
@@ -61,7 +62,7 @@ def timed(count, expected=None):
 
 def closed(G):
     """(pattern, {variation: a function that makes a counter}) of triangles and cliques; the default comes first."""
-    gpu = machine.machine()
+    gpu = device.current_device()
     offsets, targets, _ = G.adjacency(csm.explain(G, csm.Pattern.clique(3), engine="gpu").relations)
     graph = oriented.orient(G.xp, offsets[0], targets)
     given = {"processors": gpu.processors, "to_device": gpu.to_device}
@@ -88,17 +89,19 @@ def walked(G, edges):
     """{variation: a function that counts} of a walked pattern; the default comes first."""
 
     def count(hubs, check):
-        with mock.patch.object(rows, "MOST_HUBS", hubs):
+        gpu = device.current_device().tuned(max_hubs=hubs)
+        with mock.patch.object(engine_named("gpu"), "gpu", gpu):
             try:
                 return csm.count_matches(G, pattern_of(edges), engine="gpu", time_limit=LONGEST_S)
             except csm.TimeLimitExceeded:
                 raise TooLong from None
 
-    return {f"MOST_HUBS={hubs}": functools.partial(count, hubs) for hubs in hubs_tried()}
+    return {f"max_hubs={hubs}": functools.partial(count, hubs) for hubs in hubs_tried()}
 
 
 def hubs_tried():
-    return rows.MOST_HUBS, rows.MOST_HUBS // 2, 2 * rows.MOST_HUBS
+    max_hubs = Tunables().max_hubs
+    return max_hubs, max_hubs // 2, 2 * max_hubs
 
 
 def cell(G, graph, pattern, variations, late):

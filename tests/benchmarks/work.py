@@ -84,9 +84,9 @@ def counting():
         if function.__name__ == "marked":
 
             @njit
-            def marked(sh, bits, hub, x):
+            def marked(sh, bitmaps, hub, x):
                 _tally(BIT, 1)
-                return compiled(sh, bits, hub, x)
+                return compiled(sh, bitmaps, hub, x)
 
             return marked
         return compiled
@@ -116,7 +116,7 @@ def walked(target, plan, prepared, seconds):
     while True:
         tallies[:] = 0
         begin = time.perf_counter()
-        count = Run(prepared, plan, gpu=machine, every=every, slice_s=1e9).count()
+        count = Run(prepared, plan, gpu=machine.tuned(slice_s=1e9), sample_share=every).count()
         long = 4 * (time.perf_counter() - begin) > seconds
         if every == 1 or (long and compiled):
             return count, every

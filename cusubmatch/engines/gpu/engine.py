@@ -14,7 +14,7 @@ from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
 from cusubmatch.engines.gpu.search.autotune import fastest_plan
 from cusubmatch.engines.gpu.search.filters import find_candidates
-from cusubmatch.engines.gpu.search.run import DEFAULTS, SLICE_S, Run
+from cusubmatch.engines.gpu.search.run import DEFAULTS, Run
 from cusubmatch.engines.gpu.search.sampler import Sampler
 from cusubmatch.engines.gpu.tables.table_kernels import TableKernels, reverse_arcs_on
 from cusubmatch.graph import Graph
@@ -30,20 +30,16 @@ class GpuEngine:
 
     Parameters
     ----------
-    gpu : Machine, optional
-        Where to run; default the current GPU.
-    slice_s : float
-        Seconds of a launch of the walker.
-    grid : (int, int), optional
-        Blocks of the walker, and warps a block; default as many as can be resident.
+    gpu : Device, optional
+        Where to run, with its tunable numbers; default the current GPU.
     """
 
     name = "gpu"
     methods: tuple[str, ...] = ("warps",)
     table_costs = TABLE_COSTS
 
-    def __init__(self, gpu: Device | None = None, slice_s: float = SLICE_S, grid: tuple[int, int] | None = None):
-        self._gpu, self._slice_s, self._grid = gpu, slice_s, grid
+    def __init__(self, gpu: Device | None = None):
+        self._gpu = gpu
 
     @functools.cached_property
     def gpu(self) -> Device:
@@ -56,13 +52,12 @@ class GpuEngine:
 
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
         """Candidates of every pattern vertex in a device graph, and the rows of the pattern's relations."""
-        gpu, adjacency = self.gpu, graph.adjacency(constraints.relations)
-        device: dict[str, Any] = {"target": gpu.target, "processors": gpu.processors, "to_device": gpu.to_device}
-        candidates = find_candidates(graph, pattern, constraints, adjacency, injective, **device)
+        adjacency = graph.adjacency(constraints.relations)
+        candidates = find_candidates(graph, pattern, constraints, adjacency, injective, gpu=self.gpu)
         return Prepared(graph, candidates, adjacency)
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
-        """The fastest plan, by a trial where that is worth while."""
+        """The fastest plan, by a trial where one is worth while."""
         return fastest_plan(self.gpu, plans, prepared)
 
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
@@ -75,11 +70,11 @@ class GpuEngine:
         self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
     ) -> Run:
         """A run of a plan; see `Run`."""
-        return Run(prepared, plan, options, tasks, gpu=self.gpu, slice_s=self._slice_s, grid=self._grid)
+        return Run(prepared, plan, options, tasks, gpu=self.gpu)
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""
-        return Sampler(prepared, plan, deadline=deadline, gpu=self.gpu, slice_s=self._slice_s, grid=self._grid)
+        return Sampler(prepared, plan, deadline=deadline, gpu=self.gpu)
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in device memory."""

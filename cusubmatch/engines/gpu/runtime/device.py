@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from cusubmatch.engines.gpu.runtime import cuda
+from cusubmatch.engines.gpu.tunables import Tunables
 
 __all__ = ["REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
 
-# A thread of the walker takes no more, so that all its blocks are resident at once; the second number is for lists past
-# 2**32 and for counts by task, the third for suffixes.
+# Most registers of a thread of the walker, so that all its blocks are resident at once; the second number is for
+# offsets of 64 bits and for counts by task, the third for suffixes.
 REGISTERS, WIDE_REGISTERS, SUFFIX_REGISTERS = 64, 72, 80
-WARPS = 64  # resident on a multiprocessor at most
-ALL_REGISTERS = 65_536  # of a multiprocessor
-RESERVED = 1024  # bytes of shared memory a block that the system takes
+MAX_RESIDENT_WARPS = 64  # of a multiprocessor
+MULTIPROCESSOR_REGISTERS = 65_536
+RESERVED_SHARED_BYTES = 1024  # of a block, for the system
 
 
 class Device(NamedTuple):
@@ -30,17 +32,25 @@ class Device(NamedTuple):
         Bytes of shared memory a multiprocessor.
     to_device : callable
         What a kernel takes in place of an array.
+    tunables : Tunables
+        Numbers that set the speed of kernels and launches.
     """
 
     target: cuda.Target
     processors: int
     shared: int
     to_device: Callable[[Any], Any] = lambda array: array
+    tunables: Tunables = Tunables()
+
+    def tuned(self, **changes: Any) -> Device:
+        """The device with other tunable numbers."""
+        return self._replace(tunables=replace(self.tunables, **changes))
 
     def resident(self, words: int, warps: int, registers: int) -> int:
         """Blocks of `warps` warps that can be resident together; `words` of shared memory, and registers a thread."""
         registers *= warps * self.target.WARP
-        each = min(self.shared // (4 * words + RESERVED), WARPS // warps, ALL_REGISTERS // registers)
+        by_memory = self.shared // (4 * words + RESERVED_SHARED_BYTES)
+        each = min(by_memory, MAX_RESIDENT_WARPS // warps, MULTIPROCESSOR_REGISTERS // registers)
         return self.processors * max(1, each)
 
 

@@ -1,10 +1,10 @@
-"""The launches of a count: short ones recorded and done again as one, long ones in pieces of bounded work.
+"""The launches of a count: short ones are recorded and replayed as one, long ones come in batches of bounded work.
 
 Work is estimated in seconds on an H200, from sizes alone and rather too high than too low. A count whose whole estimate
-is below one piece takes one launch a kernel and no synchronisation but the one that reads the result. A launch costs
-the host about as much as these kernels take on a graph of a million edges, so the second count records the launches,
-and it and all later ones do them as one, in which kernels that leave room for others run beside them. Between pieces a
-caller may look or stop.
+is below one batch takes one launch a kernel and no synchronisation but the one that reads the result. A launch costs
+the host about as much as these kernels take on a graph of a million edges. So the second count records the launches,
+and it and all later ones replay them as one, in which kernels that leave room for others run beside them. Between
+batches a caller may report progress or stop.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from cusubmatch.engines.gpu.runtime.warp import whole
 
 __all__ = ["FIRST_TICKET", "PIECE_S", "Check", "Launches", "Step", "as_it_is", "evenly", "ranges"]
 
-PIECE_S = 0.05  # estimated seconds between two looks
-DIRECT = 1  # counts before the one that records the launches: by then all code is on the device
+PIECE_S = 0.05  # estimated seconds between two calls of `check`
+COUNTS_BEFORE_RECORDING = 1  # by then all code is on the device
 FIRST_TICKET = 2  # words 0 and 1 of the state are the count; each kernel that draws tickets has a word of its own
 STATE_WORDS = 8
 
@@ -78,7 +78,7 @@ class _Words:
 
     def __init__(self, xp, to_device):
         self.array = xp.zeros(STATE_WORDS, np.uint64)
-        self.count, self.given = self.array[:FIRST_TICKET], to_device(self.array)
+        self.count, self.device_words = self.array[:FIRST_TICKET], to_device(self.array)
         self.counts, self.replay = 0, None
 
     def clear(self):
@@ -138,14 +138,14 @@ class Launches:
             self._launch_again(steps, words)
         else:
             self._launch_pieces(steps, words, None if at_once else check, piece_s)
-        found = whole(words.count) if read else 0
+        count = whole(words.count) if read else 0
         self._free.append(words)
-        return found
+        return count
 
     def _launch_again(self, steps, words):
-        if words.counts == DIRECT:
+        if words.counts == COUNTS_BEFORE_RECORDING:
             largest_first = sorted(self._of(steps, math.inf), key=lambda step: -step.work_s)
-            launches = [functools.partial(step.launch, words.given) for step in largest_first]
+            launches = [functools.partial(step.launch, words.device_words) for step in largest_first]
             words.replay = self._target.record(words.clear, launches)
         words.counts += 1
         if words.replay is not None:
@@ -153,7 +153,7 @@ class Launches:
             return
         words.clear()
         for step in self._of(steps, math.inf):
-            step.launch(words.given)
+            step.launch(words.device_words)
 
     def _launch_pieces(self, steps, words, check, piece_s):
         words.clear()
@@ -167,7 +167,7 @@ class Launches:
                 if step.ticket in drawn:
                     words.array[step.ticket] = 0
                 drawn.add(step.ticket)
-            step.launch(words.given)
+            step.launch(words.device_words)
             done_s, unseen_s = done_s + step.work_s, unseen_s + step.work_s
 
     def _of(self, steps, most_s):

@@ -15,8 +15,6 @@ import atexit
 import functools
 import os
 import queue
-import threading
-import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,69 +23,20 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from cusubmatch.engines.gpu.runtime.pinned_memory import PinnedPool
 from cusubmatch.system.host_memory import reserved
 
-__all__ = ["BLOCK_BYTES", "Arrival", "CopyDevice", "DeviceTransfer", "Pinned", "device", "to_host"]
+__all__ = ["BLOCK_BYTES", "Arrival", "CopyDevice", "DeviceTransfer", "copy_device", "to_host"]
 
 BLOCK_BYTES = 256 << 20  # copied in one go: 5 ms, many times what the host does between two blocks
 IN_FLIGHT_BYTES = 2 * BLOCK_BYTES  # asked for and not yet copied
 SLOT_BYTES, SLOTS = 8 << 20, 20  # of the ring
-LEAST_SLOT_BYTES = 1 << 16
+MIN_SLOT_BYTES = 1 << 16
 LIMIT_SHARE = 4  # the ring takes one part of so many of a memory limit
 THREADS = 14  # at most, that empty the ring
-PINNED_BYTES = 3 << 29  # in use and kept, of the process
-UNIT = 1 << 16
 
 Pair = tuple[np.ndarray, Any]  # one-dimensional and contiguous: where in host memory, and what on the device
 Spread = tuple[Sequence[np.ndarray], Any]  # the same, at several places
-
-
-class Pinned:
-    """Pinned buffers of a process: those that nobody uses are kept for the next one of their size.
-
-    Parameters
-    ----------
-    allocate : callable
-        Bytes to an object with the buffer interface; its memory is freed with it.
-    most : int
-        Bytes that are pinned at once; beyond that, or where pinning fails, a buffer is ordinary memory.
-    """
-
-    def __init__(self, allocate: Callable[[int], Any], most: int = PINNED_BYTES):
-        self._allocate, self.most, self._lock = allocate, most, threading.RLock()
-        self._free: dict[int, list[Any]] = {}
-        self.bytes = 0  # pinned now
-
-    def take(self, size: int) -> np.ndarray | None:
-        """A pinned buffer, uint8; it comes back by itself when the last view of it is gone. None: there is no room."""
-        whole = -(-size // UNIT) * UNIT
-        with self._lock:
-            free = self._free.get(whole)
-            if free:
-                memory = free.pop()
-            else:
-                if self.bytes + whole > self.most:
-                    self.clear()
-                if self.bytes + whole > self.most:
-                    return None
-                try:
-                    memory = self._allocate(whole)
-                except Exception:  # noqa: BLE001 - whatever CUDA says: slower memory will do
-                    return None
-                self.bytes += whole
-        buffer = np.frombuffer(memoryview(memory), np.uint8, size)  # views of it refer to it, not to the memory
-        weakref.finalize(buffer, self._back, whole, memory).atexit = False
-        return buffer
-
-    def clear(self) -> None:
-        """Free what nobody uses."""
-        with self._lock:
-            self.bytes -= sum(size * len(kept) for size, kept in self._free.items())
-            self._free.clear()
-
-    def _back(self, size, memory):
-        with self._lock:
-            self._free.setdefault(size, []).append(memory)
 
 
 class CopyDevice(NamedTuple):
@@ -95,7 +44,7 @@ class CopyDevice(NamedTuple):
 
     Attributes
     ----------
-    pinned : Pinned
+    pinned : PinnedPool
     stream : callable () -> stream
         A new stream that waits for no other.
     record : callable (stream or None) -> event
@@ -107,7 +56,7 @@ class CopyDevice(NamedTuple):
         What another thread calls to work with the device that is now the caller's.
     """
 
-    pinned: Pinned
+    pinned: PinnedPool
     stream: Callable[[], Any]
     record: Callable[[Any], Any]
     wait: Callable[[Any, Any], None]
@@ -116,7 +65,7 @@ class CopyDevice(NamedTuple):
 
 
 @functools.cache
-def device() -> CopyDevice:
+def copy_device() -> CopyDevice:
     """CUDA by way of CuPy."""
     import cupy
 
@@ -133,7 +82,7 @@ def device() -> CopyDevice:
     def allocate(size):
         return cuda.PinnedMemoryPointer(cuda.PinnedMemory(size), 0)
 
-    pinned = Pinned(allocate)
+    pinned = PinnedPool(allocate)
     atexit.register(pinned.clear)  # while CUDA is there
     return CopyDevice(
         pinned,
@@ -177,15 +126,15 @@ class DeviceTransfer:
     ----------
     memory_limit : int, optional
         Bytes of host memory, of which the ring takes a part.
-    cuda : Device, optional
+    cuda : CopyDevice, optional
     """
 
     def __init__(self, memory_limit: int | None = None, cuda: CopyDevice | None = None):
-        self.device = cuda or device()
+        self.device = cuda or copy_device()
         self.block_bytes, self.pinned = BLOCK_BYTES, self.device.pinned
         self._stream, self._attach = self.device.stream(), self.device.attach()
         slot = SLOT_BYTES if memory_limit is None else memory_limit // (LIMIT_SHARE * SLOTS)
-        self._slot_bytes = max(LEAST_SLOT_BYTES, min(SLOT_BYTES, slot))
+        self._slot_bytes = max(MIN_SLOT_BYTES, min(SLOT_BYTES, slot))
         self._slots, self._made = queue.SimpleQueue(), 0  # type: tuple[queue.SimpleQueue[np.ndarray], int]
         self._team: ThreadPoolExecutor | None = None
         self._flight: deque[Flight] = deque()  # the oldest first
@@ -274,7 +223,7 @@ class DeviceTransfer:
     def _workers(self):
         if self._team is None:
             threads = min(THREADS, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4)
-            self._team = ThreadPoolExecutor(threads, "cusubmatch bus", initializer=self._attach)
+            self._team = ThreadPoolExecutor(threads, "cusubmatch transfer", initializer=self._attach)
         return self._team
 
 
@@ -284,9 +233,9 @@ def to_host(array: Any) -> np.ndarray:
         return array
     if array.nbytes <= SLOT_BYTES or not array.flags.c_contiguous:
         return array.get()
-    with DeviceTransfer() as bus:
-        host = bus.fetch(array.reshape(1, -1)).reshape(array.shape)
-        bus.finish()
+    with DeviceTransfer() as transfer:
+        host = transfer.fetch(array.reshape(1, -1)).reshape(array.shape)
+        transfer.finish()
     return host
 
 

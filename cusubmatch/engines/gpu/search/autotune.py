@@ -1,10 +1,11 @@
-"""Choosing among rival plans by trying them: on skewed graphs estimates of order 10 apart say little.
+"""Autotuning: choosing among alternative plans by timing them on samples.
 
-Each plan counts below a sample of its first candidates (for the first two pattern vertices, since roots may be few),
-the quickest ones below a larger sample; the quickest of these wins, and slow ones are stopped: among those the
-estimates decide. A trial takes some milliseconds, so it is held only where the estimate is large, or where the plan
-that is cheapest by the estimates takes long for the whole; once for a graph and pattern. What the winner took for both
-samples tells what it will take for the whole; if that is little, it is measured.
+On skewed graphs estimates that differ by a factor of 10 say little. Each plan counts below a sample of its first
+candidates (for the first two pattern vertices, since roots may be few), and the fastest ones below a larger sample. The
+fastest of these wins. Slow plans are stopped, and among those the estimates decide. A trial takes some milliseconds, so
+it is held only where the estimate is large, or where the plan that is cheapest by the estimates takes long for the
+whole, and once for a graph and pattern. The time of the winner for the whole follows from both samples; if it is short,
+it is measured.
 """
 
 from __future__ import annotations
@@ -22,78 +23,72 @@ from cusubmatch.system.deadlines import check_deadline
 
 __all__ = ["fastest_plan"]
 
-ALTERNATIVES = 32
-CHEAP_NS = 1e3  # of the best plan by the estimates: below this a wrong estimate does not matter
-TRIAL_NS = 5e5  # from this estimate on a trial is held at once; below it, the best plan is measured first
-ROUNDS = ((128, ALTERNATIVES), (8, 5))  # one first candidate of so many is looked at, for the best so many plans
-LONGEST_S = 0.02  # that a plan is tried,
-ROUND_S = 0.2  # and all of them; no more plans are tried then
-LITTLE_S = 0.005
 _compiled: set = set()  # kernels that have run in this process
 
 
 def fastest_plan(gpu: Device, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
-    """The plan that takes least time, by a trial if one is worth while; `plans(rivals=n)` gives the n cheapest."""
-    first = plans(alternatives=1)[0]
-    if first.cost < CHEAP_NS or first.leaf_mode == "rows" or first.walked == 0 or first.is_clique:
+    """The plan that takes least time, by a trial if one is worth while; plans(alternatives=n) gives the n cheapest."""
+    tunables, first = gpu.tunables, plans(alternatives=1)[0]
+    if first.cost < tunables.negligible_cost_ns or first.leaf_mode == "rows" or first.walked == 0 or first.is_clique:
         return first
-    if first.cost < TRIAL_NS:
-        whole_s = _seconds(gpu, prepared, first, 1, LITTLE_S)
+    if first.cost < tunables.trial_cost_ns:
+        whole_s = _seconds(gpu, prepared, first, 1, tunables.measured_whole_s)
         if whole_s < float("inf"):
             return dataclasses.replace(first, cost=1e9 * whole_s)
-    tried, taken = plans(alternatives=ALTERNATIVES), {}
-    for every, alternatives in ROUNDS:
+    tried, fastest_s = plans(alternatives=tunables.alternatives), {}
+    for share, alternatives in tunables.trial_shares:
         tried = tried[:alternatives]
         if first not in tried:  # a small sample says little
             tried[-1] = first
-        seconds = _by_time(gpu, prepared, tried, every)
+        seconds = _seconds_of_all(gpu, prepared, tried, share)
         order = sorted(range(len(tried)), key=lambda i: (seconds[i], tried[i].cost))
-        tried, taken[every] = [tried[i] for i in order], seconds[order[0]]
-    whole_s = _extrapolated(tried[0], *taken.items())
-    if whole_s < LITTLE_S:
-        whole_s = min(_seconds(gpu, prepared, tried[0], 1, LONGEST_S), LONGEST_S)
+        tried, fastest_s[share] = [tried[i] for i in order], seconds[order[0]]
+    whole_s = _extrapolated(tried[0], tunables.trial_plan_s, *fastest_s.items())
+    if whole_s < tunables.measured_whole_s:
+        whole_s = min(_seconds(gpu, prepared, tried[0], 1, tunables.trial_plan_s), tunables.trial_plan_s)
     return dataclasses.replace(tried[0], cost=1e9 * whole_s)
 
 
-def _extrapolated(plan, few, many):
-    """The seconds of a plan for the whole, from the shares (one candidate of so many) and seconds of two samples."""
-    (seldom, little), (often, more) = few, many
-    if more == float("inf"):
-        return max(1e-9 * plan.cost, LONGEST_S * often)
-    if little == float("inf"):
-        return more * often
-    return max((more - little) / (1 / often - 1 / seldom), more)
+def _extrapolated(plan, limit_s, small, large):
+    """The seconds of a plan for the whole, from two samples: (one candidate of so many, seconds) of each."""
+    (small_share, small_s), (large_share, large_s) = small, large
+    if large_s == float("inf"):
+        return max(1e-9 * plan.cost, limit_s * large_share)
+    if small_s == float("inf"):
+        return large_s * large_share
+    return max((large_s - small_s) / (1 / large_share - 1 / small_share), large_s)
 
 
-def _by_time(gpu, prepared, plans, every):
+def _seconds_of_all(gpu, prepared, plans, share):
     """The seconds that plans take for a sample; those that take twice as long as the best so far are stopped."""
-    taken: list[float] = []
-    spent_s = 0.0
+    tunables, seconds, spent_s = gpu.tunables, [], 0.0
     for plan in plans:
-        limit = min(2 * min(taken, default=LONGEST_S), LONGEST_S)
-        tried = spent_s < ROUND_S
-        taken.append(_seconds(gpu, prepared, plan, every, limit) if tried else float("inf"))
-        spent_s += min(taken[-1], limit)
-    return taken
+        limit_s = min(2 * min(seconds, default=tunables.trial_plan_s), tunables.trial_plan_s)
+        tried = spent_s < tunables.trial_round_s
+        seconds.append(_seconds(gpu, prepared, plan, share, limit_s) if tried else float("inf"))
+        spent_s += min(seconds[-1], limit_s)
+    return seconds
 
 
-def _seconds(gpu, prepared, plan, every, limit):
-    run = Run(prepared, plan, gpu=gpu, every=every)
+def _seconds(gpu, prepared, plan, share, limit_s):
+    """The seconds of a count of one first candidate of `share`; infinite if it takes longer than the limit."""
+    run = Run(prepared, plan, gpu=gpu, sample_share=share)
     if run.kernel not in _compiled:
         _ends_within(run, 0.0)
         _compiled.add(run.kernel)
     pool = run.device_plan.pool
-    pool.give_back(pool.take(run.device_plan.layout.stack))  # what a run broke off is made anew before the clock runs
+    pool.give_back(pool.take(run.device_plan.layout.stack))  # a run that was stopped left one to clear: not timed
     begin = time.perf_counter()
-    ended = _ends_within(run, limit)
+    ended = _ends_within(run, limit_s)
     return time.perf_counter() - begin if ended else float("inf")
 
 
-def _ends_within(run, seconds):
-    run.slice_s, run.deadline = seconds, time.monotonic() + seconds
+def _ends_within(run, limit_s):
+    """Whether the count ends in so many seconds."""
+    run.slice_s, run.deadline = limit_s, time.monotonic() + limit_s
     try:
         run.count()
     except DeadlinePassed:
-        check_deadline()  # was it the call's?
+        check_deadline()  # raises if the deadline was the call's
         return False
     return True

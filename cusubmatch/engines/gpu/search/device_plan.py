@@ -2,120 +2,165 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cusubmatch.engines.base import Prepared, TaskRange
 from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS, Device
-from cusubmatch.engines.gpu.search import program as p
+from cusubmatch.engines.gpu.search import program_format as p
 from cusubmatch.engines.gpu.search import task_ring as r
+from cusubmatch.engines.gpu.search.checkpoints import CHECKPOINT_HEADER
 from cusubmatch.engines.gpu.search.graph_view import Roots, make_roots, make_rows
-from cusubmatch.engines.gpu.search.warp_walker import CHECKPOINT_HEADER
-from cusubmatch.engines.gpu.search.workspace import Pool, Workspace
+from cusubmatch.engines.gpu.search.kernel_arguments import GraphArrays
+from cusubmatch.engines.gpu.search.program import Layout, encode
+from cusubmatch.engines.gpu.search.variant import Variant
+from cusubmatch.engines.gpu.search.workspace import Workspace, WorkspacePool
 from cusubmatch.plan import Plan
 
 __all__ = ["DevicePlan", "make_device_plan"]
 
-RING = 1 << 14  # entries
-CHUNK = 8  # first candidates a ticket
 KEPT_ROWS = 4  # sets of relations, at least
-KEPT_POOLS = 4  # of workspaces that plans share if they need about the same
-ENTRY_STEP, PARKED_STEP = 8, 1 << 20  # words: what is about the same
-MANY = 1 << 30  # first candidates, beyond which a ticket has more than CHUNK of them
+KEPT_POOLS = 4  # of workspaces, which plans share that need about the same
+TASK_WORDS_STEP, CHECKPOINT_WORDS_STEP = 8, 1 << 20  # words of a task and of all checkpoints are rounded up to these
 
 
 class DevicePlan(NamedTuple):
-    """`tickets` is how many there are; `graph` is what a kernel takes of the program's data, after the program.
+    """A plan on the device.
 
-    `roots` and `targets`, the entries of the rows, are the graph's own arrays; the longest of these has `longest`.
+    Attributes
+    ----------
+    layout : Layout
+    program : array
+        The words of the layout, as a kernel takes them.
+    no_rows : array
+        What a kernel that writes no rows takes in place of them.
+    offsets64 : bool
+    roots : Roots
+    targets : array
+        The rows' elements, of which the longest row has `longest`.
+    graph : GraphArrays
+    root_arrays : tuple
+        Vertices, bases and ends of the roots, as a kernel takes them.
+    batches : int
+        How many batches of first candidates there are.
+    blocks, warps, shared_words : int
+        Of the grid, of a block, and of a block's shared memory.
+    pool : WorkspacePool
+    longest : int
     """
 
-    layout: p.Layout
+    layout: Layout
     program: Any
     no_rows: Any
-    wide: bool
+    offsets64: bool
     roots: Roots
     targets: Any
-    graph: list
-    tickets: int
+    graph: GraphArrays
+    root_arrays: tuple[Any, Any, Any]
+    batches: int
     blocks: int
     warps: int
-    shared: int  # words a block
-    pool: Pool
+    shared_words: int
+    pool: WorkspacePool
     longest: int
 
     @property
     def tasks(self) -> int:
         """First-level tasks: roots where the walk visits nothing else, else pairs of a root and a first candidate."""
-        return len(self.roots.vertices) if self.layout.words[p.WHOLE] else self.roots.total
+        return _tasks(self.layout.words, self.roots)
 
-    def of(self, tasks: TaskRange, xp: Any, to_device: Any) -> DevicePlan:
+    def variant(self, mode: str, by_task: bool = False) -> Variant:
+        """The walker for this plan."""
+        return Variant(self.layout.slots, self.offsets64, mode, by_task)
+
+    def of(self, tasks: TaskRange, xp: Any, to_device: Callable[[Any], Any]) -> DevicePlan:
         """The same plan on some of its first-level tasks."""
         words = self.layout.words.copy()
         roots = self.roots.part(tasks, whole=bool(words[p.WHOLE]))
         words[p.ROOTS] = len(roots.vertices)
-        step, number = int(words[p.STEP]), len(roots.vertices) if words[p.WHOLE] else roots.total
         return self._replace(
             layout=self.layout._replace(words=words),
             program=to_device(xp.asarray(words)),
             roots=roots,
-            graph=[*self.graph[:4], *(to_device(array) for array in (roots.vertices, roots.bases, roots.ends))],
-            tickets=-(-number // step),
+            root_arrays=_root_arrays(roots, to_device),
+            batches=_batches(words, roots),
         )
 
 
-def make_device_plan(gpu: Device, prepared: Prepared, plan: Plan, grid, every: int, extra: int = 0) -> DevicePlan:
+def make_device_plan(
+    gpu: Device, prepared: Prepared, plan: Plan, sample_share: int, extra_task_words: int = 0
+) -> DevicePlan:
     """Encode a plan of at least two levels for what it is walked on.
 
-    `grid`: blocks and warps, None for as many as fit; `every`: one first candidate, or root, of so many is looked at;
-    `extra`: words that a task of the ring has beside its own, if the walker keeps counts by task.
+    `sample_share`: one first candidate, or root, of so many is searched; `extra_task_words`: words that a task of the
+    ring has beside its own, if the walker keeps counts by task.
     """
     graph, candidates, adjacency = prepared
-    xp, target = graph.xp, gpu.target
-    rows = graph.cache.get(
-        "device rows",
-        adjacency.key,
-        lambda: make_rows(target, xp, adjacency, 4 * gpu.processors),
-        graph.keep(KEPT_ROWS),
-    )
-    layout = p.encode(plan, candidates.filters, warp=target.WARP, wide=rows.wide, longest=rows.longest)
+    xp, target, tunables = graph.xp, gpu.target, gpu.tunables
+    key = adjacency.key, tunables
+    rows = graph.cache.get("device rows", key, lambda: make_rows(gpu, xp, adjacency), graph.keep(KEPT_ROWS))
+    layout = encode(plan, candidates.filters, warp=target.WARP, offsets64=rows.offsets64, longest=rows.longest)
     words = layout.words
     words[p.STRIDE], words[p.HUB] = graph.n_vertices + 1, rows.hub
     words[p.HUBS], words[p.HUB_WORDS] = rows.hubs, rows.words
-    first = candidates.of(plan.levels[0].vertex)
-    roots = make_roots(target, xp, xp.asarray(words), rows, first, 4 * gpu.processors)
+    roots = make_roots(gpu, xp, xp.asarray(words), rows, candidates.of(plan.levels[0].vertex))
     last = int(words[p.LAST])
     words[p.WHOLE] = last == 1
-    chunk = CHUNK if every == 1 else 1
-    chunk = layout.slots if last == 1 else min(layout.slots, max(chunk, CHUNK * roots.total // MANY))
-    words[p.CHUNK], words[p.STEP] = chunk, chunk * every
-    words[p.ROOTS], words[p.RING] = len(roots.vertices), RING - 1
-    words[p.ENTRY] = _up(r.TASK + int(words[p.HEADER + p.RECORD * last + p.CARRIED]) + extra, ENTRY_STEP)
-    shared = int(words[p.SIZE]) + layout.warps * layout.stack
-    registers = SUFFIX_REGISTERS if plan.suffix else WIDE_REGISTERS if rows.wide or extra else REGISTERS
-    blocks, warps = grid or (gpu.resident(shared, layout.warps, registers), layout.warps)
+    batch = _batch_candidates(gpu, layout, roots, sample_share)
+    words[p.BATCH], words[p.BATCH_STEP] = batch, batch * sample_share
+    words[p.ROOTS], words[p.RING_MASK] = len(roots.vertices), tunables.ring_slots - 1
+    carried = int(words[p.HEADER + p.RECORD * last + p.CARRIED])
+    words[p.TASK_WORDS] = _up(r.TASK_HEADER + carried + extra_task_words, TASK_WORDS_STEP)
+    shared_words = int(words[p.SIZE]) + layout.warps * layout.stack
+    many_registers = WIDE_REGISTERS if rows.offsets64 or extra_task_words else REGISTERS
+    registers = SUFFIX_REGISTERS if plan.suffix else many_registers
+    blocks, warps = tunables.grid or (gpu.resident(shared_words, layout.warps, registers), layout.warps)
     masks = candidates.masks if any(mask is not None for mask in candidates.filters) else xp.zeros(1, np.uint32)
-    program = xp.asarray(words)
-    data = (rows.offsets, rows.targets, masks, rows.bits, roots.vertices, roots.bases, roots.ends)
-
-    shape = RING, int(words[p.ENTRY]), _up(blocks * warps * (layout.stack + CHECKPOINT_HEADER), PARKED_STEP)
-    pool = graph.cache.get("workspaces", shape, lambda: Pool(lambda: Workspace(xp, gpu.to_device, *shape)), KEPT_POOLS)
+    arrays = (rows.offsets, rows.targets, masks, rows.bitmaps)
+    checkpoint_words = _up(blocks * warps * (layout.stack + CHECKPOINT_HEADER), CHECKPOINT_WORDS_STEP)
+    shape = tunables.ring_slots, int(words[p.TASK_WORDS]), checkpoint_words
+    pool = graph.cache.get(
+        "workspaces", shape, lambda: WorkspacePool(lambda: Workspace(xp, gpu.to_device, *shape)), KEPT_POOLS
+    )
     return DevicePlan(
         layout,
-        gpu.to_device(program),
+        gpu.to_device(xp.asarray(words)),
         gpu.to_device(xp.zeros(1, np.int32)),
-        rows.wide,
+        rows.offsets64,
         roots,
         rows.targets,
-        [gpu.to_device(array) for array in data],
-        -(-(len(roots.vertices) if words[p.WHOLE] else roots.total) // int(words[p.STEP])),
+        GraphArrays(*map(gpu.to_device, arrays)),
+        _root_arrays(roots, gpu.to_device),
+        _batches(words, roots),
         blocks,
         warps,
-        shared,
+        shared_words,
         pool,
         rows.longest,
     )
+
+
+def _batch_candidates(gpu, layout, roots, sample_share):
+    """First candidates, or whole roots, of a batch; each begins a slot."""
+    if layout.words[p.WHOLE]:
+        return layout.slots
+    usual = gpu.tunables.batch_candidates
+    needed = usual * roots.total // gpu.tunables.max_batched_candidates
+    return min(layout.slots, max(usual if sample_share == 1 else 1, needed))
+
+
+def _tasks(words, roots):
+    return len(roots.vertices) if words[p.WHOLE] else roots.total
+
+
+def _batches(words, roots):
+    return -(-_tasks(words, roots) // int(words[p.BATCH_STEP]))
+
+
+def _root_arrays(roots, to_device):
+    return tuple(map(to_device, (roots.vertices, roots.bases, roots.ends)))
 
 
 def _up(number: int, step: int) -> int:

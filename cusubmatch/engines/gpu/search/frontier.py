@@ -1,4 +1,4 @@
-"""A frontier: partial matches of one level and, of each, a part of its first list; and ranks found in it by counts.
+"""A frontier: partial matches of one level, each with a part of its first list; and ranks found in it by counts.
 
 The places of a frontier are the candidates in those parts, one after the other; a task is 2**shift consecutive places.
 Places fall into groups, one for each task of the frontier before, and a rank counts the matches of its group. Parts
@@ -14,7 +14,6 @@ import numpy as np
 
 __all__ = ["Frontier", "Sums", "carry", "on_host"]
 
-EXACT = 1 << 63  # counts that sum up to less are summed up on the device
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
 
@@ -58,14 +57,14 @@ class Frontier(NamedTuple):
         parts = self._parts(self.edges)
         while begin < groups:
             end = max(int(np.searchsorted(self.edges, self.edges[begin] + most, side="right")) - 1, begin + 1)
-            some = slice(int(parts[begin]), int(parts[end]))
-            before = self.ends[some.start - 1] if some.start else 0
+            batch = slice(int(parts[begin]), int(parts[end]))
+            before = self.ends[batch.start - 1] if batch.start else 0
             edges = self.edges[begin : end + 1] - self.edges[begin]
             yield (
                 begin,
                 end,
                 self._replace(
-                    words=self.words[some], bases=self.bases[some], ends=self.ends[some] - before, edges=edges
+                    words=self.words[batch], bases=self.bases[batch], ends=self.ends[batch] - before, edges=edges
                 ),
             )
             begin = end
@@ -96,9 +95,9 @@ class Frontier(NamedTuple):
         """Partial matches that have the candidates at some places too: (places, level + 2) uint32, as `words`."""
         xp = _module(self.ends)
         index, parts = xp.asarray(places), xp.asarray(self._parts(places))
-        entry = self.bases[parts].astype(np.int64) + (index - self._begins(parts))
+        arcs = self.bases[parts].astype(np.int64) + (index - self._begins(parts))
         words = self.words[parts]
-        vertices = targets[entry].view(np.uint32)[:, None]
+        vertices = targets[arcs].view(np.uint32)[:, None]
         return xp.ascontiguousarray(xp.concatenate([words[:, :-1], vertices, words[:, -1:]], axis=1))
 
     def _parts(self, places: np.ndarray) -> np.ndarray:
@@ -119,13 +118,15 @@ class Sums:
     ----------
     counters : (tasks, 2) uint64
         A count is the first word and the second one times 2**32.
+    max_device_sum : int
+        Counts whose sum is smaller are summed up on the device; 2**63 at most.
     """
 
-    def __init__(self, counters: Any):
+    def __init__(self, counters: Any, max_device_sum: int = 1 << 63):
         xp = _module(counters)
         low, high = (int(word) for word in carry(counters).sum(axis=0).tolist())
         self.total = low + (high << 32)
-        if self.total < EXACT:
+        if self.total < max_device_sum:
             self.sums = xp.cumsum((counters[:, 0] + (counters[:, 1] << HALF)).astype(np.int64))
         else:
             words = on_host(counters).astype(object)
@@ -136,8 +137,8 @@ class Sums:
         """The sum of the counts of all earlier tasks, in host memory."""
         if not len(self.sums):
             return np.zeros(len(tasks), np.int64)
-        found = on_host(self.sums[_module(self.sums).asarray(np.maximum(tasks - 1, 0))])
-        return np.where(tasks > 0, found, 0)
+        before = on_host(self.sums[_module(self.sums).asarray(np.maximum(tasks - 1, 0))])
+        return np.where(tasks > 0, before, 0)
 
     def find(self, first: np.ndarray, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The tasks that hold the matches of those ranks from the first of each task on, and the ranks in them."""

@@ -15,59 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.gpu.search import program_format as p
 from cusubmatch.engines.gpu.search.suffix_program import suffix_layout
 from cusubmatch.plan import NeighbourRows, Plan, Suffix, implied_bounds
 
-# The header.
-(
-    LAST,  # the last level that is drawn: its candidates are counted or written, or complete the core of a suffix
-    STRIDE,  # entries of the offsets a relation: vertices + 1
-    HUB,  # the first vertex with a bitmap
-    HUBS,  # how many have one
-    HUB_WORDS,  # words of a bitmap
-    ASCENDING,
-    CHUNK,  # first candidates, or whole roots, a ticket, and
-    STEP,  # from a ticket to the next: more where only a sample is looked at
-    WHOLE,
-    ROOTS,
-    WORDS,  # of a warp's stack
-    RING,  # entries of the ring, less one
-    ENTRY,  # words of an entry
-    CAPACITY,  # rows of the output, and
-    ENOUGH,  # how many of them end the launch
-    COLUMNS,  # where the output columns of the levels stand; NOWHERE for none
-    TWICE,  # what a pair counts, for finishes that count pairs, and
-    ONCE,  # what a candidate counts
-    WEIGH,  # the level whose slots are first weighed; NOWHERE for none
-    WEIGHED,  # the record of the level that the weights count
-    VARIABLES,  # the record of a suffix's first variable; its tests, and the words of their answers; its factors
-    TESTS,
-    TEST_WORDS,
-    FACTORS,
-    FACTORS_END,
-    PRIME,  # what its values are taken modulo; 0 for 2**64
-    START,  # where counts are kept by tasks: the level whose slots the tickets fill, and
-    SHIFT,  # the logarithm of the first candidates, or whole roots, a task
-    SIZE,  # words of the program
-) = range(29)
-HEADER = 29
-
-# A record.
-# NEED: a first list that is shorter than this cannot serve the levels that draw from subsets of it.
-# WORDWISE: whether the set may be counted by words of bitmaps. CARRIED: words of a slot that go along, prefix included.
-BACKWARD_NEIGHBOURS, FORBIDDEN, INJECTIVITY, BOUNDS, MASK, REFERENCES, PREFIX, LISTS, SUMS, NEED, WORDWISE, CARRIED = (
-    range(12)
-)
-# FIX: what to test before a vertex of this level is taken off the weight: as REFERENCES, with counts of its own.
-FIX, FIX_BACKWARD_NEIGHBOURS, FIX_FORBIDDEN, FIX_BOUNDS, FIX_MASK = range(12, 17)
-# With a suffix, in their place: the variables (records) and tests (numbers) that slots of this level know first; of a
-# variable what is taken off it, and how many elements its choosers need at least.
-MEASURED, MEASURED_END, TESTED, TESTED_END = range(12, 16)
-LOSSES, LOSSES_END, LEAST = range(12, 15)
-RECORD = 17
-
-NOWHERE = 0xFFFFFFFF
-LEVEL_BITS = 8  # a reference to a row: relation << 8 | level
 LEAF_MODES = {"size": (0, 1), "choose": (1, 0), "ordered": (2, 0), "square": (2, 1)}
 SHARED_WORDS = 12_288  # of a block
 
@@ -114,10 +65,11 @@ class Record(NamedTuple):
 
     @property
     def references(self) -> list[int]:
-        return [row.relation << LEVEL_BITS | row.level for row in self.rows] + [*self.injectivity_checks, *self.bounds]
+        rows = [row.relation << p.LEVEL_BITS | row.level for row in self.rows]
+        return [*rows, *self.injectivity_checks, *self.bounds]
 
 
-def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool, longest: int) -> Layout:
+def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, offsets64: bool, longest: int) -> Layout:
     """The program of a plan of at least two levels, two of them visited if it has a suffix.
 
     Parameters
@@ -127,7 +79,7 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
         Per pattern vertex the vertex whose filter is tested.
     warp : int
         Lanes of a warp, the most slots that a level can have.
-    wide : bool
+    offsets64 : bool
         Whether the base of a list takes two words.
     longest : int
         The length of the longest row; the slots of a level have fewer than 2**32 candidates together.
@@ -144,11 +96,11 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
     elif fixed is not None:
         injectivity_checks = [j for j in plan.levels[counted].injectivity_checks if j <= fixed]
         records.append(_record(plan, tested, counted, injectivity_checks)._replace(carried=0))
-    words = [0] * (HEADER + RECORD * len(records))
-    words[WEIGH] = NOWHERE
+    words = [0] * (p.HEADER + p.RECORD * len(records))
+    words[p.WEIGH] = p.NOWHERE
     for t, record in enumerate(records):
-        begin = HEADER + RECORD * t
-        words[begin : begin + PREFIX] = [
+        begin = p.HEADER + p.RECORD * t
+        words[begin : begin + p.PREFIX] = [
             len(record.backward_neighbours),
             len(record.forbidden),
             len(record.injectivity_checks),
@@ -156,26 +108,26 @@ def encode(plan: Plan, tested: tuple[int | None, ...], *, warp: int, wide: bool,
             _or_nowhere(record.mask),
             len(words),
         ]
-        words[begin + NEED : begin + FIX + 1] = [record.need, int(record.wordwise), record.carried, NOWHERE]
+        words[begin + p.NEED : begin + p.FIX + 1] = [record.need, int(record.wordwise), record.carried, p.NOWHERE]
         words += record.references
     if suffix is not None:
         _put_suffix(words, suffix, last)
     elif fixed is not None:
         _put_weights(words, plan, tested, fixed, last)
     columns = {vertex: column for column, vertex in enumerate(plan.columns)}
-    words[COLUMNS] = len(words)
-    words += [columns.get(level.vertex, NOWHERE) for level in plan.levels[: last + 1]]
-    words[LAST], words[ASCENDING], words[SIZE] = last, int(plan.ascending), len(words)
-    words[TWICE], words[ONCE] = LEAF_MODES.get(plan.leaf_mode, (0, 1))
+    words[p.COLUMNS] = len(words)
+    words += [columns.get(level.vertex, p.NOWHERE) for level in plan.levels[: last + 1]]
+    words[p.LAST], words[p.ASCENDING], words[p.SIZE] = last, int(plan.ascending), len(words)
+    words[p.PER_PAIR], words[p.PER_CANDIDATE] = LEAF_MODES.get(plan.leaf_mode, (0, 1))
     most = min(warp, (2**32 - 64) // max(longest, 1))
-    slots, warps = _place_stack(words, records, last, fixed, suffix, 3 if wide else 2, most)
-    return Layout(np.array(words, np.uint32), slots, warps, words[WORDS], fixed is not None)
+    slots, warps = _place_stack(words, records, last, fixed, suffix, 3 if offsets64 else 2, most)
+    return Layout(np.array(words, np.uint32), slots, warps, words[p.WORDS], fixed is not None)
 
 
 def modulo(words: np.ndarray, suffix: Suffix, prime: int) -> np.ndarray:
     """The program of a plan with a suffix whose values are taken modulo a prime below 2**31."""
-    words, at = words.copy(), int(words[FACTORS])
-    words[PRIME] = prime
+    words, at = words.copy(), int(words[p.FACTORS])
+    words[p.PRIME] = prime
     for factor in suffix.factors:
         at += 1
         for coefficient in factor.values():
@@ -199,36 +151,36 @@ def _record(plan, tested, t, injectivity_checks, carried=0):
 def _put_weights(words, plan, tested, fixed, last):
     """What the walker takes off the weights; the counted set has the record after those of the levels."""
     counted = plan.levels[plan.walked]
-    words[WEIGH], words[WEIGHED] = fixed + 1, last + 1
+    words[p.WEIGH], words[p.WEIGHED] = fixed + 1, last + 1
     for t in range(fixed + 1, last + 1):
         if t in counted.injectivity_checks:
-            at = HEADER + RECORD * t
-            words[at + FIX : at + RECORD] = _fix(words, plan.levels[t], counted, tested)
+            at = p.HEADER + p.RECORD * t
+            words[at + p.FIX : at + p.RECORD] = _fix(words, plan.levels[t], counted, tested)
 
 
 def _put_suffix(words, suffix, last):
     """The tests, losses and factors of a suffix, and at which level what of it is known."""
-    first = words[VARIABLES] = last + 2
+    first = words[p.VARIABLES] = last + 2
     for t in range(1, first):
-        at = HEADER + RECORD * t
-        words[at + MEASURED : at + MEASURED_END + 1] = [first + suffix.variables_known(s) for s in (t - 1, t)]
-        words[at + TESTED : at + TESTED_END + 1] = [suffix.tests_known(s) for s in (t - 1, t)]
-    words[TESTS], words[TEST_WORDS] = len(words), suffix.test_words
+        at = p.HEADER + p.RECORD * t
+        words[at + p.MEASURED : at + p.MEASURED_END + 1] = [first + suffix.variables_known(s) for s in (t - 1, t)]
+        words[at + p.TESTED : at + p.TESTED_END + 1] = [suffix.tests_known(s) for s in (t - 1, t)]
+    words[p.TESTS], words[p.TEST_WORDS] = len(words), suffix.test_words
     for relation, owner, member in suffix.tests:
-        words += [relation << LEVEL_BITS | owner, member]
+        words += [relation << p.LEVEL_BITS | owner, member]
     for i, losses in enumerate(suffix.losses):
-        at = HEADER + RECORD * (first + i)
-        words[at + LOSSES] = len(words)
+        at = p.HEADER + p.RECORD * (first + i)
+        words[at + p.LOSSES] = len(words)
         for tests in losses:
             words += [len(tests), *tests]
-        words[at + LOSSES_END], words[at + LEAST] = len(words), suffix.least[i]
-    words[FACTORS] = len(words)
+        words[at + p.LOSSES_END], words[at + p.LEAST] = len(words), suffix.least[i]
+    words[p.FACTORS] = len(words)
     for factor in suffix.factors:
         words.append(sum(3 + len(monomial) for monomial in factor))
         for monomial, coefficient in factor.items():
             wrapped = coefficient % (1 << 64)
             words += [wrapped & 0xFFFFFFFF, wrapped >> 32, len(monomial), *monomial]
-    words[FACTORS_END] = len(words)
+    words[p.FACTORS_END] = len(words)
 
 
 def _place_stack(words, records, last, fixed, suffix, size, most):
@@ -247,11 +199,11 @@ def _place_stack(words, records, last, fixed, suffix, size, most):
     for t, record in enumerate(records):
         prefixes.append(place if t < levels else prefixes[owner[t]])
         lists_at = place + record.carried * slots
-        at = HEADER + RECORD * t
-        words[at + PREFIX : at + NEED] = [prefixes[t], lists_at, lists_at + size * len(record.rows) * slots]
+        at = p.HEADER + p.RECORD * t
+        words[at + p.PREFIX : at + p.NEED] = [prefixes[t], lists_at, lists_at + size * len(record.rows) * slots]
         if t < levels:
             place = lists_at + lists[t] * slots
-    words[WORDS] = place + shared * slots
+    words[p.WORDS] = place + shared * slots
     return slots, warps
 
 
@@ -281,7 +233,7 @@ def _fix(words, level, counted, tested):
     backward_neighbours = [row for row in counted.backward_neighbours if row not in level.backward_neighbours]
     forbidden = [row for row in counted.forbidden if row not in level.forbidden]
     place = len(words)
-    words += [row.relation << LEVEL_BITS | row.level for row in (*backward_neighbours, *forbidden)] + list(
+    words += [row.relation << p.LEVEL_BITS | row.level for row in (*backward_neighbours, *forbidden)] + list(
         counted.bounds
     )
     mask = tested[counted.vertex]
@@ -289,7 +241,7 @@ def _fix(words, level, counted, tested):
 
 
 def _or_nowhere(mask):
-    return NOWHERE if mask is None else mask
+    return p.NOWHERE if mask is None else mask
 
 
 def _need(plan, t):

@@ -1,8 +1,8 @@
-"""Running a plan on the device: launches that pause and go on, until no work is left, time is over or rows suffice.
+"""Running a plan on the device: launches that pause and resume, until no work is left, time is over or rows suffice.
 
 A launch ends when no work is left, when the output is full or has the rows that were asked for, or after a slice of
-time; what was not finished lies parked in device memory. Between launches limits, deadlines, progress and interrupts
-are looked after here.
+time; the stacks of its warps are checkpoints in device memory. Limits, deadlines, progress and interrupts are handled
+between launches.
 """
 
 from __future__ import annotations
@@ -17,21 +17,19 @@ import numpy as np
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cliques.specialised import specialised_count
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
-from cusubmatch.engines.gpu.search import program as p
+from cusubmatch.engines.gpu.search import program_format as p
 from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
-from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
+from cusubmatch.engines.gpu.search.program import modulo
 from cusubmatch.engines.gpu.search.run_progress import RunProgress
-from cusubmatch.engines.gpu.search.suffix_counts import SURE_BITS
+from cusubmatch.engines.gpu.search.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
 from cusubmatch.engines.gpu.search.warp_walker import make_walk
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan, suffix_primes
 from cusubmatch.plan.crt import chinese_remainder
 
-__all__ = ["KEPT_PLANS", "SLICE_S", "Run", "nanoseconds_of"]
+__all__ = ["KEPT_PLANS", "Run", "nanoseconds_of"]
 
-SLICE_S = 0.05  # of a launch
-OUTPUT_BYTES = 256 << 20
 KEPT_PLANS = 16  # at least
 DEFAULTS = RunOptions()
 
@@ -64,14 +62,10 @@ class Run:
         caller works on the rows of the one before; what `then` launches on the current stream does not wait for that.
     tasks : TaskRange, optional
         Pairs of a root and a first candidate, or roots where nothing else is visited; default all.
-    gpu : Machine, optional
+    gpu : Device, optional
         Where to run; default the current GPU.
-    slice_s : float
-        Seconds of a launch.
-    grid : (int, int), optional
-        Blocks, and warps a block; default as many as can be resident.
-    every : int
-        Only one of so many first candidates is looked at, or of roots that are visited alone.
+    sample_share : int
+        Only one of so many first candidates is searched, or of roots where nothing else is visited.
 
     Attributes
     ----------
@@ -88,18 +82,16 @@ class Run:
         tasks: TaskRange | None = None,
         *,
         gpu: Device | None = None,
-        slice_s: float = SLICE_S,
-        grid: tuple[int, int] | None = None,
-        every: int = 1,
+        sample_share: int = 1,
     ):
         self.prepared, self.plan, self.tasks, self.gpu = prepared, plan, tasks, gpu or current_device()
-        self.deadline, self.progress, self.slice_s, self.grid = options.deadline, options.progress, slice_s, grid
-        self.every, self.xp, enough = every, prepared.graph.xp, options.enough
-        most = OUTPUT_BYTES // (4 * max(len(plan.columns), 1))
-        self.block_rows = min(options.block_rows or most, enough or most, most)
+        self.deadline, self.progress, self.slice_s = options.deadline, options.progress, self.gpu.tunables.slice_s
+        self.sample_share, self.xp, enough = sample_share, prepared.graph.xp, options.enough
+        max_rows = self.gpu.tunables.output_bytes // (4 * max(len(plan.columns), 1))
+        self.block_rows = min(options.block_rows or max_rows, enough or max_rows, max_rows)
         self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
         self.ahead, self.enough, self.then = options.ahead_rows > 0, enough, options.then
-        self._launched: Any = None  # an event after the last launch, where someone may ask for it
+        self._launched: Any = None  # an event after the last launch, if `ready` may be asked for
         self._passes = 0, 1  # over the graph: those that have ended, and how many there are
         self.matches: int | None = 0
 
@@ -124,19 +116,21 @@ class Run:
         if self.plan.walked == 0:
             return len(self._roots())
         if self.tasks is None and (counter := specialised_count(self.gpu, self.prepared, self.plan)):
-            return counter(lambda done, total: self._look(done, self.plan.matches_of(total)))
+            return counter(lambda done, total: self._check_deadline(done, self.plan.matches_of(total)))
         return self._sum()
 
     def _sum(self):
         """What the launches count together, of a suffix by its residues if it may pass 64 bits."""
-        plan, made, primes = self.plan, self.device_plan, []
+        plan, device_plan, primes = self.plan, self.device_plan, []
         if plan.suffix is not None:
-            primes = suffix_primes(plan, [made.longest] * len(plan.relations), SURE_BITS)
+            primes = suffix_primes(plan, [device_plan.longest] * len(plan.relations), self.gpu.tunables.exact_sum_bits)
         whole = plan.suffix is None or (plan.suffix.whole and not primes)
         residues = []
         for prime in primes or [0]:
             total, self._passes = 0, (len(residues), max(len(primes), 1))
-            program = self._program(p.modulo(made.layout.words, plan.suffix, prime)) if prime else made.program
+            program = (
+                self._program(modulo(device_plan.layout.words, plan.suffix, prime)) if prime else device_plan.program
+            )
             self.matches = 0 if whole else None
             for found, _ in self._launches(program):
                 total += found
@@ -176,14 +170,14 @@ class Run:
         graph, plan, whole = self.prepared.graph, self.plan, None
 
         def make():
-            return make_device_plan(self.gpu, self.prepared, plan, self.grid, self.every)
+            return make_device_plan(self.gpu, self.prepared, plan, self.sample_share)
 
-        if self.every > 1:
+        if self.sample_share > 1:
             whole = make()
         else:
             asked = plan.pattern, plan.semantics, plan.unique, plan.columns
             walked = plan.leaf_mode, plan.ascending, plan.levels, plan.walked
-            key = *asked, *walked, self.prepared.adjacency.key, self.grid
+            key = *asked, *walked, self.prepared.adjacency.key, self.gpu.tunables
             whole = graph.cache.get("device plans", key, make, graph.keep(KEPT_PLANS))
         return whole if self.tasks is None else whole.of(self.tasks, self.xp, self.gpu.to_device)
 
@@ -196,19 +190,19 @@ class Run:
     @property
     def kernel(self):
         """The kernel that walks the plan."""
-        return make_walk(self.gpu.target, self.device_plan.layout.slots, self.device_plan.wide, self.mode)
+        return make_walk(self.gpu.target, self.device_plan.variant(self.mode), self.gpu.tunables.polling)
 
     def _roots(self):
         roots = self.prepared.candidates.of(self.plan.levels[0].vertex)
         return roots if self.tasks is None else roots[self.tasks.begin : self.tasks.end]
 
     def _launches(self, program=None):
-        """(matches, rows) of each launch, until none is needed; where rows are wanted ahead, the next one runs then."""
-        made = self.device_plan
-        if not made.tickets:
+        """(matches, rows) of each launch until none is needed; with `ahead_rows` the next one runs meanwhile."""
+        device_plan = self.device_plan
+        if not device_plan.batches:
             return
-        workspace, found = made.pool.take(made.layout.stack), 0
-        output = self._output(self.first_rows) if program is None else RowOutput(None, made.no_rows, program, 1)
+        workspace, found = device_plan.pool.take(device_plan.layout.stack), 0
+        output = self._output(self.first_rows) if program is None else RowOutput(None, device_plan.no_rows, program, 1)
         workspace.start(fresh=True)
         self._work: RunProgress | None = None
         running = True  # from before a launch, since an interrupt may come at any time
@@ -229,30 +223,30 @@ class Run:
                         self._launch(workspace, output)
                 yield new, rows
                 if more and not self._enough(found):
-                    self._look(done, self.matches)
+                    self._check_deadline(done, self.matches)
                     if not running:
                         running = True
                         self._launch(workspace, output)
             if not more:
-                made.pool.give_back(workspace)
+                device_plan.pool.give_back(workspace)
         finally:
             if running:
                 workspace.stop()
 
     def _launch(self, workspace, output):
-        made = self.device_plan
-        launch = self.kernel[made.blocks, made.warps * self.gpu.target.WARP, 4 * made.shared]
-        given = [*made.graph, *workspace.arguments, output.array, workspace.sums]
-        launch(output.program, *given, nanoseconds_of(self.slice_s, self.deadline))
+        plan, nanoseconds = self.device_plan, nanoseconds_of(self.slice_s, self.deadline)
+        launch = self.kernel[plan.blocks, plan.warps * self.gpu.target.WARP, 4 * plan.shared_words]
+        searched = (output.program, plan.graph, *plan.root_arrays)
+        launch(*searched, workspace.arrays, output.array, workspace.sums, nanoseconds)
         if self.then is not None:
             self._launched = workspace.event()
 
     def _output(self, rows):
         """Room for so many rows, or about, and the program that fills it."""
-        made, xp, warp = self.device_plan, self.xp, self.gpu.target.WARP
+        device_plan, xp, warp = self.device_plan, self.xp, self.gpu.target.WARP
         rows = min(rows, self.block_rows)
         capacity = max(rows, warp)  # the rows of a warp go in together
-        words = made.layout.words.copy()
+        words = device_plan.layout.words.copy()
         words[p.CAPACITY], words[p.ENOUGH] = capacity, rows
         array = xp.empty((max(len(self.plan.columns), 1), capacity), np.int32)
         return RowOutput(array, self.gpu.to_device(array.reshape(-1)), self._program(words), capacity)
@@ -261,7 +255,7 @@ class Run:
         return self.gpu.to_device(self.xp.asarray(words))
 
     def _done(self, workspace):
-        """The fraction of the work that is done, if someone wants to know and it is not all."""
+        """The fraction of the work that is done; it is estimated only if it is reported and not all."""
         if self.progress is None or not workspace.state[r.STOP]:
             return 1.0
         if self._work is None:
@@ -275,8 +269,8 @@ class Run:
     def _late(self):
         return self.deadline is not None and time.monotonic() > self.deadline
 
-    def _look(self, done, matches):
-        """Report, and look at the clock."""
+    def _check_deadline(self, done, matches):
+        """Report, and raise if the time is over."""
         self.matches = matches
         self._report(done)
         if self._late():

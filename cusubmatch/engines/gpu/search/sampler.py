@@ -1,9 +1,9 @@
-"""The matches at given ranks, without walking all rows: counts by task, and a descent into the drawn tasks.
+"""The matches at given ranks without a search for all matches: counts by task, and a descent into the drawn tasks.
 
 A launch of the walker counts the matches of every task of a frontier, running sums of the counts say which tasks the
 ranks fall in, and those become the next frontier: cut finer while a task has several candidates, else one level deeper.
-So the match at a rank is given by places in sorted lists alone, whatever the warps do, and a launch after the first
-walks only what was drawn. Where the walker counts the last levels without visiting them, the last launch finds the
+So the match at a rank depends on positions in sorted lists alone, whatever the warps do, and a launch after the first
+searches only drawn tasks. Where the walker counts the last levels without visiting them, the last launch finds the
 members of the counted set, and what is left of a rank says which of them are meant.
 """
 
@@ -20,27 +20,26 @@ import numpy as np
 
 from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
-from cusubmatch.engines.gpu.search import program as p
+from cusubmatch.engines.gpu.search import program_format as p
 from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.extend_frontier import extended_frontier
 from cusubmatch.engines.gpu.search.frontier import Frontier, Sums, carry, on_host
-from cusubmatch.engines.gpu.search.leaf import COUNT, PAIRS, WEIGHTS
-from cusubmatch.engines.gpu.search.run import KEPT_PLANS, SLICE_S, nanoseconds_of
+from cusubmatch.engines.gpu.search.run import KEPT_PLANS, nanoseconds_of
+from cusubmatch.engines.gpu.search.variant import COUNT, PAIRS, WEIGHTS
 from cusubmatch.engines.gpu.search.warp_walker import make_walk
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
 
 __all__ = ["Sampler"]
 
-FIRST_TASKS, MOST_TASKS = 1 << 20, 1 << 22  # of the first launch, and of one after it
-TASK_WORDS = 1  # what a task of the ring has beside its own words
+EXTRA_TASK_WORDS = 1  # of a task of the ring: the number of the frontier's task that it belongs to
 
 
 class Stage(NamedTuple):
     """A plan on the device, and how its last level is counted."""
 
-    made: DevicePlan
+    device_plan: DevicePlan
     mode: str
 
 
@@ -56,12 +55,8 @@ class Sampler:
         What is walked on, in device memory, and a plan for it that counts.
     deadline : float or None
         Time (`time.monotonic`) after which counting and drawing raise `DeadlinePassed`.
-    gpu : Machine, optional
+    gpu : Device, optional
         Where to run; default the current GPU.
-    slice_s : float
-        Seconds of a launch.
-    grid : (int, int), optional
-        Blocks, and warps a block; default as many as can be resident.
     """
 
     def __init__(
@@ -71,11 +66,9 @@ class Sampler:
         *,
         deadline: float | None = None,
         gpu: Device | None = None,
-        slice_s: float = SLICE_S,
-        grid: tuple[int, int] | None = None,
     ):
         self.prepared, self.graph, self.plan, self.gpu = prepared, prepared.graph, plan, gpu or current_device()
-        self.deadline, self.slice_s, self.grid = deadline, slice_s, grid
+        self.deadline, self.tunables = deadline, self.gpu.tunables
         self.size, self.pairs = len(plan.levels), plan.leaf_mode != "size"
         self.deepest = self.size - 1 - self.pairs  # the level whose candidates are the members of the last set
 
@@ -89,7 +82,7 @@ class Sampler:
         if self.size == 1:
             return [len(self._roots())]
         self._first = self._roots_frontier()
-        self._counted = self._count(self._first, FIRST_TASKS)
+        self._counted = self._count(self._first, self.tunables.first_frontier_tasks)
         return [self._counted[0].total]
 
     def rows(self, ranks: Mapping[int, Sequence[int]]) -> np.ndarray:
@@ -124,28 +117,29 @@ class Sampler:
         if shift or frontier.whole:
             deeper = frontier.cut(chosen, shift)
         else:
-            words = frontier.reached(chosen, self._stage(frontier).made.targets)
+            words = frontier.reached(chosen, self._stage(frontier).device_plan.targets)
             if frontier.level == self.deepest:
                 return on_host(words).T[:-1, groups]
-            deeper = self._deepen(frontier.level + 1, words)
+            deeper = self._extend(frontier.level + 1, words)
         opened = frontier.level == self.deepest and not frontier.whole
         if not self.pairs or opened or deeper.level < self.deepest or deeper.whole:
             return self._search(deeper, groups, ranks)
         counts = sums.before(chosen + 1) - sums.before(chosen)
-        members = [self._members(int(each), int(count)) for each, count in zip(ranks, counts[groups], strict=True)]
-        found = self._search(deeper, np.repeat(groups, 2), np.array(members, np.int64).ravel())
-        return np.concatenate([found[:, ::2], found[-1:, 1::2]])
+        members = [self._members(int(rank), int(count)) for rank, count in zip(ranks, counts[groups], strict=True)]
+        matches = self._search(deeper, np.repeat(groups, 2), np.array(members, np.int64).ravel())
+        return np.concatenate([matches[:, ::2], matches[-1:, 1::2]])
 
     def _search(self, frontier, groups, ranks):
         """The matches at ranks of groups of a frontier: uint32 (levels, ranks)."""
-        found = np.empty((self.deepest + 1, len(ranks)), np.uint32)
+        levels = self.deepest + 1
         if self.pairs and (frontier.level < self.deepest or frontier.whole):
-            found = np.empty((self.size, len(ranks)), np.uint32)
-        for first, end, batch in frontier.batches(MOST_TASKS):
-            places = np.flatnonzero((groups >= first) & (groups < end))
-            counted = self._count(batch, MOST_TASKS)
-            found[:, places] = self._take(batch, counted, groups[places] - first, ranks[places])
-        return found
+            levels = self.size
+        matches = np.empty((levels, len(ranks)), np.uint32)
+        for first, end, batch in frontier.batches(self.tunables.frontier_tasks):
+            of_batch = np.flatnonzero((groups >= first) & (groups < end))
+            counted = self._count(batch, self.tunables.frontier_tasks)
+            matches[:, of_batch] = self._take(batch, counted, groups[of_batch] - first, ranks[of_batch])
+        return matches
 
     def _members(self, rank: int, count: int) -> tuple[int, int]:
         """The ranks of the last two levels' vertices in the set that both come from, which counts `count` pairs."""
@@ -155,8 +149,8 @@ class Sampler:
             return (low, high) if self.plan.ascending else (high, low)
         if self.plan.leaf_mode == "square":
             return divmod(rank, isqrt(count))
-        one, other = divmod(rank, (isqrt(1 + 4 * count) - 1) // 2)
-        return one, other + (other >= one)
+        first, second = divmod(rank, (isqrt(1 + 4 * count) - 1) // 2)
+        return first, second + (second >= first)
 
     def _roots(self):
         return self.prepared.candidates.of(self.plan.levels[0].vertex)
@@ -164,7 +158,7 @@ class Sampler:
     def _roots_frontier(self) -> Frontier:
         """The roots and their first candidates; whole roots where pairs of those are counted."""
         whole, xp = self.pairs and self.deepest == 1, self.graph.xp
-        roots = (self._main if whole or self.deepest > 1 else self._last).made.roots
+        roots = (self._main if whole or self.deepest > 1 else self._last).device_plan.roots
         words = xp.zeros((len(roots.vertices), 2), np.uint32)
         words[:, 0] = roots.vertices
         places = len(roots.vertices) if whole else roots.total
@@ -176,8 +170,8 @@ class Sampler:
 
     @functools.cached_property
     def _main(self) -> Stage:
-        made = self._on_device(self.plan)
-        return Stage(made, WEIGHTS if made.layout.weighed else PAIRS if self.pairs else COUNT)
+        device_plan = self._on_device(self.plan)
+        return Stage(device_plan, WEIGHTS if device_plan.layout.weighed else PAIRS if self.pairs else COUNT)
 
     @functools.cached_property
     def _last(self) -> Stage:
@@ -189,7 +183,7 @@ class Sampler:
         """A plan on the device, kept with the graph."""
 
         def make():
-            return make_device_plan(self.gpu, self.prepared, plan, self.grid, 1, TASK_WORDS)
+            return make_device_plan(self.gpu, self.prepared, plan, 1, EXTRA_TASK_WORDS)
 
         key = (
             plan.pattern,
@@ -199,40 +193,41 @@ class Sampler:
             plan.ascending,
             plan.levels,
             self.prepared.adjacency.key,
-            self.grid,
+            self.tunables,
         )
         return self.graph.cache.get("sampled plans", key, make, self.graph.keep(KEPT_PLANS))
 
-    def _deepen(self, level: int, words) -> Frontier:
+    def _extend(self, level: int, words) -> Frontier:
         """The frontier of partial matches of `level` vertices, each a group."""
         stage = self._stage(Frontier(level, False, words, None, None, np.zeros(1, np.int64)))
-        bases, lengths = extended_frontier(self.gpu, stage.made, self.graph.xp, stage.mode, level, words.reshape(-1))
+        plan, mode = stage
+        bases, lengths = extended_frontier(self.gpu, plan, self.graph.xp, mode, level, words.reshape(-1))
         ends = self.graph.xp.cumsum(lengths)
         return Frontier(level, False, words, bases, ends, np.concatenate([[0], on_host(ends)]))
 
     def _count(self, frontier: Frontier, most: int) -> tuple[Sums, int]:
         """Counts of a frontier's tasks, at most so many; and the logarithm of their length."""
-        made, mode = self._stage(frontier)
+        device_plan, mode = self._stage(frontier)
         shift = max((frontier.places - 1).bit_length() - (most.bit_length() - 1), 0)
         counters = self.graph.xp.zeros((-(-frontier.places >> shift), 2), np.uint64)
         if not frontier.places:
-            return Sums(counters), shift
-        words = made.layout.words.copy()
+            return Sums(counters, self.tunables.max_device_sum), shift
+        words = device_plan.layout.words.copy()
         words[p.START], words[p.SHIFT], words[p.WHOLE] = frontier.level, shift, frontier.whole
         words[p.ROOTS] = len(frontier.bases)
-        ticket = int(words[p.CHUNK]).bit_length() - 1  # a power of two, so that tasks are whole tickets
-        words[p.CHUNK] = words[p.STEP] = 1 << min(ticket, shift)
-        walk = make_walk(self.gpu.target, made.layout.slots, made.wide, mode, tasks=True)
-        launch = walk[made.blocks, made.warps * self.gpu.target.WARP, 4 * made.shared]
-        program = self.graph.xp.asarray(words)
-        given = program, *made.graph[:4], frontier.words.reshape(-1), frontier.bases, frontier.ends
-        workspace, more, running = made.pool.take(made.layout.stack), True, False
-        given += *workspace.arguments, made.no_rows, counters.reshape(-1)
+        batch = int(words[p.BATCH]).bit_length() - 1  # a power of two, so that tasks are whole batches
+        words[p.BATCH] = words[p.BATCH_STEP] = 1 << min(batch, shift)
+        walk = make_walk(self.gpu.target, device_plan.variant(mode, by_task=True), self.tunables.polling)
+        launch = walk[device_plan.blocks, device_plan.warps * self.gpu.target.WARP, 4 * device_plan.shared_words]
+        workspace, more, running = device_plan.pool.take(device_plan.layout.stack), True, False
+        roots = frontier.words.reshape(-1), frontier.bases, frontier.ends
+        arguments = [self.graph.xp.asarray(words), device_plan.graph, *roots, workspace.arrays]
+        arguments += [device_plan.no_rows, counters.reshape(-1)]
         workspace.start(fresh=True)
         try:
             while more:
                 running = True
-                launch(*given, nanoseconds_of(self.slice_s, self.deadline))
+                launch(*arguments, nanoseconds_of(self.tunables.slice_s, self.deadline))
                 workspace.read()
                 running, more = False, bool(workspace.state[r.STOP])
                 if more:
@@ -240,8 +235,8 @@ class Sampler:
                     if self.deadline is not None and time.monotonic() > self.deadline:
                         raise DeadlinePassed
                     workspace.start(fresh=False)
-            made.pool.give_back(workspace)
+            device_plan.pool.give_back(workspace)
         finally:
             if running:
                 workspace.stop()
-        return Sums(counters), shift
+        return Sums(counters, self.tunables.max_device_sum), shift

@@ -1,7 +1,7 @@
 """A plan's suffix as the walker needs it: what is known at which level, and what is carried along until the end.
 
-At a partial match of levels 0 to t - 1 are known the variables whose rows belong to these levels, and those tests,
-whether one image lies in a row of another, whose images both do. A slot carries bits of the tests, then the sizes.
+A partial match of levels 0 to t - 1 knows the variables whose rows belong to these levels, and the tests (whether one
+vertex is in the row of another) whose vertices both do. A slot carries the bits of the tests, then the sizes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cusubmatch.plan import Plan, tests_of
 
 __all__ = ["SuffixLayout", "suffix_layout"]
 
-WORD = 32  # tests
+WORD_TESTS = 32
 
 
 class SuffixLayout(NamedTuple):
@@ -22,7 +22,7 @@ class SuffixLayout(NamedTuple):
 
     Attributes
     ----------
-    rows : list of tuple of Rows
+    rows : list of tuple of NeighbourRows
         Of each variable.
     known : list of int
         Of each variable the level at whose slots it is known first.
@@ -50,7 +50,7 @@ class SuffixLayout(NamedTuple):
 
     @property
     def test_words(self) -> int:
-        return -(-len(self.tests) // WORD)
+        return -(-len(self.tests) // WORD_TESTS)
 
     def variables_known(self, t: int) -> int:
         """How many are known at slots of level t."""
@@ -66,21 +66,24 @@ def suffix_layout(plan: Plan) -> SuffixLayout:
     suffix, injective = plan.suffix, plan.semantics != "homomorphism"
     if suffix is None:
         raise ValueError(f"plan: expected one with a suffix, got one that ends in {plan.leaf_mode!r}")
-    asked = [[tests_of(plan.relations, loss) for loss in some.losses] for some in suffix.variables]
-    tests = sorted({test for some in asked for loss in some for test in loss}, key=lambda test: (max(test[1:]), test))
-    known = [1 + max(row.level for row in some.rows) for some in suffix.variables]
+    loss_tests = [[tests_of(plan.relations, loss) for loss in variable.losses] for variable in suffix.variables]
+    tests = sorted(
+        {test for losses in loss_tests for loss in losses for test in loss}, key=lambda test: (max(test[1:]), test)
+    )
+    known = [1 + max(row.level for row in variable.rows) for variable in suffix.variables]
     order = sorted(range(len(known)), key=known.__getitem__)
-    place = {variable: i for i, variable in enumerate(order)}
+    number = {variable: i for i, variable in enumerate(order)}
     choosers = [suffix.variables[i].choosers for i in order]
     layout = SuffixLayout(
         rows=[suffix.variables[i].rows for i in order],
         known=[known[i] for i in order],
-        losses=[[[tests.index(test) for test in loss] for loss in asked[i]] for i in order],
-        least=choosers if injective else [min(many, 1) for many in choosers],
+        losses=[[[tests.index(test) for test in loss] for loss in loss_tests[i]] for i in order],
+        least=choosers if injective else [min(number_of_choosers, 1) for number_of_choosers in choosers],
         tests=tests,
         test_levels=[1 + max(test[1:]) for test in tests],
         factors=[
-            {tuple(place[i] for i in some): weight for some, weight in factor.items()} for factor in suffix.factors
+            {tuple(number[i] for i in monomial): weight for monomial, weight in factor.items()}
+            for factor in suffix.factors
         ],
         carried=[],
     )

@@ -1,8 +1,8 @@
-"""What a run needs on the device beside the graph: control words, the ring, parked stacks. Used again by the next run.
+"""What a run needs on the device beside the graph: control words, the ring and checkpoints. The next run uses it again.
 
-A run that came to its end leaves the ring empty and the stacks unparked, so the next one sets a few words and starts,
-unless its stacks are of another size; what was broken off is thrown away. The size does not depend on the graph: a
-stack a resident warp, and the ring.
+A run that came to its end leaves an empty ring and empty checkpoints, so the next one sets a few words and starts,
+unless its stacks are of another size; the workspace of a run that was stopped is thrown away. The size does not depend
+on the graph: a stack a resident warp, and the ring.
 """
 
 from __future__ import annotations
@@ -13,46 +13,48 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.gpu.runtime.transfer import device
+from cusubmatch.engines.gpu.runtime.transfer import copy_device
 from cusubmatch.engines.gpu.runtime.warp import whole
 from cusubmatch.engines.gpu.search import task_ring as r
+from cusubmatch.engines.gpu.search.kernel_arguments import ControlArrays
 
-__all__ = ["Pool", "Workspace"]
+__all__ = ["Workspace", "WorkspacePool"]
 
 SUMS = 4  # words: a count in two 64-bit words
 
 
 class Workspace:
-    """The arrays that every launch of a run is given, as kernels take them: `arguments`.
+    """The arrays that every launch of a run is given, as kernels take them: `arrays` and `sums`.
 
     Parameters
     ----------
     xp : module
     to_device : callable
-    entries, entry_words : int
-        Of the ring.
-    parked_words : int
+    ring_slots, task_words : int
+        Slots of the ring, and words of each.
+    checkpoint_words : int
         Of all warps.
     """
 
-    def __init__(self, xp: Any, to_device: Any, entries: int, entry_words: int, parked_words: int):
-        self.control = xp.zeros(r.CONTROL + SUMS, np.int32)
-        self.state = np.zeros(r.CONTROL + SUMS, np.int32)  # as it was last read
-        self.state[r.FREE] = entries
-        turns, self.ring = xp.arange(entries, dtype=np.int32), xp.empty(entries * entry_words, np.uint32)
-        self.checkpoints, self.stack = xp.zeros(parked_words, np.uint32), 0
+    def __init__(self, xp: Any, to_device: Any, ring_slots: int, task_words: int, checkpoint_words: int):
+        self.control = xp.zeros(r.CONTROL_WORDS + SUMS, np.int32)
+        self.state = np.zeros(r.CONTROL_WORDS + SUMS, np.int32)  # as it was last read
+        self.state[r.FREE] = ring_slots
+        turns, self.ring = xp.arange(ring_slots, dtype=np.int32), xp.empty(ring_slots * task_words, np.uint32)
+        self.checkpoints, self.stack = xp.zeros(checkpoint_words, np.uint32), 0
         self.bytes = sum(array.nbytes for array in (self.control, turns, self.ring, self.checkpoints))
-        self.arguments = [to_device(array) for array in (self.control[: r.CONTROL], turns, self.ring, self.checkpoints)]
-        self.sums = to_device(self.control[r.CONTROL :].view(np.uint64))
+        shared = (self.control[: r.CONTROL_WORDS], turns, self.ring, self.checkpoints)
+        self.arrays = ControlArrays(*map(to_device, shared))
+        self.sums = to_device(self.control[r.CONTROL_WORDS :].view(np.uint64))
         self._seen = None if xp is np else mirrored(self.control)
 
     def start(self, fresh: bool) -> None:
         """Make ready for a launch: the first of a run, or one that goes on."""
-        for place, value in ((r.STOP, 0), (r.IDLE, 0), (r.FILLED, 0), (r.VALID, -1)):
-            self.state[place] = value
-        self.state[r.CONTROL :] = 0
+        for word, value in ((r.STOP, 0), (r.IDLE, 0), (r.FILLED, 0), (r.VALID, -1)):
+            self.state[word] = value
+        self.state[r.CONTROL_WORDS :] = 0
         if fresh:
-            self.state[r.TICKET] = self.state[r.PENDING] = self.state[r.DONATED] = 0
+            self.state[r.NEXT_BATCH] = self.state[r.PENDING] = self.state[r.DONATED] = 0
         if isinstance(self.control, np.ndarray):
             self.control[:] = self.state
         else:
@@ -61,7 +63,7 @@ class Workspace:
     def read(self) -> int:
         """Wait for the launch and read `state`; the count of it."""
         self.state = self.control.copy() if self._seen is None else self._seen()
-        return whole(self.state[r.CONTROL :].view(np.uint64))
+        return whole(self.state[r.CONTROL_WORDS :].view(np.uint64))
 
     def event(self) -> Any:
         """An event after what was launched so far; None where launches are calls."""
@@ -79,37 +81,36 @@ class Workspace:
             return
         import cupy
 
-        aside, one = cupy.cuda.Stream(non_blocking=True), np.ones(1, np.int32)
-        self.control[r.STOP : r.STOP + 1].set(
-            one, stream=aside
-        )  # a kernel would wait for room beside the one that runs
+        aside, flag = cupy.cuda.Stream(non_blocking=True), np.ones(1, np.int32)
+        # A copy, since a kernel would wait for room beside the one that runs.
+        self.control[r.STOP : r.STOP + 1].set(flag, stream=aside)
         aside.synchronize()
         cupy.cuda.get_current_stream().synchronize()
 
 
 def mirrored(array: Any) -> Callable[[], np.ndarray]:
-    """What reads a small array of the device: a kernel writes it to host memory, where a copy would wait for others.
+    """A function that reads a small array of the device: a kernel writes it to pinned host memory.
 
-    Copies to the host are done one after the other, so one of a few words waits for the rows that are on their way.
+    Copies to the host are done one after the other, so a copy of a few words would wait for rows that are on their way.
     """
     import cupy
 
-    buffer = device().pinned.take(array.nbytes)
+    buffer = copy_device().pinned.take(array.nbytes)
     if buffer is None:
         return array.get
     host = buffer.view(array.dtype)
     memory = cupy.cuda.UnownedMemory(host.ctypes.data, host.nbytes, host, array.device.id)
-    image = cupy.ndarray(array.shape, array.dtype, cupy.cuda.MemoryPointer(memory, 0))
+    device_view = cupy.ndarray(array.shape, array.dtype, cupy.cuda.MemoryPointer(memory, 0))
 
     def read():
-        cupy.positive(array, out=image)
+        cupy.positive(array, out=device_view)
         cupy.cuda.get_current_stream().synchronize()
         return host.copy()
 
     return read
 
 
-class Pool:
+class WorkspacePool:
     """Workspaces of one kind that no run uses."""
 
     def __init__(self, make):
