@@ -76,7 +76,7 @@ class AutomorphismGroup:
                 found[w] = image
         return found
 
-    @property
+    @functools.cached_property
     def order(self) -> int:
         """The number of automorphisms: the product of the orbit sizes along a stabiliser chain."""
         product = 1
