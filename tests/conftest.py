@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from paths import TESTS, TRUTH
 from tiers import one_each  # and the profiles of hypothesis, which --hypothesis-profile names
-
-TESTS = Path(__file__).resolve().parent
 
 
 def pytest_addoption(parser):
@@ -68,7 +67,7 @@ def load_graph(name: str):
     if labels.exists():
         vertices = pd.read_parquet(labels)
     else:
-        sizes = pd.read_csv(TESTS / "truth" / "graphs.tsv", sep="\t", index_col="graph")
+        sizes = pd.read_csv(TRUTH / "graphs.tsv", sep="\t", index_col="graph")
         vertices = pd.DataFrame({"vertex": range(sizes.loc[plain, "vertices"])})
     return csm.Graph.from_edgelist(
         edges,

@@ -28,7 +28,7 @@ from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.gpu.runtime import launch_batches as pieces
 from cusubmatch.execution.query_options import QueryOptions
 
-PEERS = Path(__file__).parents[1] / "truth" / "gpu_peers.tsv"
+PEERS = Path(__file__).parents[1] / "data" / "gpu_peers.tsv"
 REPEATS = 3
 WARM = 3  # calls after which nothing is prepared, compiled or recorded any more
 BOUND = ("closed", "device plans")  # what a graph keeps that is bound to launches

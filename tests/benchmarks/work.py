@@ -26,6 +26,7 @@ from numba import carray, njit, types
 from numba.extending import intrinsic
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from plans import plan_for
 from targets import one_lane
 

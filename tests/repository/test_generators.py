@@ -1,15 +1,15 @@
 """The generators: reproducible R-MAT graphs, and Kronecker graphs that agree with their definition and their table."""
 
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from paths import TRUTH
 
 from cusubmatch.generators import kronecker, kronecker_counts, rmat
 
-TABLE = list(pd.read_csv(Path(__file__).parent / "truth" / "kronecker.tsv", sep="\t").itertuples(index=False))
+TABLE = list(pd.read_csv(TRUTH / "kronecker.tsv", sep="\t").itertuples(index=False))
 SMALL_LEAVES = [(1,), (3,), (1, 1), (3, 4), (2, 1, 3), (2, 2, 2, 2)]
 KINDS = ["B0k", "B1k", "B2k"]
 

@@ -5,14 +5,13 @@ say yet what may be missing or must not be there, so q7 (optional parts) joins f
 negated edge) are differences of two counts: all matches less those that have the edge.
 """
 
-from pathlib import Path
-
 import pandas as pd
+import paths
 import pytest
 
 import cusubmatch as csm
 
-TRUTH = pd.read_csv(Path(__file__).parent / "truth" / "lsqb.tsv", sep="\t", index_col="query")
+TRUTH = pd.read_csv(paths.TRUTH / "lsqb.tsv", sep="\t", index_col="query")
 
 TAGGED_REPLY = "(tag1:Tag)<-[:hasTag]-(message:Post|Comment)<-[:replyOf]-(comment:Comment)-[:hasTag]->(tag2:Tag)"
 FRIEND_OF_FRIEND = "(person1:Person)-[:knows]-(person2:Person)-[:knows]-(person3:Person)-[:hasInterest]->(tag:Tag)"

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import TESTS
+from paths import TRUTH
 from targets import emulator, one_lane
 from tiers import thorough
 
@@ -22,7 +22,7 @@ from cusubmatch.engines.gpu.cliques.triangles import Triangles
 
 NATIVE = one_lane()
 TINY = {"processors": 1, "threads": 64}
-COUNTS = pd.read_csv(TESTS / "truth" / "counts.tsv", sep="\t").set_index(["graph", "pattern"]).unique_count
+COUNTS = pd.read_csv(TRUTH / "counts.tsv", sep="\t").set_index(["graph", "pattern"]).unique_count
 
 
 def rows_of(n, edges):

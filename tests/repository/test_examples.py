@@ -7,12 +7,11 @@ import re
 import runpy
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "laundering_rings.py"
 
 # Counted by self joins in DuckDB: cycles of the distinct pairs (src, dst) without self loops.

@@ -10,14 +10,13 @@ import re
 import shlex
 import tomllib
 from fnmatch import fnmatch
-from pathlib import Path
 
 import pytest
 import yaml
+from paths import ROOT
 
 import cusubmatch
 
-ROOT = Path(__file__).resolve().parents[1]
 RECIPE = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
 OUTPUTS = {output["package"]["name"]: output for output in RECIPE["outputs"]}
 ENVIRONMENT = yaml.safe_load((ROOT / "conda" / "environment-gpu.yaml").read_text(encoding="utf-8"))

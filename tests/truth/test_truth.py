@@ -6,15 +6,13 @@ core) are marked slow; none is beyond walking. `truth/kronecker.tsv` is the tabl
 data folder.
 """
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
+from paths import TRUTH
 
 import cusubmatch as csm
 from cusubmatch.generators import kronecker, kronecker_counts, rmat
 
-TRUTH = Path(__file__).parent / "truth"
 PATTERNS = {
     "triangle": csm.Pattern.clique(3),
     "clique4": csm.Pattern.clique(4),

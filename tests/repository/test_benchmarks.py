@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = Path("tests", "benchmarks")
 ON_GPU = BENCHMARKS / "on_gpu.sh"
 

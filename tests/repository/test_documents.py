@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "cusubmatch"
 MAP = PACKAGE / "ARCHITECTURE.md"
 DOCUMENTS = [MAP, ROOT / ".github" / "CONTRIBUTING.md", ROOT / "README.md"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from importlib import resources
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from paths import ROOT
 
 from cusubmatch.datasets import amlsim
 
@@ -25,7 +25,7 @@ def test_payments_have_the_documented_columns_and_rows(tables):
 
 
 def test_the_readme_says_how_many_payments_there_are(tables):
-    readme = Path(__file__).resolve().parents[1] / "README.md"
+    readme = ROOT / "README.md"
     assert f"in a table of {len(tables[0]):,} payments" in readme.read_text(encoding="utf-8")
 
 

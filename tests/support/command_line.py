@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pandas as pd
+from paths import ROOT
 from typer.testing import CliRunner
 
 from cusubmatch.cli.app import app
 
-ROOT = Path(__file__).resolve().parents[1]
 TRIANGLE = "(a)--(b)--(c)--(a)"
 LOOP = "(a)-->(b)-->(c)-->(a)"
 

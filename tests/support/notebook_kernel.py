@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from nbclient import NotebookClient
+from paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 ONCE = ("cusubmatch: compiling", "Matplotlib is building the font cache")  # said on stderr by the first run of all
 
 

@@ -3,9 +3,9 @@
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from paths import ROOT
 
 import cusubmatch as csm
 from cusubmatch.generators import rmat
@@ -13,7 +13,7 @@ from cusubmatch.generators import rmat
 pytestmark = pytest.mark.gpu
 
 RING = "(a)-->(b)-->(c)-->(a)"
-README = Path(__file__).resolve().parents[1] / "README.md"
+README = ROOT / "README.md"
 POOLED = """
 import rmm.statistics
 

@@ -13,19 +13,18 @@ import sys
 import threading
 import time
 import tracemalloc
-from pathlib import Path
 
 import numba
 import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.cases import CASES, KRONECKER, load_edges, load_labels
+from paths import ROOT
 
 import cusubmatch as csm
 
 pytestmark = pytest.mark.timed
 
-ROOT = Path(__file__).resolve().parents[1]
 FACTOR = 3  # how much slower than promised a test may find it
 REPEATS = 5
 FIRST_COUNT = """
