@@ -54,6 +54,16 @@ class Checked(np.ndarray):
         super().__setitem__(_inside(index), value)
 
 
+def _checked(argument):
+    """Arrays with their bounds checked, in parameter blocks too."""
+    if isinstance(argument, np.ndarray):
+        return argument.view(Checked)
+    if isinstance(argument, tuple):
+        fields = [_checked(field) for field in argument]
+        return type(argument)(*fields) if hasattr(argument, "_fields") else tuple(fields)
+    return argument
+
+
 def _inside(index):
     if isinstance(index, (int, np.integer)) and index < 0:
         raise SimtError(f"index {index}")
@@ -183,7 +193,7 @@ class Machine:
     def launch(self, kernel, blocks, threads, arguments, dynamic=DYNAMIC):
         """Run `kernel` to its end, with `dynamic` words of shared memory; the number of switches."""
         self.hub, self.steps, self.dynamic = getcurrent(), 0, dynamic
-        arguments = [a.view(Checked) if isinstance(a, np.ndarray) else a for a in arguments]
+        arguments = [_checked(argument) for argument in arguments]
 
         def run():
             with np.errstate(over="ignore"):  # integers wrap
