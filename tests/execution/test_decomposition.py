@@ -20,7 +20,8 @@ from tiers import examples
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
 from cusubmatch.api.options import checked_query
-from cusubmatch.engines.cpu.tables.table_kernels import TableKernels, reverse_arcs
+from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
+from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.query_options import QueryOptions
@@ -269,8 +270,8 @@ def test_the_bound_loses_nothing_behind_large_rows():
 @pytest.mark.parametrize("prime", [0, 2**31 - 1])
 def test_rows_that_several_terms_ask_for_are_computed_once_and_let_go(skewed, prime, monkeypatch):
     support, computed = support_graph_of(skewed, reverse_arcs), []
-    rows = TableKernels.rows
-    monkeypatch.setattr(TableKernels, "rows", lambda *some: computed.append(1) or rows(*some))
+    rows = TableKernels.row_sums
+    monkeypatch.setattr(TableKernels, "row_sums", lambda *some: computed.append(1) or rows(*some))
     nodes = RowSums(Link()), RowSums(Link((), (0,))), RowSums(Link((), (1,)))
     degrees = np.diff(support.offsets).astype(object)
     two = np.array([degrees[support.targets[i:j]].sum() for i, j in pairwise(support.offsets.tolist())], object)
@@ -323,8 +324,8 @@ def test_vectors_take_memory_for_few_tables_at_a_time():
 
 
 def test_paths_that_read_alike_from_both_ends_are_counted_from_one(skewed, monkeypatch):
-    asked, halves = [], TableKernels._squares
-    monkeypatch.setattr(TableKernels, "_squares", lambda *some: asked.append(some[2]) or halves(*some))
+    asked, halves = [], TableKernels._weighted_three_steps
+    monkeypatch.setattr(TableKernels, "_weighted_three_steps", lambda *some: asked.append(some[2]) or halves(*some))
     for pattern, alike in {
         "(x)--(w)--(z)--(y)--(x), (w)--(s)--(z), (x)--(r)--(y)": {True},
         "(x)--(w)--(z)--(y)--(x), (w)--(s)--(x), (z)--(t)--(y)": {True},

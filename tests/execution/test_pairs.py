@@ -17,9 +17,10 @@ from tiers import examples
 
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu import CpuEngine
-from cusubmatch.engines.cpu.tables import cycle_tables as loop_kernels
+from cusubmatch.engines.cpu.tables import four_cycles
 from cusubmatch.engines.cpu.tables import pair_sums as pairs
-from cusubmatch.engines.cpu.tables.table_kernels import reverse_arcs
+from cusubmatch.engines.cpu.tables.parameters import rows_of
+from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
 from cusubmatch.execution import table_sizes as sizes
 from cusubmatch.execution.strategies import table_count as counting
 from cusubmatch.execution.table_sizes import table_sizes
@@ -110,8 +111,8 @@ def test_lists_that_would_take_too_much_memory_are_made_in_rounds(labelled, labe
     plain = Pattern.parse(SHAPES[BRIDGED])
     pattern = Pattern([[plain.names[end] for end in edge[:2]] for edge in plain.edges], labels=labels)
     rounds = []
-    listed = pairs._listed
-    monkeypatch.setattr(pairs, "_listed", lambda *some: rounds.append(some[3]) or listed(*some))
+    run_lists = pairs._run
+    monkeypatch.setattr(pairs, "_run", lambda *some: rounds.append(some[2].stop) or run_lists(*some))
     expected = table_run(labelled, pattern).count()
     assert len(set(rounds)) == 1
     monkeypatch.setattr(pairs, "LISTS_BYTES", 500)
@@ -177,13 +178,13 @@ def test_a_cycle_of_four_alone_is_a_loop(skewed, labelled):
     assert run.count() == walked(skewed, "(a)--(b)--(c)--(d)--(e)")
 
 
-@pytest.mark.parametrize("base", [0, 1000, loop_kernels.LARGEST - 40, loop_kernels.LARGEST])
+@pytest.mark.parametrize("base", [0, 1000, four_cycles.LARGEST - 40, four_cycles.LARGEST])
 def test_a_row_of_32_bits_starts_again_when_it_is_full(skewed, base):
     support = support_graph_of(skewed, reverse_arcs)
     row, out = np.full(support.vertices, base, np.uint32), np.zeros(1, np.uint64)
-    graph = support.offsets, support.targets, support.upper
+    rows = rows_of(support)
     end, begin = support.vertices, 0
     base = np.full(1, base, np.uint32)
     while begin < end:
-        begin = loop_kernels.plain_squares(*graph, begin, end, 5, np.uint64(0), row, base, out)
+        begin = four_cycles.four_cycles(rows, begin, end, 5, np.uint64(0), row, base, out)
     assert out[0] == walked(skewed, SHAPES["4-cycle"])

@@ -55,10 +55,13 @@ class Checked(np.ndarray):
 
 
 def _checked(argument):
-    """An argument of a kernel with checked arrays, also inside a named tuple."""
+    """Arrays with their bounds checked, in parameter blocks too."""
     if isinstance(argument, np.ndarray):
         return argument.view(Checked)
-    return type(argument)(*map(_checked, argument)) if isinstance(argument, tuple) else argument
+    if isinstance(argument, tuple):
+        fields = [_checked(field) for field in argument]
+        return type(argument)(*fields) if hasattr(argument, "_fields") else tuple(fields)
+    return argument
 
 
 def _inside(index):

@@ -12,7 +12,8 @@ from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.filters import find_candidates
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.sampler import Sampler
-from cusubmatch.engines.cpu.tables.table_kernels import TableKernels, reverse_arcs
+from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
+from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph

@@ -112,7 +112,7 @@ class Evaluation:
                 number = int(self._product(term).sum(dtype=self.xp.uint64))
             case CycleTerm(links):
                 self._make(parts_of(term))
-                number = self.kernels.loop(self._shared(links), self.prime)
+                number = self.kernels.cycle_sum(self._shared(links), self.prime)
                 self._finish(term)
             case EnumerateTerm():
                 number = self.walk(term)
@@ -168,9 +168,9 @@ class Evaluation:
             case Indicator(key):
                 return self.indicators[key].astype(self.xp.uint64)
             case RowSums(link):
-                return self.kernels.rows(self._values(link.factors), self._weights(link.weights), self.prime)
+                return self.kernels.row_sums(self._values(link.factors), self._weights(link.weights), self.prime)
             case PathTable(links):
-                return self.kernels.chain(self._shared(links), self.decompositions[0].symmetric[node], self.prime)
+                return self.kernels.path_table(self._shared(links), self.decompositions[0].symmetric[node], self.prime)
             case CliqueTable(links):
                 return self.kernels.cliques(self._shared(links), self.prime)
             case ApexTree(tree):

@@ -15,12 +15,16 @@ from cusubmatch.engines.gpu.search.graph_view import make_first_candidates, make
 from cusubmatch.engines.gpu.search.kernel_arguments import extend_frontier_signature, walk_signature
 from cusubmatch.engines.gpu.search.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS, Variant
 from cusubmatch.engines.gpu.search.warp_walker import make_walk
-from cusubmatch.engines.gpu.tables import clique_tables, pair_kernels, triangle_tables
-from cusubmatch.engines.gpu.tables import five_cycles as loops
-from cusubmatch.engines.gpu.tables import four_cycles as wedges
-from cusubmatch.engines.gpu.tables import reverse_arcs as entries
-from cusubmatch.engines.gpu.tables import sparse_product as products
-from cusubmatch.engines.gpu.tables import triangle_lists as bridges
+from cusubmatch.engines.gpu.tables import (
+    clique_tables,
+    five_cycles,
+    four_cycles,
+    pair_kernels,
+    reverse_arcs,
+    sparse_product,
+    triangle_lists,
+    triangle_tables,
+)
 from cusubmatch.engines.gpu.tables.table_kernels import LaunchShape
 
 # Registers of a thread: with 64 a multiprocessor holds 32 warps, with 48 it holds 40.
@@ -65,11 +69,11 @@ def walkers():
 
 def table_signatures():
     shape = LaunchShape()
-    yield from loops.signatures(gpu(), shape.tops.threads, shape.tops.lanes)
+    yield from five_cycles.signatures(gpu(), shape.tops.threads, shape.tops.lanes)
     yield from pair_kernels.signatures(gpu(), shape.pairs.threads, shape.pairs.lanes)
-    for module in (triangle_tables, bridges):
+    for module in (triangle_tables, triangle_lists):
         yield from module.signatures(gpu(), shape.edges.threads, shape.edges.lanes)
-    for module in (clique_tables, entries, products):
+    for module in (clique_tables, reverse_arcs, sparse_product):
         yield from module.signatures(gpu(), shape.edges.threads)
 
 
@@ -80,7 +84,7 @@ def kernels():
         "cliques": cliques.signatures(gpu()),
         "filters": filter_kernels.signatures(),
         "tables": table_signatures(),
-        "wedges": wedges.signatures(gpu(), LaunchShape().wedges.threads, LaunchShape().wedges.lanes),
+        "wedges": four_cycles.signatures(gpu(), LaunchShape().wedges.threads, LaunchShape().wedges.lanes),
     }.items():
         for name, function, signature in found:
             yield module, name, function, signature

@@ -14,8 +14,8 @@ from tiers import thorough
 
 from cusubmatch import Graph
 from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs as reverse_arcs_on_cpu
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels as OnCpu
-from cusubmatch.engines.cpu.tables.table_kernels import reverse_arcs as reverse_arcs_on_cpu
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tables import schedule as team
 from cusubmatch.engines.gpu.tables import table_kernels as tables
@@ -40,11 +40,11 @@ def hubs(leaves, *between):
 def counted_ones_agree(gpu):
     """What is counted in counters and hash tables: paths of three, cycles of four and of five."""
     cpu = OnCpu(gpu.support, nothing)
-    assert np.array_equal(cpu.chain([None] * 3, True, 0), gpu.chain([None] * 3, True, 0))
-    assert cpu.fours(0) == gpu.fours(0)
-    assert (cpu.fives() - gpu.fives()) % (1 << 64) == 0
+    assert np.array_equal(cpu.path_table([None] * 3, True, 0), gpu.path_table([None] * 3, True, 0))
+    assert cpu.four_cycles(0) == gpu.four_cycles(0)
+    assert (cpu.five_cycles() - gpu.five_cycles()) % (1 << 64) == 0
     assert not gpu.team._zeros.any()
-    return gpu.fours(0), gpu.fives()
+    return gpu.four_cycles(0), gpu.five_cycles()
 
 
 @pytest.mark.one_each
@@ -54,10 +54,10 @@ def test_counters_of_either_width_agree_with_the_cpu_in_any_window(window, most,
     monkeypatch.setattr(tables, "MOST_PACKED", most)
     for target, graph in ((emulator(seed=window), support(5, degree=4)), (NATIVE, support(9))):
         for few in (0, 30):
-            monkeypatch.setattr(tables, "FEW", few)
+            monkeypatch.setattr(tables, "FEW_WEDGES", few)
             gpu = on_gpu(graph, target, BLOCKS._replace(window=window))
             assert gpu.packed == (most > 0)
-            assert gpu._tops(2).many > 0
+            assert gpu._highest(2).many > 0
             fours, fives = counted_ones_agree(gpu)
             assert fours > 0 < fives
 
@@ -75,10 +75,10 @@ def test_counters_of_half_a_word_do_not_run_into_each_other_when_they_are_full(w
     assert counted_ones_agree(larger) == (3 * math.comb(tables.MOST_PACKED + 1, 2), 0)
 
 
-@pytest.mark.parametrize("slots", [tables.FEW, tables.SLOTS])
+@pytest.mark.parametrize("slots", [tables.FEW_WEDGES, tables.SLOTS])
 def test_a_hash_table_holds_as_many_ends_as_there_may_be(slots, monkeypatch):
     monkeypatch.setattr(tables, "SLOTS", slots)
-    width = math.isqrt(tables.FEW)
+    width = math.isqrt(tables.FEW_WEDGES)
     middles = [(0, 1 + i) for i in range(width)]
     ends = [(1 + i, 100 + width * i + j) for i in range(width) for j in range(width)]
     leaves = [(0, 1000 + i) for i in range(2 * width)]
@@ -87,10 +87,10 @@ def test_a_hash_table_holds_as_many_ends_as_there_may_be(slots, monkeypatch):
         graph = of_edges(edges)
         for target in (NATIVE, emulator(seed=1)):
             gpu = on_gpu(graph, target, LaunchShape(edges=Grid(64, 8, 1)))
-            tops = gpu._tops(2)
+            tops = gpu._highest(2)
             assert tops.many == 0
-            assert tops.work >= tables.FEW
-            assert gpu.fours(0) == fours
+            assert tops.work >= tables.FEW_WEDGES
+            assert gpu.four_cycles(0) == fours
 
 
 @pytest.mark.one_each
@@ -98,7 +98,7 @@ def test_a_hash_table_holds_as_many_ends_as_there_may_be(slots, monkeypatch):
 @pytest.mark.parametrize(("how", "prime"), [("ones", 0), ("some", 0), ("residues", PRIME)])
 def test_pieces_add_up_to_the_whole(how, prime, seconds, monkeypatch):
     monkeypatch.setattr(team, "PIECE_S", seconds)
-    monkeypatch.setattr(tables, "FEW", 20)
+    monkeypatch.setattr(tables, "FEW_WEDGES", 20)
     graph, looks = support(8), []
     gpu = TableKernels(graph, looks.append, Device(NATIVE, 1, 100_000), LaunchShape(window=30))
     all_kernels(OnCpu(graph, nothing), gpu, how, prime)
@@ -128,7 +128,7 @@ class Stopped(Exception):
 
 def test_kernels_that_were_stopped_between_pieces_count_right_afterwards(monkeypatch):
     monkeypatch.setattr(team, "PIECE_S", 1e-9)
-    monkeypatch.setattr(tables, "FEW", 20)
+    monkeypatch.setattr(tables, "FEW_WEDGES", 20)
     graph, left = support(7), [0]
 
     def check_deadline(_share):
@@ -141,12 +141,12 @@ def test_kernels_that_were_stopped_between_pieces_count_right_afterwards(monkeyp
     weights = [np.arange(len(graph.targets), dtype=np.uint64) % np.uint64(3)] * 5
     kinds = [((None, None), 1), ((None,) * 5, 1)]
     calls = [
-        lambda kernels: kernels.fours(0),
-        lambda kernels: kernels.loop(ones, 0),
-        lambda kernels: kernels.loop(weights, 0),
+        lambda kernels: kernels.four_cycles(0),
+        lambda kernels: kernels.cycle_sum(ones, 0),
+        lambda kernels: kernels.cycle_sum(weights, 0),
         lambda kernels: kernels.pairs((None, None), kinds, False, True, 0),
-        lambda kernels: kernels.chain(weights[:3], False, 0).tolist(),
-        lambda kernels: kernels.chain(ones[:3], False, 0).tolist(),
+        lambda kernels: kernels.path_table(weights[:3], False, 0).tolist(),
+        lambda kernels: kernels.path_table(ones[:3], False, 0).tolist(),
     ]
     for call in calls:
         for after in (1, 2, 5):
@@ -209,7 +209,7 @@ def test_whole_counts_are_those_of_the_cpu(name, primes, monkeypatch):
     expected = table_run(graph, PATTERNS[name]).count()
     if primes:
         monkeypatch.setattr(counting, "moduli", lambda _: primes)
-    monkeypatch.setattr(tables, "FEW", 10)
+    monkeypatch.setattr(tables, "FEW_WEDGES", 10)
     run = table_run(graph, PATTERNS[name])
     machine, made = Device(NATIVE, 1, 100_000), []
 
@@ -232,12 +232,14 @@ def everything_agrees(graph, target):
     ones, some = [None] * 5, [np.ones(len(graph.targets), np.uint64)] * 5
     for values in (ones, some):
         for kernels in (cpu, gpu):
-            assert kernels.loop(values, 0) == kernels.loop(ones[:4], 0) == 0
+            assert kernels.cycle_sum(values, 0) == kernels.cycle_sum(ones[:4], 0) == 0
         for prime in (0, PRIME):
             for size in (2, 3):
-                assert np.array_equal(cpu.chain(values[:size], False, prime), gpu.chain(values[:size], False, prime))
+                assert np.array_equal(
+                    cpu.path_table(values[:size], False, prime), gpu.path_table(values[:size], False, prime)
+                )
             assert np.array_equal(cpu.cliques(values, prime), gpu.cliques(values, prime))
-            assert np.array_equal(cpu.rows(values[0], None, prime), gpu.rows(values[0], None, prime))
+            assert np.array_equal(cpu.row_sums(values[0], None, prime), gpu.row_sums(values[0], None, prime))
             for kinds in ([(tuple(values[:2]), 2)], [(tuple(values), 1)]):
                 found = gpu.pairs((None, None), kinds, False, True, prime)
                 assert found == pairs_by_matrices(graph, (None, None), kinds, True, prime)
@@ -251,10 +253,10 @@ def test_a_star_of_four_million_leaves():
     )
     gpu = on_gpu(graph, NATIVE, LaunchShape())
     assert not gpu.packed
-    assert gpu.fours(0) == gpu.loop([None] * 5, 0) == 0
-    assert not gpu.chain([None] * 3, True, 0).any()
-    assert not gpu.chain([None] * 2, True, 0).any()
-    assert gpu.rows(None, None, 0).max() == leaves
+    assert gpu.four_cycles(0) == gpu.cycle_sum([None] * 5, 0) == 0
+    assert not gpu.path_table([None] * 3, True, 0).any()
+    assert not gpu.path_table([None] * 2, True, 0).any()
+    assert gpu.row_sums(None, None, 0).max() == leaves
 
 
 @pytest.mark.parametrize("target", [*thorough(emulator(seed=5)), NATIVE], ids=["lanes", "one lane"])
@@ -268,7 +270,7 @@ def test_sums_that_come_back_to_zero_modulo_a_word_do_not_overflow_the_list_of_e
     some = half.copy()
     some[::5] = 3
     for array in (half, some):
-        assert gpu.loop([array, None, None, None, None], 0) == cpu.loop([array, None, None, None, None], 0)
+        assert gpu.cycle_sum([array, None, None, None, None], 0) == cpu.cycle_sum([array, None, None, None, None], 0)
         for kinds in ([((None, array), 1)], [((array, None), 1), ((None, None), 1)], [((array, *[None] * 4), 1)]):
             expected = pairs_by_matrices(graph, (None, None), kinds, False, 0)
             for kernels in (cpu, gpu):

@@ -7,8 +7,8 @@ import pytest
 from targets import emulator, one_lane
 
 from cusubmatch import Graph
+from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs as reverse_arcs_on_cpu
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels as OnCpu
-from cusubmatch.engines.cpu.tables.table_kernels import reverse_arcs as reverse_arcs_on_cpu
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tables import pair_sums as pairs
 from cusubmatch.engines.gpu.tables import table_kernels as tables
@@ -60,18 +60,19 @@ def all_kernels(cpu, gpu, how, prime):
     s = cpu.support
     values = weights_of(s, how, 5)
     vertex = np.random.default_rng(2).integers(0, 5, s.vertices).astype(np.uint64)
-    assert agree(cpu, gpu, "rows", values[0], None if how == "ones" else vertex, prime).any()
-    assert agree(cpu, gpu, "chain", values[:2], False, prime).any()
-    assert agree(cpu, gpu, "chain", values[:3], False, prime).any()
+    assert agree(cpu, gpu, "row_sums", values[0], None if how == "ones" else vertex, prime).any()
+    assert agree(cpu, gpu, "path_table", values[:2], False, prime).any()
+    assert agree(cpu, gpu, "path_table", values[:3], False, prime).any()
     same = [values[0], values[1], values[0]]
     symmetric = [None if v is None else v + v[s.reverse_arc] for v in same]
     symmetric = [None if v is None else v % np.uint64(prime) if prime else v for v in symmetric]
-    agree(cpu, gpu, "chain", symmetric, True, prime)
+    agree(cpu, gpu, "path_table", symmetric, True, prime)
     assert agree(cpu, gpu, "cliques", values, prime).any()
-    assert agree(cpu, gpu, "loop", values, prime)
+    assert agree(cpu, gpu, "cycle_sum", values, prime)
     if how == "ones":
-        assert gpu.loop([None] * 4, prime) * 2 == 2 * int(gpu.chain([None] * 3, True, 0).sum()) % (prime or 1 << 64) > 0
-    assert agree(cpu, gpu, "loop", [values[0], values[0], None, values[1], values[0]], prime)
+        paths = int(gpu.path_table([None] * 3, True, 0).sum())
+        assert gpu.cycle_sum([None] * 4, prime) * 2 == 2 * paths % (prime or 1 << 64) > 0
+    assert agree(cpu, gpu, "cycle_sum", [values[0], values[0], None, values[1], values[0]], prime)
 
 
 WAYS = [("ones", 0), ("some", 0), ("small", 0), ("wrapping", 0), ("ones", PRIME), ("some", PRIME), ("residues", PRIME)]
@@ -84,14 +85,14 @@ EACH_WAY = sorted({(list(SHAPES)[i % 3], *way) for i, way in enumerate(WAYS)} | 
 def test_kernels_agree_with_those_of_the_cpu_lane_by_lane(name, how, prime, monkeypatch):
     target = emulator(seed=len(how))
     if name != "a wide window":
-        monkeypatch.setattr(tables, "FEW", 2)  # wedges of a top that a warp takes
+        monkeypatch.setattr(tables, "FEW_WEDGES", 2)  # wedges of a top that a warp takes
     all_kernels(*both(support(5, degree=4), target, SHAPES[name]), how, prime)
 
 
 @pytest.mark.one_each
 @pytest.mark.parametrize(("how", "prime"), WAYS)
 def test_kernels_agree_with_those_of_the_cpu_on_one_lane(how, prime, monkeypatch):
-    monkeypatch.setattr(tables, "FEW", 20)
+    monkeypatch.setattr(tables, "FEW_WEDGES", 20)
     all_kernels(*both(support(9), NATIVE, LaunchShape(window=50)), how, prime)
 
 
@@ -165,7 +166,7 @@ def test_pairs_are_what_matrices_say(name, how, prime, monkeypatch):
 
 
 @pytest.mark.parametrize("target", [emulator(seed=4), NATIVE], ids=["lanes", "one lane"])
-def test_each_arc_finds_its_reverse(target):
+def test_each_arc_finds_its_reverse_arc(target):
     graph = support(6 if target.WARP > 1 else 10)
     found = reverse_arcs_on(Device(target, 1, 0), graph.offsets, graph.targets)
     assert np.array_equal(found, graph.reverse_arc)

@@ -1,55 +1,125 @@
-"""Kernels for pairs of vertices x, y and what lies between them: paths of two, and bridges.
+"""Pairs of vertices x, y by what connects them: paths of two edges, or diamonds.
 
-A path has a middle vertex z adjacent to both; a bridge has two, w and z, which are adjacent to each other too. For each
-x, what leads to every y is added up in a row. A path is found over the neighbours of x and theirs. A bridge is a
-triangle x, w, z and a common neighbour y of w and z: these are listed beforehand, once for each edge, so that finding a
-bridge is reading a list. Arrays, masks, primes and budgets are as in `table_kernels.py`.
+A path has a middle vertex z that is adjacent to both. A diamond has two, w and z, which are adjacent to each other too:
+a clique of four less the edge (x, y). For each x, the paths or diamonds to every y are added up in a row. A path is
+found over the neighbours of x and theirs. A diamond is a triangle x, w, z and a common neighbour y of w and z: these
+are listed beforehand, once for each edge, so that the diamonds over an edge are read from a list. Kernel conventions
+are those of `sparse_product`.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import inlined, jit
-from cusubmatch.engines.cpu.tables.arc_tables import ONE, ZERO, times
+from cusubmatch.engines.cpu.tables.modular import ONE, ZERO, reduced, times
+from cusubmatch.engines.cpu.tables.parameters import ArcValues, value_at
+from cusubmatch.engines.cpu.tables.triangle_tables import forget_positions, note_positions
 
-__all__ = ["common_neighbours", "pairs"]
+__all__ = [
+    "CommonNeighbours",
+    "Kind",
+    "PairScratch",
+    "PairTerms",
+    "VertexRange",
+    "list_common_neighbours",
+    "pairs",
+]
+
+
+class VertexRange(NamedTuple):
+    """Vertices y of a range: in each row the first arc to them, and the vertex where the range ends."""
+
+    first_arcs: Any
+    stop: int
+
+
+class CommonNeighbours(NamedTuple):
+    """The common neighbours y of w and z for each arc (w, z), w < z, where y is in a range.
+
+    Attributes
+    ----------
+    starts : int64 array, arcs + 1
+        Where the list of each arc begins.
+    vertices : int32 array
+    in_rows : int32 array (length of vertices, 2)
+        The positions of y in the rows of w and of z; empty where diamonds have no values.
+    """
+
+    starts: Any
+    vertices: Any
+    in_rows: Any
+
+
+class Kind(NamedTuple):
+    """What connects a pair, and the power to which its sum is raised; the power 0 stands for nothing.
+
+    The first two of five values are those of a path, at (x, z) and (z, y). All five are a diamond's, at (x, w), (x, z),
+    (w, z), (w, y) and (z, y).
+    """
+
+    is_diamond: bool
+    values: tuple[ArcValues, ...]
+    power: int
+
+
+class PairTerms(NamedTuple):
+    """What is summed over pairs.
+
+    Attributes
+    ----------
+    kinds : two of Kind
+    weights : two of ArcValues
+        Of x and of y.
+    below, distinct : bool
+        Whether only pairs with y < x count, and only those with y != x.
+    """
+
+    kinds: tuple[Kind, Kind]
+    weights: tuple[ArcValues, ArcValues]
+    below: bool
+    distinct: bool
+
+
+class PairScratch(NamedTuple):
+    """Memory of a thread: two rows of sums, zero; the y that were reached; positions of arcs at their targets, -1."""
+
+    sums: Any
+    reached: Any
+    position: Any
 
 
 @jit
-def common_neighbours(
-    offsets, targets, reverse, upper, low, stop, fill, begin, end, budget, place, starts, common, places
-):
-    """The common neighbours y of adjacent w and z, w < z, with the entry of w at low[w] or after it and y < stop.
+def list_common_neighbours(rows, reverse, wanted, fill, begin, end, budget, position, lists):
+    """Count the common neighbours of w and z for all z in the rows, or list them if `fill`.
 
-    For z in the rows; the entry (w, z) is looked up by `reverse`. Without `fill`, their number is written to
-    starts[entry
-    + 1]; with it, common[starts[entry]:] lists y, and `places`, unless it is empty, those of y in the rows of w and z.
+    A number is written to starts[arc + 1]. Positions are listed only where there is room for any.
     """
-    steps, placed = 0, len(places) > 0
+    steps, offsets, targets = 0, rows.offsets, rows.targets
+    starts, vertices, in_rows = lists
     for z in range(begin, end):
-        first, last = offsets[z], upper[z]
+        first, last = offsets[z], rows.upper[z]
         if first < last:
-            for g in range(first, offsets[z + 1]):
-                place[targets[g]] = g
+            note_positions(targets, first, offsets[z + 1], position)
             for g in range(first, last):
-                w, entry = targets[g], reverse[g]
-                at = starts[entry] if fill else 0
-                for f in range(low[w], offsets[w + 1]):
+                w, wz = targets[g], reverse[g]
+                at = starts[wz] if fill else 0
+                for f in range(wanted.first_arcs[w], offsets[w + 1]):
                     y = targets[f]
-                    if y >= stop:
+                    if y >= wanted.stop:
                         break
-                    if place[y] >= 0:
+                    if position[y] >= 0:
                         if fill:
-                            common[at] = y
-                            if placed:
-                                places[at, 0], places[at, 1] = f - offsets[w], place[y] - first
+                            vertices[at] = y
+                            if len(in_rows) > 0:
+                                in_rows[at, 0], in_rows[at, 1] = f - offsets[w], position[y] - first
                         at += 1
-                steps += offsets[w + 1] - low[w]
+                steps += offsets[w + 1] - wanted.first_arcs[w]
                 if not fill:
-                    starts[entry + 1] = at
-            for g in range(first, offsets[z + 1]):
-                place[targets[g]] = -1
+                    starts[wz + 1] = at
+            forget_positions(targets, first, offsets[z + 1], position)
         steps += 1
         if steps > budget:
             return z + 1
@@ -57,48 +127,35 @@ def common_neighbours(
 
 
 @jit
-def pairs(
-    offsets, targets, reverse, upper, low, stop, starts, common, places, bridges, values, masks, powers, ends,
-    end_masks,
-    below, distinct_pairs, begin, end, budget, prime, rows, seen, place, out,
-):  # fmt: skip
-    """Add to out[0] the sum over pairs (x, y), low <= y < stop, of what lies between them, to powers.
+def pairs(rows, reverse, wanted, lists, terms, begin, end, budget, prime, scratch, out):
+    """Add to out[0] the sum over pairs (x, y), y in the wanted range, of what connects them, to powers.
 
-    There are two kinds, the second perhaps with power 0: `bridges` says which are bridges, `values` and `masks` have
-    five arrays of each, paths using two. With `below`, only pairs y < x are looked at; equal ones unless
-    `distinct_pairs`.
-    Where nothing of the first kind leads, the second is not looked at.
+    The second kind, perhaps with the power 0, is added up only where the first kind leads to.
     """
-    steps = 0
+    steps, (sums, reached, _), kinds = 0, scratch, terms.kinds
     for x in range(begin, end):
-        limit, found = min(x, stop) if below else stop, 0
-        for kind in range(2):
-            if kind == 1 and (powers[1] == 0 or found == 0):
+        limit, size = min(x, wanted.stop) if terms.below else wanted.stop, 0
+        for number in range(2):
+            kind = kinds[number]
+            if number == 1 and (kind.power == 0 or size == 0):
                 break
-            row, second = rows[kind], kind == 1
-            if bridges[kind]:
-                found, more = _add_bridges(
-                    offsets, targets, reverse, upper, starts, common, places, x, limit, values[kind], masks[kind],
-                    prime,
-                    rows[0], row, second, seen, found, place,
-                )  # fmt: skip
+            if kind.is_diamond:
+                size, more = _add_diamonds(rows, reverse, lists, x, limit, kind.values, prime, scratch, number, size)
             else:
-                found, more = _add_paths(
-                    offsets, targets, low, x, limit, values[kind], masks[kind], prime, rows[0], row, second, seen, found
-                )
+                size, more = _add_paths(rows, wanted, x, limit, kind.values, prime, scratch, number, size)
             steps += more
         total = ZERO
-        for i in range(found):
-            y = seen[i]
-            if y != x or not distinct_pairs:
-                product = ends[1][y & end_masks[1]]
-                for kind in range(2):
-                    number = rows[kind, y] if prime == ZERO else rows[kind, y] % prime
-                    for _ in range(powers[kind]):
-                        product = times(product, number, prime)
+        for i in range(size):
+            y = reached[i]
+            if y != x or not terms.distinct:
+                product = value_at(terms.weights[1], y)
+                for number in range(2):
+                    value = reduced(sums[number, y], prime)
+                    for _ in range(kinds[number].power):
+                        product = times(product, value, prime)
                 total += product
-            rows[0, y] = rows[1, y] = ZERO
-        total = times(total if prime == ZERO else total % prime, ends[0][x & end_masks[0]], prime)
+            sums[0, y] = sums[1, y] = ZERO
+        total = times(reduced(total, prime), value_at(terms.weights[0], x), prime)
         out[0] = out[0] + total if prime == ZERO else (out[0] + total) % prime
         steps += 1
         if steps > budget:
@@ -107,89 +164,88 @@ def pairs(
 
 
 @jit
-def _noted_anew(first, seen):
-    """List what is not zero in the first row, each once: sums that come back to zero, modulo 2^64, are listed again."""
-    found = 0
-    for y in range(len(first)):
-        if first[y] != ZERO:
-            seen[found] = y
-            found += 1
-    return found
+def _list_again(first_sums, reached):
+    """List the vertices with a sum, each once: one that comes back to zero, modulo 2^64, is listed more than once."""
+    size = 0
+    for y in range(len(first_sums)):
+        if first_sums[y] != ZERO:
+            reached[size] = y
+            size += 1
+    return size
 
 
 @inlined
-def _noted(first, row, second, seen, found, y, more):
-    """Add to the first row, which `seen` lists, or to the second, where the first one has something; no branches."""
-    old = first[y]
+def _add_to_pair(first_sums, row, second, reached, size, y, more):
+    """Add to the first row, and list y there; or to the second row, where the first one has something. No branches."""
+    old = first_sums[y]
     if second:
         row[y] += more if old != ZERO else ZERO
-        return found
-    seen[found] = y
+        return size
+    reached[size] = y
     row[y] = old + more
-    return found + np.int64((old == ZERO) & (more != ZERO))
+    return size + np.int64((old == ZERO) & (more != ZERO))
 
 
 @jit
-def _add_paths(offsets, targets, low, x, limit, values, masks, prime, first, row, second, seen, found):
-    """Add a[x, z] b[z, y] for every path x, z, y; how many y have been seen, and the steps."""
-    steps, plain = 0, masks[0] == masks[1] == 0
-    a, b, a_mask, b_mask = values[0], values[1], masks[0], masks[1]
+def _add_paths(rows, wanted, x, limit, values, prime, scratch, number, size):
+    """Add a[x, z] b[z, y] for every path x, z, y; how many y are listed, and the steps taken."""
+    steps, offsets, targets, (sums, reached, _) = 0, rows.offsets, rows.targets, scratch
+    a, b, first_sums, row, second = values[0], values[1], sums[0], sums[number], number == 1
+    plain = a.mask == 0 and b.mask == 0
     for e in range(offsets[x], offsets[x + 1]):
-        z, weight = targets[e], a[e & a_mask]
-        begin, end = low[z], offsets[z + 1]
+        z, weight = targets[e], value_at(a, e)
+        begin, end = wanted.first_arcs[z], offsets[z + 1]
         f = begin
-        if found > len(first) and not second:
-            found = _noted_anew(first, seen)
+        if size > len(first_sums) and not second:
+            size = _list_again(first_sums, reached)
         if plain:
             while f < end and targets[f] < limit:
-                found = _noted(first, row, second, seen, found, targets[f], ONE)
+                size = _add_to_pair(first_sums, row, second, reached, size, targets[f], ONE)
                 f += 1
         else:
             while f < end and targets[f] < limit:
-                more = times(weight, b[f & b_mask], prime)
-                found = _noted(first, row, second, seen, found, targets[f], more)
+                more = times(weight, value_at(b, f), prime)
+                size = _add_to_pair(first_sums, row, second, reached, size, targets[f], more)
                 f += 1
         steps += f - begin + 1
-    return found, steps
+    return size, steps
 
 
 @jit
-def _add_bridges(
-    offsets, targets, reverse, upper, starts, common, places, x, limit, values, masks, prime, first, row, second, seen,
-    found, place,
-):  # fmt: skip
-    """Add a[x, w] b[x, z] c[w, z] d[w, y] e[z, y] for every bridge, both orders of w and z."""
-    steps, plain = 0, masks[0] == masks[1] == masks[2] == masks[3] == masks[4] == 0
-    a, b, c, d, e = values
-    a_mask, b_mask, c_mask, d_mask, e_mask = masks
-    begin, end = offsets[x], offsets[x + 1]
-    for i in range(begin, end):
-        place[targets[i]] = i
-    for i in range(begin, end):  # (x, w)
-        w = targets[i]
-        for k in range(upper[w], offsets[w + 1]):  # (w, z)
-            z = targets[k]
-            j = place[z]  # (x, z)
-            if j < 0:
+def _add_diamonds(rows, reverse, lists, x, limit, values, prime, scratch, number, size):
+    """Add a[x, w] b[x, z] c[w, z] d[w, y] e[z, y] for every diamond, both orders of w and z; returns as `_add_paths`.
+
+    The mask of plain values is 0.
+    """
+    steps, offsets, targets, (sums, reached, position) = 0, rows.offsets, rows.targets, scratch
+    (a, b, c, d, e), (starts, vertices, in_rows) = values, lists
+    first_sums, row, second = sums[0], sums[number], number == 1
+    plain = a.mask == 0 and b.mask == 0 and c.mask == 0 and d.mask == 0 and e.mask == 0
+    note_positions(targets, offsets[x], offsets[x + 1], position)
+    for xw in range(offsets[x], offsets[x + 1]):
+        w = targets[xw]
+        for wz in range(rows.upper[w], offsets[w + 1]):
+            z = targets[wz]
+            xz = position[z]
+            if xz < 0:
                 continue
-            at, last = starts[k], starts[k + 1]
-            if found > len(first) and not second:
-                found = _noted_anew(first, seen)
+            at, last = starts[wz], starts[wz + 1]
+            if size > len(first_sums) and not second:
+                size = _list_again(first_sums, reached)
             if plain:
-                while at < last and common[at] < limit:
-                    found = _noted(first, row, second, seen, found, common[at], ONE + ONE)
+                while at < last and vertices[at] < limit:
+                    size = _add_to_pair(first_sums, row, second, reached, size, vertices[at], ONE + ONE)
                     at += 1
             else:
-                there = times(times(a[i & a_mask], b[j & b_mask], prime), c[k & c_mask], prime)
-                back = times(times(a[j & a_mask], b[i & b_mask], prime), c[reverse[k] & c_mask], prime)
-                while at < last and common[at] < limit:
-                    wy, zy = offsets[w] + places[at, 0], offsets[z] + places[at, 1]
-                    more = times(times(there, d[wy & d_mask], prime), e[zy & e_mask], prime)
-                    more += times(times(back, d[zy & d_mask], prime), e[wy & e_mask], prime)
-                    found = _noted(first, row, second, seen, found, common[at], more)
+                by_wz = times(times(value_at(a, xw), value_at(b, xz), prime), value_at(c, wz), prime)
+                by_zw = times(times(value_at(a, xz), value_at(b, xw), prime), value_at(c, reverse[wz]), prime)
+                while at < last and vertices[at] < limit:
+                    wy, zy = offsets[w] + in_rows[at, 0], offsets[z] + in_rows[at, 1]
+                    more = times(times(by_wz, value_at(d, wy), prime), value_at(e, zy), prime)
+                    more += times(times(by_zw, value_at(d, zy), prime), value_at(e, wy), prime)
+                    size = _add_to_pair(first_sums, row, second, reached, size, vertices[at], more)
                     at += 1
-            steps += at - starts[k]
-        steps += offsets[w + 1] - upper[w] + 1
-    for i in range(begin, end):
-        place[targets[i]] = -1
-    return found, steps
+            steps += at - starts[wz]
+        steps += offsets[w + 1] - rows.upper[w] + 1
+    forget_positions(targets, offsets[x], offsets[x + 1], position)
+    return size, steps

@@ -1,7 +1,7 @@
-"""Threads that share the rows of a skeleton: ranges of them, handed out one after another.
+"""Threads that share the rows of a support graph: ranges of rows, handed out one after another.
 
-A kernel goes over rows begin, ..., end - 1 and returns the row to go on with once it has done `budget` steps, so that
-the clock is looked at now and then.
+A kernel works on the rows begin, ..., end - 1 and returns the row to continue with once it has done `budget` steps, so
+that the deadline is checked now and then.
 """
 
 from __future__ import annotations
@@ -17,37 +17,33 @@ from cusubmatch.engines.cpu.primitives.jit import announced, threads
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.system.workers import Workers
 
-__all__ = ["Team", "masked"]
+__all__ = ["Team"]
 
-BUDGET = 1 << 23  # steps between two looks at the clock
-RANGES = 64  # of rows
-ALONE = 1 << 17  # entries of a skeleton that one thread is left to work on
-TABLES_BYTES = 4 << 30  # that the threads' tables may take
-ONE = np.ones(1, np.uint64)
+STEPS_BETWEEN_CHECKS = 1 << 23  # of the deadline
+ROW_RANGES = 64
+ARCS_OF_ONE_THREAD = 1 << 17  # a smaller support graph is left to one thread
+TABLES_BYTES = 4 << 30  # memory of the threads' tables
 
 
 class Team:
-    """As many threads as a skeleton is worth.
+    """Threads for the rows of a support graph; a small one gets a single thread.
 
     Parameters
     ----------
-    skeleton : Skeleton
-    pulse : callable
-        Called as pulse(share of the work that is done) now and then; what it raises ends the work.
+    support : SupportGraph
+    check_deadline : callable
+        Called as check_deadline(fraction of the work done) now and then; what it raises ends the work.
     """
 
     def __init__(self, support: SupportGraph, check_deadline: Callable[[float], None]):
         self.check_deadline = check_deadline
-        self.entries = len(support.targets)
-        edges = np.searchsorted(support.offsets, np.linspace(0, self.entries, RANGES + 1)[1:-1])
-        self.ranges = list(pairwise(sorted({0, *edges.tolist(), support.vertices})))
-        self.most = threads() if self.entries > ALONE else 1
+        self.arcs = len(support.targets)
+        bounds = np.searchsorted(support.offsets, np.linspace(0, self.arcs, ROW_RANGES + 1)[1:-1])
+        self.ranges = list(pairwise(sorted({0, *bounds.tolist(), support.vertices})))
+        self.most_threads = threads() if self.arcs > ARCS_OF_ONE_THREAD else 1
 
     def total(self, kernel: Callable, scratch: Callable) -> int:
-        """The sum of what the threads add up in a number each, modulo 2^64.
-
-        Each goes over rows with kernel(number, *scratch()).
-        """
+        """Add up the numbers of all threads, modulo 2^64; each works with kernel(number, *scratch())."""
         numbers: list[np.ndarray] = []
 
         def worker():
@@ -58,23 +54,23 @@ class Team:
         return sum(int(number[0]) for number in numbers)
 
     def summed(self, kernel: Callable, scratch: Callable) -> np.ndarray:
-        """The sum of the tables over entries that the threads write; no more threads than tables may take memory."""
+        """Add up the tables over arcs of all threads; their memory may limit the number of threads."""
         tables: list[np.ndarray] = []
 
         def worker():
-            tables.append(np.zeros(self.entries, np.uint64))
+            tables.append(np.zeros(self.arcs, np.uint64))
             return kernel(tables[-1], *scratch())
 
-        self.run(worker, most=max(1, TABLES_BYTES // (8 * self.entries + 1)))
+        self.run(worker, most_threads=max(1, TABLES_BYTES // (8 * self.arcs + 1)))
         out = tables[0]
         for table in tables[1:]:
             out += table
         return out
 
-    def run(self, worker: Callable, most: int | None = None) -> None:
-        """Let threads go over all rows, each with what `worker` returns: a kernel of (begin, end, budget)."""
+    def run(self, worker: Callable, most_threads: int | None = None) -> None:
+        """Work on all rows; each thread calls worker() for its kernel of (begin, end, budget)."""
         waiting, lock, team = list(self.ranges), threading.Lock(), Workers()
-        behind = [0]
+        ranges_done = [0]
 
         def work(check_deadline):
             kernel = worker()
@@ -84,26 +80,21 @@ class Team:
                         return
                     begin, end = waiting.pop()
                 while begin < end and not team.stopped:
-                    begin = kernel(begin, end, BUDGET)
-                    check_deadline(behind[0] / len(self.ranges))
-                behind[0] += 1
+                    begin = kernel(begin, end, STEPS_BETWEEN_CHECKS)
+                    check_deadline(ranges_done[0] / len(self.ranges))
+                ranges_done[0] += 1
 
         with announced("tables"):
-            worker()(0, 0, BUDGET)
-        count = min(self.most, most or self.most, len(waiting))
+            worker()(0, 0, STEPS_BETWEEN_CHECKS)
+        count = min(self.most_threads, most_threads or self.most_threads, len(waiting))
         if count <= 1:
             work(self.check_deadline)
             return
         try:
             team.start(*[functools.partial(work, lambda _: None)] * count)
             while not team.wait():
-                self.check_deadline(behind[0] / len(self.ranges))
+                self.check_deadline(ranges_done[0] / len(self.ranges))
         finally:
             team.end()
         if team.error is not None:
             raise team.error
-
-
-def masked(values):
-    """An array and the mask of its indices: ones are a single number."""
-    return (ONE, 0) if values is None else (values, -1)

@@ -1,7 +1,7 @@
-"""The kernels of a decomposition on all cores.
+"""The tables and counts of a decomposition on all cores.
 
-Each thread has rows of one number a vertex of its own, and where a kernel writes to entries of other rows than its own,
-a table of its own, added up in the end.
+Each thread has rows of one number a vertex of its own. Where a kernel adds to arcs of other rows than its own, each
+thread has a table of its own too, and these are added up in the end.
 """
 
 from __future__ import annotations
@@ -10,167 +10,141 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import announced
-from cusubmatch.engines.cpu.tables import arc_tables as table_kernels
-from cusubmatch.engines.cpu.tables import cycle_tables as loop_kernels
+from cusubmatch.engines.cpu.tables import clique_tables, five_cycles, four_cycles, sparse_product, triangle_tables
+from cusubmatch.engines.cpu.tables.clique_tables import CliqueScratch
+from cusubmatch.engines.cpu.tables.five_cycles import FiveCycleRows, FiveCycleValues
 from cusubmatch.engines.cpu.tables.pair_sums import pair_sum
-from cusubmatch.engines.cpu.tables.schedule import Team, masked
-from cusubmatch.engines.table_algebra import TableAlgebra
+from cusubmatch.engines.cpu.tables.parameters import arc_values, rows_of
+from cusubmatch.engines.cpu.tables.schedule import Team
+from cusubmatch.engines.table_algebra import PairSum, TableAlgebra
 from cusubmatch.graph.support_graph import SupportGraph
 
-__all__ = ["TableKernels", "reverse_arcs"]
+__all__ = ["TableKernels"]
 
 
 class TableKernels(TableAlgebra):
-    """Kernels on a skeleton in host memory.
+    """Kernels on a support graph in host memory.
 
     Parameters
     ----------
-    skeleton : Skeleton
-    pulse : callable
-        Called as pulse(share of the kernel that is done) now and then; what it raises ends the kernel.
+    support : SupportGraph
+    check_deadline : callable
+        Called as check_deadline(fraction of the kernel done) now and then; what it raises ends the kernel.
     """
 
     cells = 1 << 18  # a matrix fits the cache of a core
 
     def __init__(self, support: SupportGraph, check_deadline: Callable[[float], None]):
         self.support, self.team = support, Team(support, check_deadline)
-        self._rows = support.offsets, support.targets, support.upper
+        self._rows = rows_of(support)
 
-    def rows(self, values, weights, prime: int):
+    def row_sums(self, values, weights, prime: int):
         """See `TableAlgebra`."""
-        offsets, targets, _ = self._rows
         if values is None and weights is None:
-            return np.diff(offsets).astype(np.uint64)
-        out = np.zeros(self.support.vertices, np.uint64)
-        fixed = (offsets, targets, *masked(values), *masked(weights))
-        self.team.run(lambda: lambda *rows: table_kernels.row_sums(*fixed, *rows, np.uint64(prime), out))
+            return np.diff(self.support.offsets).astype(np.uint64)
+        out, modulus = np.zeros(self.support.vertices, np.uint64), np.uint64(prime)
+        fixed = self._rows, *arc_values((values, weights))
+        self.team.run(lambda: lambda *span: sparse_product.row_sums(*fixed, *span, modulus, out))
         return out
 
     def triangles(self):
         """See `TableAlgebra`."""
-        offsets, targets, upper = self._rows
+        rows = self._rows
         return self.team.summed(
-            lambda out, place: lambda *rows: table_kernels.triangles(offsets, targets, upper, *rows, place, out),
-            self._places,
+            lambda out, position: lambda *span: triangle_tables.triangles(rows, *span, position, out), self._positions
         )
 
     def weighted_triangles(self, values: Sequence, prime: int):
         """See `TableAlgebra`."""
-        offsets, targets, upper = self._rows
-        fixed, (a, b), width = (
-            (offsets, targets, self.support.reverse_arc, upper),
-            map(masked, values),
-            np.uint64(prime),
-        )
+        fixed, modulus = (self._rows, self.support.reverse_arc, arc_values(values)), np.uint64(prime)
         return self.team.summed(
-            lambda out, place: lambda *rows: table_kernels.weighted_triangles(*fixed, *a, *b, *rows, width, place, out),
-            self._places,
+            lambda out, position: (
+                lambda *span: triangle_tables.weighted_triangles(*fixed, *span, modulus, position, out)
+            ),
+            self._positions,
         )
 
-    def wedges(self):
+    def three_step_paths(self):
         """See `TableAlgebra`."""
-        offsets, targets, upper = self._rows
+        rows = self._rows
         return self.team.summed(
-            lambda out, row: lambda *rows: table_kernels.wedges_below(offsets, targets, upper, *rows, row, out),
-            self._row,
+            lambda out, row: lambda *span: four_cycles.three_step_paths(rows, *span, row, out), self._row
         )
 
-    def paths_below(self, weights: Sequence, *, towards_top: bool, prime: int):
+    def weighted_three_step_paths(self, values: Sequence, *, at_highest: bool, prime: int):
         """See `TableAlgebra`."""
-        fixed = (*self._rows, *(part for weight in weights for part in masked(weight)), towards_top)
+        fixed, modulus = (self._rows, arc_values(values), at_highest), np.uint64(prime)
         return self.team.summed(
-            lambda out, row: lambda *rows: table_kernels.paths_below(*fixed, *rows, np.uint64(prime), row, out),
+            lambda out, row: lambda *span: four_cycles.weighted_three_step_paths(*fixed, *span, modulus, row, out),
             self._row,
         )
 
     def cliques(self, values: Sequence, prime: int):
         """See `TableAlgebra`."""
-        (offsets, targets, upper), reverse_arc = self._rows, self.support.reverse_arc
-        plain = all(value is None for value in values)
-        arrays = [part for value in values for part in masked(value)]
+        plain, longest = all(value is None for value in values), int(np.diff(self.support.offsets).max(initial=0))
+        fixed, modulus = (self._rows, self.support.reverse_arc, plain, arc_values(values)), np.uint64(prime)
         out = self.team.summed(
-            lambda out, *own: (
-                lambda *rows: table_kernels.cliques(
-                    offsets, targets, reverse_arc, upper, plain, *arrays, *rows, np.uint64(prime), *own, out
-                )
-            ),
-            lambda: (*self._places(), *self._places(), np.empty(int(np.diff(offsets).max(initial=0)), np.int64)),
+            lambda out, scratch: lambda *span: clique_tables.cliques(*fixed, *span, modulus, scratch, out),
+            lambda: (CliqueScratch(self._positions()[0], self._positions()[0], np.empty(longest, np.int64)),),
         )
         if plain:
-            out += out[reverse_arc]
-        return out % np.uint64(prime) if prime else out
+            out += out[self.support.reverse_arc]
+        return out % modulus if prime else out
 
     def sparse_product(self, values, columns: np.ndarray, prime: int):
         """See `TableAlgebra`."""
-        offsets, targets, _ = self._rows
-        out = np.empty_like(columns)
-        fixed = (offsets, targets, *masked(values), columns)
-        self.team.run(lambda: lambda *rows: table_kernels.sparse_product(*fixed, *rows, np.uint64(prime), out))
+        out, modulus = np.empty_like(columns), np.uint64(prime)
+        fixed = self._rows, *arc_values((values,)), columns
+        self.team.run(lambda: lambda *span: sparse_product.sparse_product(*fixed, *span, modulus, out))
         return out
 
-    def fours(self, prime: int) -> int:
+    def four_cycles(self, prime: int) -> int:
         """See `TableAlgebra`."""
-        offsets, targets, upper = self._rows
+        rows, modulus = self._rows, np.uint64(prime)
         return self.team.total(
-            lambda out, *own: (
-                lambda *rows: loop_kernels.plain_squares(offsets, targets, upper, *rows, np.uint64(prime), *own, out)
-            ),
+            lambda out, row, base: lambda *span: four_cycles.four_cycles(rows, *span, modulus, row, base, out),
             lambda: (np.zeros(self.support.vertices, np.uint32), np.zeros(1, np.uint32)),
         )
 
-    def fives(self) -> int:
+    def five_cycles(self) -> int:
         """See `TableAlgebra`."""
-        offsets, targets, upper = self._rows
+        rows, n = self._rows, self.support.vertices
         walks = self.team.total(
-            lambda out, *own: lambda *rows: loop_kernels.plain_loops(offsets, targets, upper, *rows, *own, out),
-            lambda: (*self._row(), np.zeros(self.support.vertices, np.bool_), *self._seen()),
+            lambda out, *own: lambda *span: five_cycles.five_cycles(rows, *span, *own, out),
+            lambda: (*self._row(), np.zeros(n, np.bool_), np.empty(n, np.int32)),
         )
         degenerate = self.team.total(
-            lambda out, place: lambda *rows: loop_kernels.plain_degenerate(offsets, targets, upper, *rows, place, out),
-            self._places,
+            lambda out, position: lambda *span: triangle_tables.degenerate_walks(rows, *span, position, out),
+            self._positions,
         )
         return walks - degenerate
 
-    def loops(self, values: Sequence, backs: Sequence, above: np.ndarray, prime: int) -> int:
+    def weighted_five_cycles(self, values: Sequence, backs: Sequence, above: np.ndarray, prime: int) -> int:
         """See `TableAlgebra`."""
-        (offsets, targets, upper), reverse_arc = self._rows, self.support.reverse_arc
-        n, width = self.support.vertices, np.uint64(prime)
-        one, two, three, four, _ = map(masked, values)
-        sides = (*one, *two, masked(backs[1])[0], *three, masked(backs[2])[0], *four, masked(backs[3])[0])
+        rows, reverse, modulus = self._rows, self.support.reverse_arc, np.uint64(prime)
+        first, second, third, fourth, _ = arc_values(values)
+        _, second_back, third_back, fourth_back, fifth_back = arc_values(backs)
+        steps = FiveCycleValues(first, second, second_back, third, third_back, fourth, fourth_back, fifth_back)
         walks = self.team.total(
-            lambda out, *own: (
-                lambda *rows: loop_kernels.loops(
-                    offsets, targets, upper, *sides, *masked(backs[4]), *rows, width, *own, out
-                )
-            ),
-            lambda: tuple(np.zeros(n, np.uint64) for _ in range(4)),
+            lambda out, sums: lambda *span: five_cycles.weighted_five_cycles(rows, steps, *span, modulus, sums, out),
+            lambda: (FiveCycleRows(*(self._row()[0] for _ in range(4))),),
         )
+        inner = second, third, fourth
         degenerate = self.team.total(
-            lambda out, place: (
-                lambda *rows: loop_kernels.weighted_degenerate(
-                    offsets, targets, reverse_arc, upper, *two, *three, *four, above, *rows, width, place, out
+            lambda out, position: (
+                lambda *span: triangle_tables.weighted_degenerate_walks(
+                    rows, reverse, inner, above, *span, modulus, position, out
                 )
             ),
-            self._places,
+            self._positions,
         )
         return walks - degenerate
 
-    def pairs(self, ends: Sequence, paths: Sequence, below: bool, distinct_pairs: bool, prime: int) -> int:
-        """See `TableAlgebra`."""
-        return pair_sum(self.support, self.team, ends, paths, below, distinct_pairs, prime)
+    def _pair_sum(self, wanted: PairSum, prime: int) -> int:
+        return pair_sum(self.support, self.team, wanted, prime)
 
-    def _places(self):
+    def _positions(self):
         return (np.full(self.support.vertices, -1, np.int64),)
 
     def _row(self):
         return (np.zeros(self.support.vertices, np.uint64),)
-
-    def _seen(self):
-        return (np.empty(self.support.vertices, np.int32),)
-
-
-def reverse_arcs(offsets, targets):
-    """Of each entry (x, y) of symmetric rows the place of (y, x)."""
-    with announced("tables"):
-        return table_kernels.reverse_arcs(offsets, targets)

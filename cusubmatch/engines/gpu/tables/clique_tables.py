@@ -1,42 +1,58 @@
-"""Tables of cliques of four over entries: each clique is found at its lowest edge, by a warp.
+"""Tables of cliques of four over arcs: each clique is found at its lowest edge, by a warp.
 
 The warp lists the common higher neighbours of the edge, and for each of them searches its row for the later ones. A
-clique is twelve entries; a weight is an array over the entries, or a single 1 with the mask 0.
+clique has twelve arcs.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, int64, uint64, void
+from numba import int64, types, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.tables.modular import residue_functions
+from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, VALUES, block_of, make_value_at
 from cusubmatch.engines.gpu.tables.triangle_tables import make_sides, make_third
 
-__all__ = ["make_cliques", "signatures"]
+__all__ = ["CommonNeighbours", "make_cliques", "signatures"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
-ENTRIES = 16  # from each of four vertices to each
+CLIQUE_ARCS = 16  # from each of four vertices to each
+
+
+class CommonNeighbours(NamedTuple):
+    """Memory of each warp for twice `longest` arcs, from both ends of an edge to their common neighbours."""
+
+    arcs: Any
+    longest: Any
 
 
 @functools.cache
-def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
-    """The kernel that adds to each entry (x, y) the sum over w, z of a[x, w] b[x, z] c[w, z] d[w, y] e[z, y].
+def _make_add_clique(target: Target, threads: int) -> Any:
+    """A device function that adds a weighted clique to its twelve arcs, by way of `threads` columns of shared memory.
 
-    Unless `weighted`, all is 1 and only the entries (x, y), x < y, are added to. A warp has `longest` places in each
-    half of `common`.
+    (columns, thread, rows, arcs, values, prime, out); the arcs are uv, uw, uz, vw, vz and wz.
     """
-    cuda, WARP, FULL, kernel = target.cuda, target.WARP, target.FULL, target.kernel
-    lane_of, warp_of, device = target.lane, target.warp, target.device
-    sides, third, (times, _) = make_sides(target), make_third(target), residue_functions(target)
-    WARPS, THREADS, WEIGHTED, SPACE = threads // target.WARP, threads, weighted, ENTRIES * threads * weighted or 1
+    cuda, (times, _), value_at, THREADS = target.cuda, residue_functions(target), make_value_at(target), threads
 
-    @device
-    def all_ways(entries, thread, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, prime, out):
+    @target.device
+    def note(columns, thread, p, q, arc, reverse):
+        columns[(4 * p + q) * THREADS + thread] = arc
+        columns[(4 * q + p) * THREADS + thread] = reverse[arc]
+
+    @target.device
+    def add_clique(columns, thread, rows, arcs, values, prime, out):
+        note(columns, thread, 0, 1, arcs[0], rows.reverse)
+        note(columns, thread, 0, 2, arcs[1], rows.reverse)
+        note(columns, thread, 0, 3, arcs[2], rows.reverse)
+        note(columns, thread, 1, 2, arcs[3], rows.reverse)
+        note(columns, thread, 1, 3, arcs[4], rows.reverse)
+        note(columns, thread, 2, 3, arcs[5], rows.reverse)
+        a, b, c, d, e = values
         for p in range(4):
             for q in range(4):
                 if p == q:
@@ -45,69 +61,84 @@ def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
                     if r in (p, q):
                         continue
                     s = 6 - p - q - r
-                    pr, ps = entries[(4 * p + r) * THREADS + thread], entries[(4 * p + s) * THREADS + thread]
-                    rs, rq = entries[(4 * r + s) * THREADS + thread], entries[(4 * r + q) * THREADS + thread]
-                    sq, pq = entries[(4 * s + q) * THREADS + thread], entries[(4 * p + q) * THREADS + thread]
-                    way = times(a[pr & a_mask], b[ps & b_mask], prime)
-                    way = times(times(way, c[rs & c_mask], prime), d[rq & d_mask], prime)
-                    cuda.atomic.add(out, pq, times(way, e[sq & e_mask], prime))
+                    pr, ps = columns[(4 * p + r) * THREADS + thread], columns[(4 * p + s) * THREADS + thread]
+                    rs, rq = columns[(4 * r + s) * THREADS + thread], columns[(4 * r + q) * THREADS + thread]
+                    sq, pq = columns[(4 * s + q) * THREADS + thread], columns[(4 * p + q) * THREADS + thread]
+                    way = times(value_at(a, pr), value_at(b, ps), prime)
+                    way = times(times(way, value_at(c, rs), prime), value_at(d, rq), prime)
+                    cuda.atomic.add(out, pq, times(way, value_at(e, sq), prime))
 
-    @device
-    def note(entries, thread, p, q, entry, reverse):
-        entries[(4 * p + q) * THREADS + thread] = entry
-        entries[(4 * q + p) * THREADS + thread] = reverse[entry]
+    return add_clique
 
-    @kernel
-    def cliques(
-        offsets, targets, upper, reverse, lows, edges, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e,
-        e_mask,
-        prime, common, longest, out,
-    ):  # fmt: skip
-        entries = cuda.shared.array(SPACE, int64)
+
+@functools.cache
+def _make_list_common(target: Target) -> Any:
+    """A device function: the number of common higher neighbours of an edge, whose arcs a warp lists.
+
+    (rows, edge, u, arcs, of_u, of_v, lane) -> int64; those from u are listed from arcs[of_u] on, those from v likewise.
+    """
+    cuda, WARP, FULL, sides, third = target.cuda, target.WARP, target.FULL, make_sides(target), make_third(target)
+
+    @target.device
+    def list_common(rows, edge, u, arcs, of_u, of_v, lane):
+        begin, end, other, other_end, is_v = sides(rows, edge, u, rows.targets[edge])
+        found = S(0)
+        while begin < end:
+            f, g = begin + S(lane), S(-1)
+            if f < end:
+                g = third(rows.targets, other, other_end, rows.targets[f])
+            hits = U(cuda.ballot_sync(FULL, g >= 0))
+            if g >= 0:
+                place = found + S(cuda.popc(U(hits & U(U(U(1) << lane) - U(1)))))
+                if not is_v:
+                    f, g = g, f
+                arcs[of_u + place], arcs[of_v + place] = g, f
+            found += S(cuda.popc(hits))
+            begin += WARP
+        return found
+
+    return list_common
+
+
+@functools.cache
+def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
+    """The kernel that adds to each arc (x, y) the sum over w, z of a[x, w] b[x, z] c[w, z] d[w, y] e[z, y].
+
+    Unless `weighted`, all is 1 and only the arcs (x, y), x < y, are added to.
+    """
+    cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
+    third, list_common, add_clique = make_third(target), _make_list_common(target), _make_add_clique(target, threads)
+    WARPS, WEIGHTED, SPACE = threads // target.WARP, weighted, CLIQUE_ARCS * threads * weighted or 1
+
+    @target.kernel
+    def cliques(rows, batch, values, prime, common, out):
+        columns = cuda.shared.array(SPACE, int64)
         lane = lane_of()
         thread = S(U(U(warp_of() * U(WARP)) + lane))
-        number = S(cuda.blockIdx.x) * WARPS + S(warp_of())
-        of_u, k = 2 * number * longest, S(start) + number
-        of_v = of_u + longest
-        while k < stop:
-            i = edges[k]
-            begin, end, other, other_end, is_v = sides(offsets, upper, i, lows[k], targets[i])
-            found = S(0)
-            while begin < end:
-                f, g = begin + S(lane), S(-1)
-                if f < end:
-                    g = third(targets, other, other_end, targets[f])
-                hits = U(cuda.ballot_sync(FULL, g >= 0))
-                if g >= 0:
-                    place = found + S(cuda.popc(U(hits & U(U(U(1) << lane) - U(1)))))
-                    if not is_v:
-                        f, g = g, f
-                    common[of_u + place], common[of_v + place] = g, f
-                found += S(cuda.popc(hits))
-                begin += WARP
+        warp = S(cuda.blockIdx.x) * WARPS + S(warp_of())
+        arcs, of_u, k = common.arcs, 2 * warp * common.longest, S(batch.start) + warp
+        of_v = of_u + common.longest
+        while k < batch.stop:
+            uv = batch.arcs[k]
+            found = list_common(rows, uv, batch.sources[k], arcs, of_u, of_v, lane)
             cuda.syncwarp()
             m = S(0)
             while m < found - 1:
-                g, j = common[of_u + m], common[of_v + m]
-                w, n = S(targets[g]), m + 1 + S(lane)
+                uw, vw = arcs[of_u + m], arcs[of_v + m]
+                w, n = S(rows.targets[uw]), m + 1 + S(lane)
                 while n < found:
-                    h = third(targets, upper[w], offsets[w + 1], targets[common[of_u + n]])
-                    if h >= 0:
+                    uz, vz = arcs[of_u + n], arcs[of_v + n]
+                    wz = third(rows.targets, rows.upper[w], rows.offsets[w + 1], rows.targets[uz])
+                    if wz >= 0:
                         if WEIGHTED:
-                            note(entries, thread, 0, 1, i, reverse)
-                            note(entries, thread, 0, 2, g, reverse)
-                            note(entries, thread, 0, 3, common[of_u + n], reverse)
-                            note(entries, thread, 1, 2, j, reverse)
-                            note(entries, thread, 1, 3, common[of_v + n], reverse)
-                            note(entries, thread, 2, 3, h, reverse)
-                            all_ways(entries, thread, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, prime, out)
+                            add_clique(columns, thread, rows, (uv, uw, uz, vw, vz, wz), values, prime, out)
                         else:
-                            cuda.atomic.add(out, i, L(2))
-                            cuda.atomic.add(out, g, L(2))
-                            cuda.atomic.add(out, j, L(2))
-                            cuda.atomic.add(out, common[of_u + n], L(2))
-                            cuda.atomic.add(out, common[of_v + n], L(2))
-                            cuda.atomic.add(out, h, L(2))
+                            cuda.atomic.add(out, uv, L(2))
+                            cuda.atomic.add(out, uw, L(2))
+                            cuda.atomic.add(out, vw, L(2))
+                            cuda.atomic.add(out, uz, L(2))
+                            cuda.atomic.add(out, vz, L(2))
+                            cuda.atomic.add(out, wz, L(2))
                     n += WARP
                 m += 1
             cuda.syncwarp()
@@ -119,9 +150,8 @@ def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
 def signatures(target: Target, threads: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
     target = target._replace(kernel=lambda function: function)
-    ids, places, numbers = int32[::1], int64[::1], uint64[::1]
-    span, weights = (ids, places, int64, int64), (numbers, int64) * 5
-    signature = void(places, ids, places, places, *span, *weights, uint64, places, int64, numbers)
+    values, common = types.UniTuple(VALUES, 5), block_of(CommonNeighbours, int64[::1], int64)
+    signature = void(ROWS, ARC_BATCH, values, uint64, common, uint64[::1])
     return [
         (f"cliques{' weighted' * weighted}", make_cliques(target, threads, weighted), signature)
         for weighted in (False, True)

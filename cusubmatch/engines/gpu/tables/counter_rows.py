@@ -1,8 +1,9 @@
-"""A row of one counter a vertex for each block: those of the ranks just below a top in shared memory, the rest not.
+"""A row of one counter a vertex for each block: those of the ranks just below a vertex in shared memory.
 
 Most wedges end at vertices of high rank, and adding in shared memory is some fifty times faster. Where no count can
-pass 15 bits a word holds two counters, so that twice as many fit and the rest stays in the cache. The highest bit of a
-counter is a flag. The window begins at the vertex `base`; what lies below it stands in `rest` from the place `row` on.
+pass 15 bits a word holds two counters: twice as many fit, and the others stay in the cache. The highest bit of a
+counter is a flag. The window in shared memory, `near`, begins at the vertex `base`; the counters of lower vertices
+stand in `rest` from the position `row` on.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class Counters(NamedTuple):
         The count of w.
     clear : (near, rest, base, row, w)
         Sets the counter of w to zero, and its neighbour in the word.
+    clear_window : (near, window, thread, threads)
+        Sets the counters of the window to zero; all threads of a block call it.
     FLAG : int
         The bit that is the flag.
     EACH : int
@@ -40,6 +43,7 @@ class Counters(NamedTuple):
     add: Callable
     get: Callable
     clear: Callable
+    clear_window: Callable
     FLAG: int
     EACH: int
 
@@ -49,6 +53,7 @@ def counter_functions(target: Target, packed: bool) -> Any:
     """The functions, for counters of 16 bits where `packed`, else of 32."""
     cuda, device = target.cuda, target.device
     PACKED, BITS = packed, 16 if packed else 32
+    EACH = 2 if packed else 1
     FLAG, MASK, COUNT = 1 << (BITS - 1), (1 << BITS) - 1, (1 << (BITS - 1)) - 1
 
     @device
@@ -88,4 +93,11 @@ def counter_functions(target: Target, packed: bool) -> Any:
         else:
             rest[row + place] = U(0)
 
-    return Counters(add, get, clear, FLAG, 2 if packed else 1)
+    @device
+    def clear_window(near, window, thread, threads):
+        i = S(thread)
+        while i * EACH < window:
+            near[i] = U(0)
+            i += threads
+
+    return Counters(add, get, clear, clear_window, FLAG, EACH)

@@ -1,108 +1,128 @@
 """Cycles of five from their highest vertex u: u, a, b, c, d and back, all of them different.
 
-A block takes a top u and counts its wedges u, a, b below it, as `wedges` does; along the edges b, c between their ends
-the products add up. What that counts too much, where a is c or b is d, falls out on the way; where a is d it is a
-triangle with a neighbour above it (`triangle_tables`). The ends that were reached are noted once, those with many lower
-neighbours apart: the whole block goes over the rows of these.
+A block takes a vertex u and counts its wedges u, a, b below it; along the edges b, c between their ends the products
+add up. That also counts walks in which a is c or b is d, which are subtracted on the way, and those in which a is d: a
+triangle with a neighbour above it (`triangle_tables.make_degenerate`). The ends of wedges are listed once, those with
+many lower neighbours apart: the whole block reads the rows of these.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, int64, uint32, uint64, void
+from numba import uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
 from cusubmatch.engines.gpu.tables.counter_rows import counter_functions
 from cusubmatch.engines.gpu.tables.modular import residue_functions
+from cusubmatch.engines.gpu.tables.parameters import (
+    BLOCK_LISTS,
+    BLOCK_ROWS,
+    COUNTER_ROWS,
+    ROWS,
+    VALUES,
+    VERTEX_BATCH,
+    block_of,
+    make_value_at,
+)
 
-__all__ = ["LONG", "make_fives", "make_loops", "signatures"]
+__all__ = ["LONG_ROW", "FiveCycleValues", "make_five_cycles", "make_weighted_five_cycles", "signatures"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
-LONG = 256  # lower neighbours, from which on a whole block goes over them
+LONG_ROW = 256  # lower neighbours, from which on a whole block reads a row
+
+
+class FiveCycleValues(NamedTuple):
+    """Weights of the five steps u, a, b, c, d, u; those of `x_back` are transposed: at (q, p) the value of (p, q)."""
+
+    first: Any
+    second: Any
+    second_back: Any
+    third: Any
+    third_back: Any
+    fourth: Any
+    fourth_back: Any
+    fifth_back: Any
 
 
 @functools.cache
-def make_fives(target: Target, threads: int, lanes: int, packed: bool, long: int = LONG) -> Any:
-    """The kernel that counts closed walks of five below their top, less those with a = c or b = d.
+def make_five_cycles(target: Target, threads: int, lanes: int, packed: bool, long_row: int = LONG_ROW) -> Any:
+    """The kernel that counts closed walks of five steps below their highest vertex, less those with a = c or b = d.
 
-    The flag of a counter says whether the vertex is a neighbour of the top.
+    The flag of a counter says whether the vertex is a neighbour of u.
     """
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    add_to, counters = warp_functions(target).add_to, counter_functions(target, packed)
-    (add, get, clear, FLAG, EACH), draw = counters, make_draw(target)
+    cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
+    add_to, counter = warp_functions(target).add_to, counter_functions(target, packed)
+    (add, get, clear, clear_window, FLAG, _), draw = counter, make_draw(target)
     LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
-    LONG_ROW = long
+    LONG = long_row
 
     @target.device
-    def around(near, rest, base, row, targets, begin, end, step):
+    def sum_counts(near, counters, base, row, rows, begin, end, step):
         """The sum of the counts of vertices in a list."""
         sums = L(0)
         while begin < end:
-            sums = L(sums + L(get(near, rest, base, row, S(targets[begin]))))
+            sums = L(sums + L(get(near, counters.words, base, row, S(rows.targets[begin]))))
             begin += step
         return sums
 
-    @kernel
-    def fives(offsets, targets, upper, reverse, tops, start, stop, window, rest, words, seen, vertices, state):
+    @target.kernel
+    def five_cycles(rows, batch, counters, reached, state):
         near = cuda.shared.array(0, uint32)
-        drawn = cuda.shared.array(3, uint32)  # the item; how many ends have few lower neighbours, and many
+        drawn = cuda.shared.array(3, uint32)  # the item; how many ends have a short row, and a long one
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
         member, group = S(U(thread & U(LANES - 1))), S(U(thread >> U(SHIFT)))
-        row, listed, total = S(cuda.blockIdx.x) * words, S(cuda.blockIdx.x) * vertices, L(0)
-        backwards = listed + vertices - 1  # those with many are listed from here
-        i = S(thread)
-        while i * EACH < window:
-            near[i] = U(0)
-            i += THREADS
+        row, listed, total = S(cuda.blockIdx.x) * counters.stride, S(cuda.blockIdx.x) * reached.stride, L(0)
+        backwards = listed + reached.stride - 1  # those with a long row are listed from here
+        clear_window(near, counters.window, thread, THREADS)
         while True:
-            item = draw(drawn, thread, state, start)
-            if item >= stop:
+            item = draw(drawn, thread, state, batch.start)
+            if item >= batch.stop:
                 break
-            u = tops[item]
-            first, last, base = offsets[u], upper[u], S(u) - window
+            u = batch.vertices[item]
+            first, last, base = rows.offsets[u], rows.upper[u], S(u) - counters.window
             e = first + S(thread)
             while e < last:
-                add(near, rest, base, row, S(targets[e]), U(FLAG))
+                add(near, counters.words, base, row, S(rows.targets[e]), U(FLAG))
                 e += THREADS
             cuda.syncthreads()
             e = first + group
             while e < last:
-                begin, end = offsets[targets[e]], reverse[e]
+                begin, end = rows.offsets[rows.targets[e]], rows.reverse[e]
                 f, twice = begin + member, L(2 * (end - begin) - 1)
                 while f < end:
-                    w = S(targets[f])
-                    old = add(near, rest, base, row, w, U(1))
+                    w = S(rows.targets[f])
+                    old = add(near, counters.words, base, row, w, U(1))
                     if old >= U(FLAG):
                         total = L(total - twice)
                     if U(old & U(FLAG - 1)) == U(0):
-                        if upper[w] - offsets[w] > LONG_ROW:
+                        if rows.upper[w] - rows.offsets[w] > LONG:
                             place = backwards - S(cuda.atomic.add(drawn, 2, U(1)))
                         else:
                             place = listed + S(cuda.atomic.add(drawn, 1, U(1)))
-                        seen[place] = np.int32(w)
+                        reached.words[place] = np.int32(w)
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
             few, many = S(drawn[1]), S(drawn[2])
             k = group
             while k < few:
-                b = S(seen[listed + k])
-                twice = L(2) * L(get(near, rest, base, row, b))
-                sums = around(near, rest, base, row, targets, offsets[b] + member, upper[b], LANES)
+                b = S(reached.words[listed + k])
+                twice = L(2) * L(get(near, counters.words, base, row, b))
+                sums = sum_counts(near, counters, base, row, rows, rows.offsets[b] + member, rows.upper[b], LANES)
                 total = L(total + L(twice * sums))
                 k += GROUPS
             k = S(0)
             while k < many:
-                b = S(seen[backwards - k])
-                twice = L(2) * L(get(near, rest, base, row, b))
-                sums = around(near, rest, base, row, targets, offsets[b] + S(thread), upper[b], THREADS)
+                b = S(reached.words[backwards - k])
+                twice = L(2) * L(get(near, counters.words, base, row, b))
+                sums = sum_counts(near, counters, base, row, rows, rows.offsets[b] + S(thread), rows.upper[b], THREADS)
                 total = L(total + L(twice * sums))
                 k += 1
             cuda.syncthreads()
@@ -111,151 +131,184 @@ def make_fives(target: Target, threads: int, lanes: int, packed: bool, long: int
                 place = listed + k
                 if k >= few:
                     place = backwards - (k - few)
-                clear(near, rest, base, row, S(seen[place]))
+                clear(near, counters.words, base, row, S(reached.words[place]))
                 k += THREADS
             e = first + S(thread)
             while e < last:
-                clear(near, rest, base, row, S(targets[e]))
+                clear(near, counters.words, base, row, S(rows.targets[e]))
                 e += THREADS
         cuda.syncwarp()
         add_to(state, lane, total)
 
-    return fives
+    return five_cycles
 
 
 @functools.cache
-def make_loops(target: Target, threads: int) -> Any:
-    """The kernel of `fives` with a weight on each of the five steps, u being where the first one starts.
+def _make_add_wedges(target: Target, threads: int) -> Any:
+    """A device function that adds the weighted wedges of u to the rows of a block, a warp a row.
 
-    A warp has a list. `x_back` is an array turned round: at (q, p) what it is at (p, q). The four rows of a block stand
-    one after another in `rows`.
+    (rows, u, warp, lane, values, prime, sums, to_b, drawn, reached, listed) -> uint64: the walks with a = c or b = d.
+    The rows of sums over wedges to b, wedges to c, and of weights to a and to d stand one after another from `to_b` on.
     """
-    cuda, WARP, FULL, kernel = target.cuda, target.WARP, target.FULL, target.kernel
-    lane_of, warp_of, functions = target.lane, target.warp, warp_functions(target)
-    add_to, warp_sum, (times, _) = functions.add_to, functions.warp_sum, residue_functions(target)
-    WARPS, THREADS, draw = threads // target.WARP, threads, make_draw(target)
+    cuda, WARP, warp_sum = target.cuda, target.WARP, warp_functions(target).warp_sum
+    (times, _), value_at, WARPS = residue_functions(target), make_value_at(target), threads // target.WARP
 
     @target.device
     def reduced(value, prime):
-        found = warp_sum(value)
+        total = warp_sum(value)
         if prime != L(0):
-            found = L(found % prime)
-        return found
+            total = L(total % prime)
+        return total
 
-    @kernel
-    def loops(
-        offsets, targets, upper, reverse, tops, start, stop, one, one_mask, two, two_mask, two_back, three, three_mask,
-        three_back, four, four_mask, four_back, five_back, five_mask, prime, rows, seen, stride, state,
-    ):  # fmt: skip
+    @target.device
+    def add_wedges(rows, u, warp, lane, values, prime, sums, to_b, drawn, reached, listed):
+        words, stride, degenerate = sums.words, sums.stride, L(0)
+        to_c, to_a, to_d = to_b + stride, to_b + 2 * stride, to_b + 3 * stride
+        e, last = rows.offsets[u] + S(warp), rows.upper[u]
+        while e < last:
+            ahead, behind = L(value_at(values.first, e)), L(value_at(values.fifth_back, e))
+            b_sum, a_sum, d_sum, c_sum, both = L(0), L(0), L(0), L(0), L(0)
+            f, end = rows.offsets[rows.targets[e]] + S(lane), rows.reverse[e]
+            while f < end:
+                w = S(rows.targets[f])
+                second, fourth_back = L(value_at(values.second, f)), L(value_at(values.fourth_back, f))
+                more = times(ahead, second, prime)
+                if more != L(0) and L(cuda.atomic.add(words, to_b + w, more)) == L(0):
+                    place = S(cuda.atomic.add(drawn, 1, U(1)))
+                    if place < stride:
+                        reached.words[listed + place] = np.int32(w)
+                cuda.atomic.add(words, to_c + w, times(behind, fourth_back, prime))
+                there_and_back = times(second, value_at(values.third_back, f), prime)  # v is a and c, w is b
+                closing = times(value_at(values.fourth, f), words[to_d + w], prime)  # w is d
+                b_sum, d_sum = L(b_sum + there_and_back), L(d_sum + closing)
+                both = L(both + times(there_and_back, closing, prime))
+                c_sum = L(c_sum + times(fourth_back, value_at(values.third, f), prime))  # v is b and d, w is c
+                a_sum = L(a_sum + times(value_at(values.second_back, f), words[to_a + w], prime))  # w is a
+                f += WARP
+            cuda.syncwarp()
+            b_sum, d_sum, both = reduced(b_sum, prime), reduced(d_sum, prime), reduced(both, prime)
+            c_sum, a_sum = reduced(c_sum, prime), reduced(a_sum, prime)
+            if lane == U(0):
+                degenerate = L(degenerate + times(ahead, times(b_sum, d_sum, prime), prime))
+                degenerate = L(degenerate + times(behind, times(c_sum, a_sum, prime), prime))
+                degenerate = L(degenerate + L(prime - times(ahead, both, prime)))
+            e += WARPS
+        return degenerate
+
+    return add_wedges
+
+
+@functools.cache
+def _make_join_wedges(target: Target, threads: int) -> Any:
+    """A device function (rows, u, warp, lane, third, prime, sums, to_b, count, reached, listed) -> uint64.
+
+    It adds up the products of sums along edges b, c, a warp a row, and sets the row of b to zero.
+    """
+    cuda, WARP, FULL = target.cuda, target.WARP, target.FULL
+    (times, _), value_at, WARPS = residue_functions(target), make_value_at(target), threads // target.WARP
+
+    @target.device
+    def join_wedges(rows, u, warp, lane, third, prime, sums, to_b, count, reached, listed):
+        words, to_c, k, total = sums.words, to_b + sums.stride, S(warp), L(0)
+        every = count > sums.stride  # modulo 2^64 sums may come back to zero, and are listed again
+        if every:
+            count = sums.stride
+        while k < count:
+            b, weight = k, np.int64(0)
+            if not every:
+                b = S(reached.words[listed + k])
+            if lane == U(0):
+                weight = np.int64(cuda.atomic.exch(words, to_b + b, L(0)))
+            weight = L(cuda.shfl_sync(FULL, weight, 0))
+            if prime != L(0):
+                weight = L(weight % prime)
+            f, end, at_b, going = rows.offsets[b] + S(lane), rows.offsets[b + 1], L(0), weight != L(0)
+            while going and f < end:
+                c = S(rows.targets[f])
+                if c >= u:
+                    break
+                other = L(words[to_c + c])
+                if prime != L(0):
+                    other = L(other % prime)
+                at_b = L(at_b + times(other, value_at(third, f), prime))
+                f += WARP
+            if prime != L(0):
+                at_b = L(at_b % prime)
+            total = L(total + times(weight, at_b, prime))
+            cuda.syncwarp()
+            k += WARPS
+        return total
+
+    return join_wedges
+
+
+@functools.cache
+def make_weighted_five_cycles(target: Target, threads: int) -> Any:
+    """The kernel of `five_cycles` with a weight on each of the five steps, the first of which starts at u.
+
+    A block has four rows one after another in `sums`.
+    """
+    cuda, WARP, lane_of, warp_of, draw = target.cuda, target.WARP, target.lane, target.warp, make_draw(target)
+    add_to, value_at = warp_functions(target).add_to, make_value_at(target)
+    add_wedges, join_wedges = _make_add_wedges(target, threads), _make_join_wedges(target, threads)
+    WARPS, THREADS = threads // target.WARP, threads
+
+    @target.kernel
+    def weighted_five_cycles(rows, batch, values, prime, sums, reached, state):
         drawn = cuda.shared.array(2, uint32)  # the item; how many ends were reached
         lane, warp = lane_of(), warp_of()
         thread = S(U(U(warp * U(WARP)) + lane))
-        left = S(cuda.blockIdx.x) * stride
-        listed, left = left, 4 * left
-        right, ahead, behind = left + stride, left + 2 * stride, left + 3 * stride
-        total, less = L(0), L(0)
+        listed, to_b = S(cuda.blockIdx.x) * sums.stride, 4 * S(cuda.blockIdx.x) * sums.stride
+        to_c, to_a, to_d = to_b + sums.stride, to_b + 2 * sums.stride, to_b + 3 * sums.stride
+        total, degenerate = L(0), L(0)
         while True:
-            item = draw(drawn, thread, state, start)
-            if item >= stop:
+            item = draw(drawn, thread, state, batch.start)
+            if item >= batch.stop:
                 break
-            u = tops[item]
-            first, last = offsets[u], upper[u]
+            u = batch.vertices[item]
+            first, last = rows.offsets[u], rows.upper[u]
             e = first + thread
             while e < last:
-                rows[ahead + S(targets[e])] = L(one[e & one_mask])
-                rows[behind + S(targets[e])] = L(five_back[e & five_mask])
+                sums.words[to_a + S(rows.targets[e])] = L(value_at(values.first, e))
+                sums.words[to_d + S(rows.targets[e])] = L(value_at(values.fifth_back, e))
                 e += THREADS
             cuda.syncthreads()
-            e = first + S(warp)
-            while e < last:
-                out_there, back_here = L(one[e & one_mask]), L(five_back[e & five_mask])
-                b_sum, a_sum, d_sum, c_sum, both = L(0), L(0), L(0), L(0), L(0)
-                f, end = offsets[targets[e]] + S(lane), reverse[e]
-                while f < end:
-                    w = S(targets[f])
-                    second, fourth = L(two[f & two_mask]), L(four_back[f & four_mask])
-                    more = times(out_there, second, prime)
-                    if more != L(0) and L(cuda.atomic.add(rows, left + w, more)) == L(0):
-                        place = S(cuda.atomic.add(drawn, 1, U(1)))
-                        if place < stride:
-                            seen[listed + place] = np.int32(w)
-                    cuda.atomic.add(rows, right + w, times(back_here, fourth, prime))
-                    b_side = times(second, three_back[f & three_mask], prime)  # v is a and c, w is b
-                    closing = times(four[f & four_mask], rows[behind + w], prime)  # w is d
-                    b_sum, d_sum = L(b_sum + b_side), L(d_sum + closing)
-                    both = L(both + times(b_side, closing, prime))
-                    c_sum = L(c_sum + times(fourth, three[f & three_mask], prime))  # v is b and d, w is c
-                    a_sum = L(a_sum + times(two_back[f & two_mask], rows[ahead + w], prime))  # w is a
-                    f += WARP
-                cuda.syncwarp()
-                b_sum, d_sum, both = reduced(b_sum, prime), reduced(d_sum, prime), reduced(both, prime)
-                c_sum, a_sum = reduced(c_sum, prime), reduced(a_sum, prime)
-                if lane == U(0):
-                    less = L(less + times(out_there, times(b_sum, d_sum, prime), prime))
-                    less = L(less + times(back_here, times(c_sum, a_sum, prime), prime))
-                    less = L(less + L(prime - times(out_there, both, prime)))
-                e += WARPS
+            more = add_wedges(rows, u, warp, lane, values, prime, sums, to_b, drawn, reached, listed)
+            degenerate = L(degenerate + more)
             cuda.syncthreads()
-            k, reached = S(warp), S(drawn[1])
-            every = reached > stride  # modulo 2^64 sums may come back to zero, and are noted again
-            if every:
-                reached = stride
-            while k < reached:
-                b, weight = k, np.int64(0)
-                if not every:
-                    b = S(seen[listed + k])
-                if lane == U(0):
-                    weight = np.int64(cuda.atomic.exch(rows, left + b, L(0)))
-                weight = L(cuda.shfl_sync(FULL, weight, 0))
-                if prime != L(0):
-                    weight = L(weight % prime)
-                f, end, sums, going = offsets[b] + S(lane), offsets[b + 1], L(0), weight != L(0)
-                while going and f < end:
-                    c = S(targets[f])
-                    if c >= u:
-                        break
-                    other = L(rows[right + c])
-                    if prime != L(0):
-                        other = L(other % prime)
-                    sums = L(sums + times(other, three[f & three_mask], prime))
-                    f += WARP
-                if prime != L(0):
-                    sums = L(sums % prime)
-                total = L(total + times(weight, sums, prime))
-                cuda.syncwarp()
-                k += WARPS
+            joined = join_wedges(rows, u, warp, lane, values.third, prime, sums, to_b, S(drawn[1]), reached, listed)
+            total = L(total + joined)
             cuda.syncthreads()
             e = first + S(warp)
             while e < last:
-                v, f, end = S(targets[e]), offsets[targets[e]] + S(lane), reverse[e]
+                v, f, end = S(rows.targets[e]), rows.offsets[rows.targets[e]] + S(lane), rows.reverse[e]
                 if lane == U(0):
-                    rows[ahead + v] = L(0)
-                    rows[behind + v] = L(0)
+                    sums.words[to_a + v] = L(0)
+                    sums.words[to_d + v] = L(0)
                 while f < end:
-                    rows[right + S(targets[f])] = L(0)
+                    sums.words[to_c + S(rows.targets[f])] = L(0)
                     f += WARP
                 e += WARPS
             if prime != L(0):
-                total, less = L(total % prime), L(less % prime)
-        total = L(total - less)
+                total, degenerate = L(total % prime), L(degenerate % prime)
+        total = L(total - degenerate)
         if prime != L(0):
             total = L(L(total + prime) % prime)
         cuda.syncwarp()
         add_to(state, lane, total)
 
-    return loops
+    return weighted_five_cycles
 
 
 def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
-    ids, places, words, numbers = int32[::1], int64[::1], uint32[::1], uint64[::1]
-    below = (places, ids, places, places, ids, uint32, uint32)
-    sided = (numbers, int64, numbers)
-    steps = (numbers, int64, *sided, *sided, *sided, numbers, int64)
-    rest = (int64, words, int64, ids, int64, numbers)
+    target, numbers = target._replace(kernel=lambda function: function), uint64[::1]
+    counting = void(ROWS, VERTEX_BATCH, COUNTER_ROWS, BLOCK_LISTS, numbers)
+    weighted = void(
+        ROWS, VERTEX_BATCH, block_of(FiveCycleValues, *[VALUES] * 8), uint64, BLOCK_ROWS, BLOCK_LISTS, numbers
+    )
     return [
-        ("fives", make_fives(target, threads, lanes, False), void(*below, *rest)),
-        ("fives packed", make_fives(target, threads, lanes, True), void(*below, *rest)),
-        ("loops", make_loops(target, threads), void(*below, *steps, uint64, numbers, ids, int64, numbers)),
+        ("five cycles", make_five_cycles(target, threads, lanes, False), counting),
+        ("five cycles packed", make_five_cycles(target, threads, lanes, True), counting),
+        ("weighted five cycles", make_weighted_five_cycles(target, threads), weighted),
     ]

@@ -1,33 +1,42 @@
-"""Cycles of four from their highest vertex: what lies two steps below it is counted in a row of one number a vertex.
+"""Cycles of four, each from its highest vertex u: two wedges u, v, w with v < u and w < u to one w.
 
-A block takes a vertex u, the top, and goes over its wedges u, v, w with w < u and v < u, a few lanes a list of w; every
-cycle of four is found at one top (degree ordering; Chiba & Nishizeki 1985). Tops come by falling work, and a row is
-zero between two of them. The list of v ends, as far as u is concerned, where u stands in it: at the mate of the entry
-(u, v). A top with few wedges takes a warp, which counts in a small hash table of its own.
+A block takes a vertex u and counts its wedges in a row of one number a vertex, a few lanes for each list of w (degree
+ordering: Chiba & Nishizeki 1985). Vertices come by falling work, and the row is zero between two of them. The row of v
+is read up to u, which stands there at the reverse arc of (u, v). A vertex with few wedges is left to a warp, which
+counts in a small hash table of its own.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, int64, uint32, uint64, void
+from numba import int64, types, uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
 from cusubmatch.engines.gpu.tables.counter_rows import counter_functions
 from cusubmatch.engines.gpu.tables.modular import residue_functions
+from cusubmatch.engines.gpu.tables.parameters import (
+    BLOCK_ROWS,
+    COUNTER_ROWS,
+    ROWS,
+    VALUES,
+    VERTEX_BATCH,
+    make_value_at,
+)
 
 __all__ = [
-    "FEW",
     "FEW_THREADS",
+    "FEW_WEDGES",
     "SLOTS",
-    "make_few_fours",
-    "make_fours",
-    "make_paths",
-    "make_wedges",
+    "make_few_four_cycles",
+    "make_four_cycles",
+    "make_three_step_paths",
+    "make_weighted_three_step_paths",
     "signatures",
 ]
 
@@ -35,111 +44,123 @@ U, L, S = np.uint32, np.uint64, np.int64
 
 FEW_THREADS = 256
 SLOTS = 512  # of a warp's hash table: 32 KB a block
-FEW = SLOTS // 2  # wedges
+FEW_WEDGES = SLOTS // 2
+
+
+class WedgeFunctions(NamedTuple):
+    """Device functions for the wedges of a vertex u, in counters that a block shares.
+
+    Attributes
+    ----------
+    add_all : (rows, u, thread, near, counters, row) -> uint64
+        Counts the wedges u, v, w by w; the sum over them of those that came to w before.
+    clear : (rows, u, thread, near, counters, row, dense)
+        Sets the counters at their ends to zero. A `dense` window is cleared as a whole: it has fewer words than there
+        are wedges.
+    """
+
+    add_all: Callable
+    clear: Callable
 
 
 @functools.cache
-def make_clear(target: Target, threads: int, lanes: int, packed: bool) -> Any:
-    """A device function that sets a row to zero where the wedges of a top lead.
-
-    A `dense` window is set to zero as a whole: it has fewer words than there are wedges.
-    """
-    device, counters = target.device, counter_functions(target, packed)
-    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
-    wipe, EACH = counters.clear, counters.EACH
+def wedge_functions(target: Target, threads: int, lanes: int, packed: bool) -> WedgeFunctions:
+    """The functions, for groups of lanes that read a row each."""
+    device, counter = target.device, counter_functions(target, packed)
+    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+    add, clear_counter, clear_window = counter.add, counter.clear, counter.clear_window
 
     @device
-    def clear(offsets, targets, reverse, first, last, thread, base, window, near, rest, row, dense):
-        if dense:
-            i = S(thread)
-            while i * EACH < window:
-                near[i] = U(0)
-                i += THREADS
-        e = first + S(U(thread) >> U(SHIFT))
+    def add_all(rows, u, thread, near, counters, row):
+        base, e, last, total = S(u) - counters.window, rows.offsets[u] + S(U(thread >> U(SHIFT))), rows.upper[u], L(0)
         while e < last:
-            f, end = offsets[targets[e]] + S(U(thread) & U(LANES - 1)), reverse[e]
+            f, end = rows.offsets[rows.targets[e]] + S(U(thread & U(LANES - 1))), rows.reverse[e]
             while f < end:
-                w = S(targets[f])
+                total = L(total + L(add(near, counters.words, base, row, S(rows.targets[f]), U(1))))
+                f += LANES
+            e += GROUPS
+        return total
+
+    @device
+    def clear(rows, u, thread, near, counters, row, dense):
+        if dense:
+            clear_window(near, counters.window, thread, threads)
+        base, e, last = S(u) - counters.window, rows.offsets[u] + S(U(thread >> U(SHIFT))), rows.upper[u]
+        while e < last:
+            f, end = rows.offsets[rows.targets[e]] + S(U(thread & U(LANES - 1))), rows.reverse[e]
+            while f < end:
+                w = S(rows.targets[f])
                 if dense and w >= base:
                     break
-                wipe(near, rest, base, row, w)
+                clear_counter(near, counters.words, base, row, w)
                 f += LANES
             e += GROUPS
 
-    return clear
+    return WedgeFunctions(add_all, clear)
 
 
 @functools.cache
-def make_fours(target: Target, threads: int, lanes: int, packed: bool) -> Any:
-    """The kernel that counts cycles of four, each once: a wedge makes one with each that came to its end before."""
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    add_to, clear = warp_functions(target).add_to, make_clear(target, threads, lanes, packed)
-    counters = counter_functions(target, packed)
-    add, EACH, draw = counters.add, counters.EACH, make_draw(target)
-    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
+def make_four_cycles(target: Target, threads: int, lanes: int, packed: bool) -> Any:
+    """The kernel that counts cycles of four, each once: a wedge makes one with each that came to its end before.
 
-    @kernel
-    def fours(offsets, targets, upper, reverse, tops, start, stop, dense, window, rest, words, state):
+    The first `dense` vertices have more wedges than the window has words.
+    """
+    cuda, WARP, lane_of, warp_of, draw = target.cuda, target.WARP, target.lane, target.warp, make_draw(target)
+    add_to, clear_window = warp_functions(target).add_to, counter_functions(target, packed).clear_window
+    (add_all, clear), THREADS = wedge_functions(target, threads, lanes, packed), threads
+
+    @target.kernel
+    def four_cycles(rows, batch, dense, counters, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(1, uint32)
         lane = lane_of()
         thread = U(U(warp_of() * U(WARP)) + lane)
-        row, total = S(cuda.blockIdx.x) * words, L(0)
-        i = S(thread)
-        while i * EACH < window:
-            near[i] = U(0)
-            i += THREADS
+        row, total = S(cuda.blockIdx.x) * counters.stride, L(0)
+        clear_window(near, counters.window, thread, THREADS)
         while True:
-            item = draw(drawn, thread, state, start)
-            if item >= stop:
+            item = draw(drawn, thread, state, batch.start)
+            if item >= batch.stop:
                 break
-            u = tops[item]
-            first, last, base = offsets[u], upper[u], S(u) - window
-            e = first + S(U(thread >> U(SHIFT)))
-            while e < last:
-                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e]
-                while f < end:
-                    total = L(total + L(add(near, rest, base, row, S(targets[f]), U(1))))
-                    f += LANES
-                e += GROUPS
+            u = batch.vertices[item]
+            total = L(total + add_all(rows, u, thread, near, counters, row))
             cuda.syncthreads()
-            clear(offsets, targets, reverse, first, last, thread, base, window, near, rest, row, item < dense)
+            clear(rows, u, thread, near, counters, row, item < dense)
         cuda.syncwarp()
         add_to(state, lane, total)
 
-    return fours
+    return four_cycles
 
 
 @functools.cache
-def make_few_fours(target: Target, threads: int, slots: int) -> Any:
-    """`fours` at tops with few wedges, at most half of the slots of a table: a warp a top, a lane a list.
+def make_few_four_cycles(target: Target, threads: int, slots: int) -> Any:
+    """`four_cycles` at vertices with few wedges, at most half of the slots of a table: a warp a vertex, a lane a row.
 
-    The table holds ends, and how often they were reached.
+    The table holds ends of wedges, and how often they were reached.
     """
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
+    cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
     add_to = warp_functions(target).add_to
     SLOTS, WARPS, ALL, EMPTY = slots, threads // target.WARP, slots * (threads // target.WARP), 0xFFFFFFFF
 
-    @kernel
-    def few_fours(offsets, targets, upper, reverse, tops, start, stop, state):
+    @target.kernel
+    def few_four_cycles(rows, batch, state):
         ends = cuda.shared.array(ALL, uint32)
         counts = cuda.shared.array(ALL, uint32)
         lane, total = lane_of(), L(0)
         table = U(warp_of() * U(SLOTS))
-        k = S(start) + S(cuda.blockIdx.x) * WARPS + S(warp_of())
-        while k < stop:
+        k = S(batch.start) + S(cuda.blockIdx.x) * WARPS + S(warp_of())
+        while k < batch.stop:
             i = lane
             while i < U(SLOTS):
                 ends[U(table + i)] = U(EMPTY)
                 counts[U(table + i)] = U(0)
                 i = U(i + U(WARP))
             cuda.syncwarp()
-            u = tops[k]
-            e, last = offsets[u] + S(lane), upper[u]
+            u = batch.vertices[k]
+            e, last = rows.offsets[u] + S(lane), rows.upper[u]
             while e < last:
-                f, end = offsets[targets[e]], reverse[e]
+                f, end = rows.offsets[rows.targets[e]], rows.reverse[e]
                 while f < end:
-                    w = U(targets[f])
+                    w = U(rows.targets[f])
                     slot = U(U(w * U(2654435769)) & U(SLOTS - 1))
                     found = U(cuda.atomic.cas(ends, U(table + slot), U(EMPTY), w))
                     while found != U(EMPTY) and found != w:
@@ -153,106 +174,101 @@ def make_few_fours(target: Target, threads: int, slots: int) -> Any:
         cuda.syncwarp()
         add_to(state, lane, total)
 
-    return few_fours
+    return few_four_cycles
 
 
 @functools.cache
-def make_wedges(target: Target, threads: int, lanes: int, packed: bool) -> Any:
-    """The kernel that adds to each entry the cycles of four that it is in as the first of (u, v), (v, w), u the top."""
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    clear, counters = make_clear(target, threads, lanes, packed), counter_functions(target, packed)
-    add, get, EACH, draw = counters.add, counters.get, counters.EACH, make_draw(target)
-    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
+def make_three_step_paths(target: Target, threads: int, lanes: int, packed: bool) -> Any:
+    """The kernel that adds to each arc the cycles of four in which it is (u, v) or (v, w), u being the highest vertex.
 
-    @kernel
-    def wedges(offsets, targets, upper, reverse, tops, start, stop, dense, window, rest, words, out, state):
+    The first `dense` vertices have more wedges than the window has words.
+    """
+    cuda, WARP, lane_of, warp_of, draw = target.cuda, target.WARP, target.lane, target.warp, make_draw(target)
+    (add_all, clear), counter = wedge_functions(target, threads, lanes, packed), counter_functions(target, packed)
+    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
+    get, clear_window = counter.get, counter.clear_window
+
+    @target.device
+    def add_others(rows, u, thread, near, counters, row, out):
+        """Add to the arcs of each wedge the other ones with the same end."""
+        base, e, last = S(u) - counters.window, rows.offsets[u] + S(U(thread >> U(SHIFT))), rows.upper[u]
+        while e < last:
+            f, end, total = rows.offsets[rows.targets[e]] + S(U(thread & U(LANES - 1))), rows.reverse[e], L(0)
+            while f < end:
+                others = U(get(near, counters.words, base, row, S(rows.targets[f])) - U(1))
+                if others != U(0):
+                    cuda.atomic.add(out, f, L(others))
+                    total = L(total + L(others))
+                f += LANES
+            if total != L(0):
+                cuda.atomic.add(out, e, total)
+            e += GROUPS
+
+    @target.kernel
+    def three_step_paths(rows, batch, dense, counters, out, state):
         near = cuda.shared.array(0, uint32)
         drawn = cuda.shared.array(1, uint32)
         thread = U(U(warp_of() * U(WARP)) + lane_of())
-        row = S(cuda.blockIdx.x) * words
-        i = S(thread)
-        while i * EACH < window:
-            near[i] = U(0)
-            i += THREADS
+        row = S(cuda.blockIdx.x) * counters.stride
+        clear_window(near, counters.window, thread, THREADS)
         while True:
-            item = draw(drawn, thread, state, start)
-            if item >= stop:
+            item = draw(drawn, thread, state, batch.start)
+            if item >= batch.stop:
                 break
-            u = tops[item]
-            first, last, base = offsets[u], upper[u], S(u) - window
-            e = first + S(U(thread >> U(SHIFT)))
-            while e < last:
-                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e]
-                while f < end:
-                    add(near, rest, base, row, S(targets[f]), U(1))
-                    f += LANES
-                e += GROUPS
+            u = batch.vertices[item]
+            add_all(rows, u, thread, near, counters, row)
             cuda.syncthreads()
-            e = first + S(U(thread >> U(SHIFT)))
-            while e < last:
-                f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e], L(0)
-                while f < end:
-                    others = U(get(near, rest, base, row, S(targets[f])) - U(1))
-                    if others != U(0):
-                        cuda.atomic.add(out, f, L(others))
-                        found = L(found + L(others))
-                    f += LANES
-                if found != L(0):
-                    cuda.atomic.add(out, e, found)
-                e += GROUPS
+            add_others(rows, u, thread, near, counters, row, out)
             cuda.syncthreads()
-            clear(offsets, targets, reverse, first, last, thread, base, window, near, rest, row, item < dense)
+            clear(rows, u, thread, near, counters, row, item < dense)
 
-    return wedges
+    return three_step_paths
 
 
 @functools.cache
-def make_paths(target: Target, threads: int, lanes: int) -> Any:
-    """The kernel of weighted cycles u, v, w, v' below the top: one way round is a[u, v] b[v, w], the other c and d.
+def make_weighted_three_step_paths(target: Target, threads: int, lanes: int) -> Any:
+    """The kernel of cycles u, v, w, v' with u highest: one way round is weighted a[u, v] b[v, w], the other c and d.
 
-    Their product is added to the entry (u, v') of the other way, if `towards_top`, or to (v', w). A weight is an array
-    over the entries, or a single 1 with the mask 0.
+    Their product is added to the arc (u, v') of the other way, if `at_highest`, or to (v', w).
     """
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    (times, minus), draw = residue_functions(target), make_draw(target)
+    cuda, WARP, lane_of, warp_of, draw = target.cuda, target.WARP, target.lane, target.warp, make_draw(target)
+    (times, minus), value_at = residue_functions(target), make_value_at(target)
     LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
 
-    @kernel
-    def paths(
-        offsets, targets, upper, reverse, tops, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, towards_top,
-        prime, rows, stride, out, state,
-    ):  # fmt: skip
+    @target.kernel
+    def weighted_three_step_paths(rows, batch, values, at_highest, prime, sums, out, state):
         drawn = cuda.shared.array(1, uint32)
         thread = U(U(warp_of() * U(WARP)) + lane_of())
-        row = S(cuda.blockIdx.x) * stride
+        row, words, (a, b, c, d) = S(cuda.blockIdx.x) * sums.stride, sums.words, values
         while True:
-            item = draw(drawn, thread, state, start)
-            if item >= stop:
+            item = draw(drawn, thread, state, batch.start)
+            if item >= batch.stop:
                 break
-            u = tops[item]
-            first, last = offsets[u] + S(U(thread >> U(SHIFT))), upper[u]
+            u = batch.vertices[item]
+            first, last = rows.offsets[u] + S(U(thread >> U(SHIFT))), rows.upper[u]
             e = first
             while e < last:
-                f, end, weight = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e], L(a[e & a_mask])
+                f, end = rows.offsets[rows.targets[e]] + S(U(thread & U(LANES - 1))), rows.reverse[e]
+                weight = L(value_at(a, e))
                 if weight != L(0):
                     while f < end:
-                        cuda.atomic.add(rows, row + S(targets[f]), times(weight, L(b[f & b_mask]), prime))
+                        cuda.atomic.add(words, row + S(rows.targets[f]), times(weight, L(value_at(b, f)), prime))
                         f += LANES
                 e += GROUPS
             cuda.syncthreads()
             e = first
             while e < last:
-                f, end, found = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e], L(0)
-                weight, other = L(a[e & a_mask]), L(c[e & c_mask])
+                f, end, found = rows.offsets[rows.targets[e]] + S(U(thread & U(LANES - 1))), rows.reverse[e], L(0)
+                weight, other = L(value_at(a, e)), L(value_at(c, e))
                 if other != L(0):
                     while f < end:
-                        more = L(rows[row + S(targets[f])])
+                        more = L(words[row + S(rows.targets[f])])
                         if prime != L(0):
                             more = L(more % prime)
-                        more = minus(more, times(weight, L(b[f & b_mask]), prime), prime)
+                        more = minus(more, times(weight, L(value_at(b, f)), prime), prime)
                         if more != L(0):
-                            more = times(more, times(other, L(d[f & d_mask]), prime), prime)
-                            if towards_top != U(0):
+                            more = times(more, times(other, L(value_at(d, f)), prime), prime)
+                            if at_highest != U(0):
                                 found = L(found + more)
                             else:
                                 cuda.atomic.add(out, f, more)
@@ -263,32 +279,27 @@ def make_paths(target: Target, threads: int, lanes: int) -> Any:
             cuda.syncthreads()
             e = first
             while e < last:
-                f, end = offsets[targets[e]] + S(U(thread & U(LANES - 1))), reverse[e]
+                f, end = rows.offsets[rows.targets[e]] + S(U(thread & U(LANES - 1))), rows.reverse[e]
                 while f < end:
-                    rows[row + S(targets[f])] = L(0)
+                    words[row + S(rows.targets[f])] = L(0)
                     f += LANES
                 e += GROUPS
 
-    return paths
+    return weighted_three_step_paths
 
 
 def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
-    ids, places, words, numbers = int32[::1], int64[::1], uint32[::1], uint64[::1]
-    below = (places, ids, places, places, ids, uint32, uint32)
-    weights = (numbers, int64) * 4
+    target, numbers = target._replace(kernel=lambda function: function), uint64[::1]
+    few_batch = types.BaseTuple.from_types((VERTEX_BATCH.types[0], int64, int64), VERTEX_BATCH.instance_class)
+    weighted = void(ROWS, VERTEX_BATCH, types.UniTuple(VALUES, 4), uint32, uint64, BLOCK_ROWS, numbers, numbers)
     found = [
-        ("few fours", make_few_fours(target, FEW_THREADS, SLOTS), void(*below[:5], int64, int64, numbers)),
-        (
-            "paths",
-            make_paths(target, threads, lanes),
-            void(*below, *weights, uint32, uint64, numbers, int64, numbers, numbers),
-        ),
+        ("few four cycles", make_few_four_cycles(target, FEW_THREADS, SLOTS), void(ROWS, few_batch, numbers)),
+        ("weighted three-step paths", make_weighted_three_step_paths(target, threads, lanes), weighted),
     ]
+    counting = ROWS, VERTEX_BATCH, uint32, COUNTER_ROWS
     for packed in (False, True):
-        name, rest = " packed" * packed, (uint32, int64, words, int64)
-        found.append((f"fours{name}", make_fours(target, threads, lanes, packed), void(*below, *rest, numbers)))
-        wedges = make_wedges(target, threads, lanes, packed)
-        found.append((f"wedges{name}", wedges, void(*below, *rest, numbers, numbers)))
+        name, make = " packed" * packed, (target, threads, lanes, packed)
+        found.append((f"four cycles{name}", make_four_cycles(*make), void(*counting, numbers)))
+        found.append((f"three-step paths{name}", make_three_step_paths(*make), void(*counting, numbers, numbers)))
     return found

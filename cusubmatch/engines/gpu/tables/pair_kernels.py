@@ -1,100 +1,161 @@
-"""Pairs of vertices by what lies between them: a block takes one end and adds up in rows of one number a vertex.
+"""Pairs of vertices x, y by what connects them: a block takes x and adds up in rows of one number a vertex.
 
-Between x and y lie paths of two, through a common neighbour, or bridges, pairs of adjacent common neighbours. Each y
-that the first kind leads to is noted once; the second kind is added up only there. Then what stands in the rows is
+Between x and y lie paths of two edges, through a common neighbour, or diamonds, through two common neighbours that are
+adjacent. Each y that the first kind leads to is listed once; the second kind is added up only there. Then the sums are
 raised to powers.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, int64, uint32, uint64, void
+from numba import int64, types, uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
 from cusubmatch.engines.gpu.tables.modular import residue_functions
+from cusubmatch.engines.gpu.tables.parameters import (
+    BLOCK_LISTS,
+    BLOCK_ROWS,
+    ROWS,
+    VALUES,
+    VERTEX_BATCH,
+    block_of,
+    make_value_at,
+)
+from cusubmatch.engines.gpu.tables.triangle_lists import TRIANGLE_LISTS
 
-__all__ = ["make_pairs", "signatures"]
+__all__ = ["Kind", "PairTerms", "make_pairs", "signatures"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
 
-@functools.cache
-def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bool], plain: bool) -> Any:
-    """The kernel that adds up, over pairs (x, y), what lies between them to powers, times weights of both.
+class Kind(NamedTuple):
+    """Five values of what connects a pair, and the power to which its sum is raised; 0 stands for nothing.
 
-    `bridges` says which kinds are bridges; the values of a kind are (x, z) and (z, y), or (x, w), (x, z), (w, z),
-    (w, y) and (z, y). If `plain`, bridges have none. The second kind's row stands after that of the first; it is not
-    there if its power is 0. With `below`, only pairs y < x are looked at; equal ones unless `distinct_pairs`. Bridges
-    lead
-    to y in the lists of `bridges.make_corners` alone.
+    The first two are those of a path, at (x, z) and (z, y); all are a diamond's, at (x, w), (x, z), (w, z), (w, y) and
+    (z, y).
     """
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    add_to, (times, _) = warp_functions(target).add_to, residue_functions(target)
-    LANES, GROUPS, SHIFT, THREADS = lanes, threads // lanes, lanes.bit_length() - 1, threads
-    (FIRST, SECOND), PLAIN, draw = bridges, plain, make_draw(target)
+
+    values: Any
+    power: Any
+
+
+class PairTerms(NamedTuple):
+    """What is summed: two kinds, weights of x and of y, whether only pairs y < x count, and only those y != x."""
+
+    first: Any
+    second: Any
+    x_weights: Any
+    y_weights: Any
+    below: Any
+    distinct: Any
+
+
+class Sums(NamedTuple):
+    """Where a block adds: from `row` on, if `only_where` is -1; else only where the row from `only_where` on has sums.
+
+    The y of the first kind are listed from `listed` on; drawn[1] is their number.
+    """
+
+    words: Any
+    row: Any
+    only_where: Any
+    reached: Any
+    listed: Any
+    stride: Any
+    drawn: Any
+
+
+@functools.cache
+def _make_add_to_pair(target: Target) -> Any:
+    """A device function (sums, y, more) that adds to the sum of a pair.
+
+    Sums that come back to zero, modulo 2^64, are listed again; the list may then be too short.
+    """
+    cuda = target.cuda
 
     @target.device
-    def put(rows, row, y, more, only_where, seen, listed, stride, drawn):
-        """Add to a row: the first one, noting a vertex that is new there, or the second where the first is not zero.
+    def add_to_pair(sums, y, more):
+        if sums.only_where >= 0:
+            if sums.words[sums.only_where + y] != L(0):
+                cuda.atomic.add(sums.words, sums.row + y, more)
+        elif more != L(0) and L(cuda.atomic.add(sums.words, sums.row + y, more)) == L(0):
+            place = S(cuda.atomic.add(sums.drawn, 1, U(1)))
+            if place < sums.stride:
+                sums.reached[sums.listed + place] = np.int32(y)
 
-        Sums that come back to zero, modulo 2^64, are noted again; the list may then be too short.
-        """
-        if only_where >= 0:
-            if rows[only_where + y] != L(0):
-                cuda.atomic.add(rows, row + y, more)
-        elif more != L(0) and L(cuda.atomic.add(rows, row + y, more)) == L(0):
-            place = S(cuda.atomic.add(drawn, 1, U(1)))
-            if place < stride:
-                seen[listed + place] = np.int32(y)
+    return add_to_pair
+
+
+@functools.cache
+def _make_add_paths(target: Target, threads: int, lanes: int) -> Any:
+    """A device function (rows, x, values, below, prime, thread, sums) that adds the paths x, z, y to the pairs."""
+    add_to_pair, value_at, (times, _) = _make_add_to_pair(target), make_value_at(target), residue_functions(target)
+    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
 
     @target.device
-    def along_paths(
-        offsets, targets, reverse, x, a, a_mask, b, b_mask, below, prime, thread, rows, row, only_where, seen, listed,
-        stride, drawn,
-    ):  # fmt: skip
-        e = offsets[x] + S(U(thread >> U(SHIFT)))
-        while e < offsets[x + 1]:
-            z, first = S(targets[e]), L(a[e & a_mask])
-            f, end = offsets[z] + S(U(thread & U(LANES - 1))), offsets[z + 1]
+    def add_paths(rows, x, values, below, prime, thread, sums):
+        a, b = values[0], values[1]
+        e = rows.offsets[x] + S(U(thread >> U(SHIFT)))
+        while e < rows.offsets[x + 1]:
+            z, first = S(rows.targets[e]), L(value_at(a, e))
+            f, end = rows.offsets[z] + S(U(thread & U(LANES - 1))), rows.offsets[z + 1]
             if below != U(0):
-                end = reverse[e]
+                end = rows.reverse[e]
             while f < end:
-                more = times(first, b[f & b_mask], prime)
-                put(rows, row, S(targets[f]), more, only_where, seen, listed, stride, drawn)
+                add_to_pair(sums, S(rows.targets[f]), times(first, value_at(b, f), prime))
                 f += LANES
             e += GROUPS
 
+    return add_paths
+
+
+@functools.cache
+def _make_add_diamonds(target: Target, threads: int, lanes: int, plain: bool) -> Any:
+    """A device function (rows, x, values, lists, below, prime, thread, sums) that adds the diamonds of x to the pairs.
+
+    If `plain`, they have no values. They are those of the triangle lists alone.
+    """
+    add_to_pair, value_at, (times, _) = _make_add_to_pair(target), make_value_at(target), residue_functions(target)
+    LANES, GROUPS, SHIFT, PLAIN = lanes, threads // lanes, lanes.bit_length() - 1, plain
+
     @target.device
-    def along_bridges(
-        reverse, x, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, lists, below, prime, thread, rows, row,
-        only_where, seen, listed, stride, drawn,
-    ):  # fmt: skip
-        by_edge, by_vertex, corners, places, opposite, known = lists
-        i, last = S(by_vertex[x]) + S(U(thread >> U(SHIFT))), S(by_vertex[x + 1])
+    def add_diamonds(rows, x, values, lists, below, prime, thread, sums):
+        a, b, c, d, e = values
+        i, last = S(lists.by_vertex[x]) + S(U(thread >> U(SHIFT))), S(lists.by_vertex[x + 1])
         while i < last:
-            wz = opposite[i]
-            here, there = L(2), L(0)  # from x by way of w, z in this order, and in the other
-            zw = wz
+            wz = lists.opposite_arcs[i]
+            by_wz, by_zw = L(2), L(0)  # from x by way of w, z in this order, and in the other
             if not PLAIN:
-                xw, xz, zw = reverse[known[2 * i]], reverse[known[2 * i + 1]], reverse[wz]
-                here = times(times(a[xw & a_mask], b[xz & b_mask], prime), c[wz & c_mask], prime)
-                there = times(times(a[xz & a_mask], b[xw & b_mask], prime), c[zw & c_mask], prime)
-            k, end = S(by_edge[wz]) + S(U(thread & U(LANES - 1))), S(by_edge[wz + 1])
+                xw, xz = rows.reverse[lists.vertex_sides[2 * i]], rows.reverse[lists.vertex_sides[2 * i + 1]]
+                zw = rows.reverse[wz]
+                by_wz = times(times(value_at(a, xw), value_at(b, xz), prime), value_at(c, wz), prime)
+                by_zw = times(times(value_at(a, xz), value_at(b, xw), prime), value_at(c, zw), prime)
+            k, end = S(lists.by_arc[wz]) + S(U(thread & U(LANES - 1))), S(lists.by_arc[wz + 1])
             while k < end:
-                y, more = S(corners[k]), here
+                y, more = S(lists.opposite_vertices[k]), by_wz
                 if below == U(0) or y < x:
                     if not PLAIN:
-                        wy, zy = places[2 * k], places[2 * k + 1]
-                        more = times(times(here, d[wy & d_mask], prime), e[zy & e_mask], prime)
-                        more = L(more + times(times(there, d[zy & d_mask], prime), e[wy & e_mask], prime))
-                    put(rows, row, y, more, only_where, seen, listed, stride, drawn)
+                        wy, zy = lists.arc_sides[2 * k], lists.arc_sides[2 * k + 1]
+                        more = times(times(by_wz, value_at(d, wy), prime), value_at(e, zy), prime)
+                        other = times(times(by_zw, value_at(d, zy), prime), value_at(e, wy), prime)
+                        more = L(more + other)
+                    add_to_pair(sums, y, more)
                 k += LANES
             i += GROUPS
+
+    return add_diamonds
+
+
+@functools.cache
+def _make_add_powers(target: Target, threads: int) -> Any:
+    """A device function (x, terms, prime, thread, sums) -> uint64 that adds up the pairs of x and clears their sums."""
+    cuda, THREADS = target.cuda, threads
+    value_at, (times, _) = make_value_at(target), residue_functions(target)
 
     @target.device
     def to_power(product, value, power, prime):
@@ -106,69 +167,69 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
             i += 1
         return product
 
-    @kernel
-    def pairs(
-        offsets, targets, _upper, reverse, ends, start, stop, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask,
-        power,
-        a2, a2_mask, b2, b2_mask, c2, c2_mask, d2, d2_mask, e2, e2_mask, other, x_weights, x_mask, y_weights, y_mask,
-        by_edge, by_vertex, corners, places, opposite, known, below, distinct_pairs, prime, rows, seen, stride, state,
-    ):  # fmt: skip
-        drawn = cuda.shared.array(2, uint32)  # the item; how many y are noted
-        lane = lane_of()
+    @target.device
+    def add_powers(x, terms, prime, thread, sums):
+        k, count, total = S(thread), S(sums.drawn[1]), L(0)
+        every, second_row = count > sums.stride, sums.row + sums.stride
+        if every:
+            count = sums.stride
+        while k < count:
+            y = k
+            if not every:
+                y = S(sums.reached[sums.listed + k])
+            value, second = L(cuda.atomic.exch(sums.words, sums.row + y, L(0))), L(0)
+            if terms.second.power > 0 and value != L(0):  # y may be listed twice: the first to come has the sum
+                second = L(sums.words[second_row + y])
+                sums.words[second_row + y] = L(0)
+            if value != L(0) and (y != x or terms.distinct == U(0)):
+                product = to_power(L(value_at(terms.y_weights, y)), value, terms.first.power, prime)
+                total = L(total + to_power(product, second, terms.second.power, prime))
+            k += THREADS
+        if prime != L(0):
+            total = L(total % prime)
+        return times(total, value_at(terms.x_weights, x), prime)
+
+    return add_powers
+
+
+@functools.cache
+def make_pairs(target: Target, threads: int, lanes: int, diamonds: tuple[bool, bool], plain: bool) -> Any:
+    """The kernel that adds up, over pairs (x, y), what connects them to powers, times weights of both.
+
+    `diamonds` says which kinds are diamonds; if `plain`, these have no values. The second kind's row stands after that
+    of the first; it is not there if its power is 0.
+    """
+    cuda, WARP, lane_of, warp_of, draw = target.cuda, target.WARP, target.lane, target.warp, make_draw(target)
+    add_to, add_powers = warp_functions(target).add_to, _make_add_powers(target, threads)
+    add_paths, add_diamonds = _make_add_paths(target, threads, lanes), _make_add_diamonds(target, threads, lanes, plain)
+    FIRST, SECOND = diamonds
+
+    @target.kernel
+    def pairs(rows, batch, terms, lists, prime, pair_rows, reached, state):
+        drawn = cuda.shared.array(2, uint32)  # the item; how many y are listed
+        lane, words, stride = lane_of(), pair_rows.words, pair_rows.stride
         thread = U(U(warp_of() * U(WARP)) + lane)
         listed, total = S(cuda.blockIdx.x) * stride, L(0)
-        row, nowhere = 2 * listed, S(-1)
-        second_row = row + stride
-        lists = (by_edge, by_vertex, corners, places, opposite, known)
+        row, below = 2 * listed, terms.below
+        first_sums = Sums(words, row, S(-1), reached.words, listed, stride, drawn)
+        second_sums = Sums(words, row + stride, row, reached.words, listed, stride, drawn)
         while True:
-            item = draw(drawn, thread, state, start)
-            if item >= stop:
+            item = draw(drawn, thread, state, batch.start)
+            if item >= batch.stop:
                 break
-            x = S(ends[item])
+            x = S(batch.vertices[item])
             if FIRST:
-                along_bridges(
-                    reverse, x, a, a_mask, b, b_mask, c, c_mask, d, d_mask, e, e_mask, lists, below, prime, thread,
-                    rows,
-                    row, nowhere, seen, listed, stride, drawn,
-                )  # fmt: skip
+                add_diamonds(rows, x, terms.first.values, lists, below, prime, thread, first_sums)
             else:
-                along_paths(
-                    offsets, targets, reverse, x, a, a_mask, b, b_mask, below, prime, thread, rows, row, nowhere, seen,
-                    listed, stride, drawn,
-                )  # fmt: skip
+                add_paths(rows, x, terms.first.values, below, prime, thread, first_sums)
             cuda.syncthreads()
-            if other > 0:
+            if terms.second.power > 0:
                 if SECOND:
-                    along_bridges(
-                        reverse, x, a2, a2_mask, b2, b2_mask, c2, c2_mask, d2, d2_mask, e2, e2_mask, lists, below,
-                        prime,
-                        thread, rows, second_row, row, seen, listed, stride, drawn,
-                    )  # fmt: skip
+                    add_diamonds(rows, x, terms.second.values, lists, below, prime, thread, second_sums)
                 elif drawn[1] > U(0):
-                    along_paths(
-                        offsets, targets, reverse, x, a2, a2_mask, b2, b2_mask, below, prime, thread, rows, second_row,
-                        row, seen, listed, stride, drawn,
-                    )  # fmt: skip
+                    add_paths(rows, x, terms.second.values, below, prime, thread, second_sums)
                 cuda.syncthreads()
-            k, reached, found = S(thread), S(drawn[1]), L(0)
-            every = reached > stride
-            if every:
-                reached = stride
-            while k < reached:
-                y = k
-                if not every:
-                    y = S(seen[listed + k])
-                value, second = L(cuda.atomic.exch(rows, row + y, L(0))), L(0)
-                if other > 0 and value != L(0):  # of those who have y twice in the list the one with the first number
-                    second = L(rows[second_row + y])
-                    rows[second_row + y] = L(0)
-                if value != L(0) and (y != x or distinct_pairs == U(0)):
-                    product = to_power(L(y_weights[y & y_mask]), value, power, prime)
-                    found = L(found + to_power(product, second, other, prime))
-                k += THREADS
-            if prime != L(0):
-                found = L(found % prime)
-            total = L(total + times(found, x_weights[x & x_mask], prime))
+            total = L(total + add_powers(x, terms, prime, thread, first_sums))
         if prime != L(0):
             total = L(total % prime)
         cuda.syncwarp()
@@ -179,15 +240,11 @@ def make_pairs(target: Target, threads: int, lanes: int, bridges: tuple[bool, bo
 
 def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
-    ids, places, numbers = int32[::1], int64[::1], uint64[::1]
-    weight = (numbers, int64)
-    span, lists = (places, ids, places, places, ids, uint32, uint32), (numbers, numbers, ids, places, places, places)
-    kind = (*weight * 5, int64)
-    rest = (uint32, uint32, uint64, numbers, ids, int64, numbers)
-    signature = void(*span, *kind, *kind, *weight, *weight, *lists, *rest)
+    target, kind = target._replace(kernel=lambda function: function), block_of(Kind, types.UniTuple(VALUES, 5), int64)
+    terms = block_of(PairTerms, kind, kind, VALUES, VALUES, uint32, uint32)
+    signature = void(ROWS, VERTEX_BATCH, terms, TRIANGLE_LISTS, uint64, BLOCK_ROWS, BLOCK_LISTS, uint64[::1])
     return [
-        (f"pairs {bridges}{' plain' * plain}", make_pairs(target, threads, lanes, bridges, plain), signature)
-        for bridges in ((False, False), (True, False), (True, True))
-        for plain in ((True, False) if bridges[0] else (True,))
+        (f"pairs {diamonds}{' plain' * plain}", make_pairs(target, threads, lanes, diamonds, plain), signature)
+        for diamonds in ((False, False), (True, False), (True, True))
+        for plain in ((True, False) if diamonds[0] else (True,))
     ]

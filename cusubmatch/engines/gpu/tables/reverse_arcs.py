@@ -1,4 +1,4 @@
-"""The mate of an entry (x, y) of symmetric rows: the place of (y, x)."""
+"""The reverse arc of an arc (x, y) of symmetric rows: the position of (y, x)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ U, S = np.uint32, np.int64
 
 @functools.cache
 def make_reverse_arcs(target: Target, threads: int) -> Any:
-    """The kernel that finds them all, a lane an entry, by two binary searches: for x, and for x in the row of y."""
+    """The kernel that finds them all, a lane an arc, by two binary searches: for x, and for x in the row of y."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
     THREADS = threads if target.WARP > 1 else 1
 
     @kernel
-    def reverse_arcs(offsets, targets, found):
+    def reverse_arcs(offsets, targets, reverse):
         e = S(cuda.blockIdx.x) * THREADS + S(U(U(warp_of() * U(WARP)) + lane_of()))
         while e < len(targets):
             low, high = S(0), S(len(offsets) - 1)  # the row of x begins at or before e, the next one after it
@@ -40,7 +40,7 @@ def make_reverse_arcs(target: Target, threads: int) -> Any:
                     low = middle + 1
                 else:
                     high = middle
-            found[e] = low
+            reverse[e] = low
             e += S(cuda.gridDim.x) * THREADS
 
     return reverse_arcs
@@ -50,4 +50,4 @@ def signatures(target: Target, threads: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of the kernel as a GPU gets it, for a budget of registers."""
     target = target._replace(kernel=lambda function: function)
     places = int64[::1]
-    return [("mates", make_reverse_arcs(target, threads), void(places, int32[::1], places))]
+    return [("reverse arcs", make_reverse_arcs(target, threads), void(places, int32[::1], places))]

@@ -1,8 +1,8 @@
-"""Launches over the edges of a skeleton, or over the vertices that something is counted from.
+"""Launches over the edges of a support graph, or over the vertices that something is counted from.
 
-Long work is launched in pieces, with a look at the clock between them. Blocks have rows of one number a vertex each;
-there are no more blocks than such rows may take memory. A kernel leaves its rows zero at its end, and a launch that has
-begun ends: what `check_deadline` raises between two of them leaves nothing behind.
+Long work is launched in batches, and the deadline is checked between them. Blocks have rows of one number a vertex
+each; the memory of such rows may limit the number of blocks. A kernel leaves its rows zero at its end, and a launch
+that has begun ends: what `check_deadline` raises between two of them leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.launch_batches import PIECE_S, Launches, Step, evenly, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid
 from cusubmatch.engines.gpu.runtime.work_counter import TICKET
-from cusubmatch.engines.gpu.tables.vertex_schedule import Tops
+from cusubmatch.engines.gpu.tables.parameters import ArcBatch, ArcValues, BlockRows, Rows, VertexBatch
+from cusubmatch.engines.gpu.tables.vertex_schedule import VertexSchedule
 from cusubmatch.graph.support_graph import SupportGraph, sources_of
 
-__all__ = ["BlockRows", "Grid", "Team"]
+__all__ = ["BlockMemory", "Grid", "Team"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
-ROWS_BYTES = 4 << 30  # of the blocks' rows
+ROWS_BYTES = 4 << 30  # memory of the blocks' rows
 
 
 class Grid(NamedTuple):
@@ -35,71 +36,76 @@ class Grid(NamedTuple):
     blocks: int
 
 
-class BlockRows(NamedTuple):
-    """Rows for so many blocks, as kernels take them."""
+class BlockMemory(NamedTuple):
+    """Rows or lists for so many blocks, as kernels take them."""
 
     blocks: int
-    given: Any
+    words: Any
+    stride: Any
+
+    @property
+    def rows(self) -> BlockRows:
+        return BlockRows(self.words, self.stride)
 
 
 class Team:
-    """What launches on one skeleton share.
+    """What launches on one support graph share.
 
     Parameters
     ----------
-    skeleton : Skeleton
+    support : SupportGraph
         In device memory.
-    pulse : callable
-        Called as pulse(share of the work that is done) now and then; what it raises ends the work.
-    gpu : Machine
+    check_deadline : callable
+        Called as check_deadline(fraction of the work done) now and then; what it raises ends the work.
+    gpu : Device
 
     Attributes
     ----------
-    graph : tuple
-        Offsets, targets, `upper` and mates, as kernels take them first.
+    graph : Rows
+        As kernels take it first.
     """
 
     def __init__(self, support: SupportGraph, check_deadline: Callable[[float], None], gpu: Device):
         self.support, self.check_deadline, self.gpu, self.xp = support, check_deadline, gpu, support.xp
-        self._one = self.given(self.xp.ones(1, np.uint64))
+        self._one = self.on_device(self.xp.ones(1, np.uint64))
         self._launches = Launches(gpu.target, self.xp, gpu.to_device, 0.0, same=False)
         self._zeros = self.xp.zeros(0, np.uint64)  # of all kernels' rows
 
-    def given(self, array: Any) -> Any:
+    def on_device(self, array: Any) -> Any:
         """An array as kernels take it."""
         return self.gpu.to_device(array)
 
-    def masked(self, values: Sequence) -> tuple:
-        """Arrays and the masks of their indices: ones are a single number."""
+    def arc_values(self, arrays: Sequence) -> tuple[ArcValues, ...]:
+        """Values as kernels take them; None stands for all ones."""
         return tuple(
-            part for value in values for part in ((self._one, S(0)) if value is None else (self.given(value), S(-1)))
+            ArcValues(self._one, S(0)) if array is None else ArcValues(self.on_device(array), S(-1)) for array in arrays
         )
 
-    def rows(self, dtype: Any, length: int, shape: Grid, each: int = 1) -> BlockRows:
-        """Rows of zeros for as many blocks as may have some, in memory that all kernels share: they leave it so."""
+    def rows(self, dtype: Any, length: int, shape: Grid, each: int = 1) -> BlockMemory:
+        """`each` rows of zeros for as many blocks as may have some; all kernels share this memory and leave it zero."""
         dtype, size = np.dtype(dtype), max(length * each, 1)
         blocks = self._blocks(size * dtype.itemsize, shape)
         words = -(-size * blocks * dtype.itemsize // self._zeros.itemsize)
         if len(self._zeros) < words:
             self._zeros = self._zeros[:0].copy()  # the old ones go first
             self._zeros = self.xp.zeros(words, np.uint64)
-        return BlockRows(blocks, self.given(self._zeros.view(dtype)[: size * blocks]))
+        return BlockMemory(blocks, self.on_device(self._zeros.view(dtype)[: size * blocks]), S(length))
 
-    def lists(self, shape: Grid) -> BlockRows:
+    def lists(self, shape: Grid) -> BlockMemory:
         """Room for a list of vertices, int32, for as many blocks as may have one."""
         size = max(self.support.vertices, 1)
         blocks = self._blocks(4 * size, shape)
-        return BlockRows(blocks, self.given(self.xp.empty(size * blocks, np.int32)))
+        return BlockMemory(blocks, self.on_device(self.xp.empty(size * blocks, np.int32)), S(self.support.vertices))
 
     def _blocks(self, each_bytes, shape):
         """As many blocks as may have so many bytes; one, if no more, may have any number."""
         return max(1, min(shape.blocks * self.gpu.processors, ROWS_BYTES // each_bytes))
 
-    def by_top(
+    def by_vertex(
         self,
         kernel: Any,
         shape: Grid,
-        tops: Tops,
+        schedule: VertexSchedule,
         a_second: float,
         blocks: int,
         rest: tuple,
@@ -109,38 +115,38 @@ class Team:
         before: Callable[[float], Iterable[Step]] = lambda _: (),
         counts: bool = True,
     ) -> int:
-        """The count of a kernel that draws vertices by tickets, at most the first `most`; 0 unless it `counts`.
+        """The count of a kernel that draws vertices from a work counter; 0 unless it `counts`.
 
-        `a_second` is a low estimate of the steps that it does a second; `words`: of shared memory; `before`: launches
-        of at most so many seconds that count to the same state.
+        Only the first `most` vertices are drawn. `a_second` is a low estimate of the steps a second; `words`: of shared
+        memory; before(seconds): launches of at most so long that add to the same count.
         """
-        cumulative = tops.cumulative[:most]
+        cumulative = schedule.cumulative[:most]
         blocks = max(min(blocks, len(cumulative)), 1)
-        if not tops.number:
+        if not schedule.number:
             return 0
         launch = kernel[(*grid(self.gpu.target, blocks, shape.threads), 4 * words)]
 
         def step(start, stop, state):
-            launch(*self.graph, tops.vertices, U(start), U(stop), *rest, state)
+            launch(self.graph, VertexBatch(schedule.vertices, U(start), U(stop)), *rest, state)
 
         def steps(most_s):
             yield from before(most_s)
-            for start, stop, work in ranges(self.xp, cumulative, tops.work, most_s * a_second):
+            for start, stop, work in ranges(self.xp, cumulative, schedule.work, most_s * a_second):
                 yield Step(work / a_second, functools.partial(step, start, stop), TICKET)
 
-        return self.run(steps, tops.work / a_second, counts=counts)
+        return self.run(steps, schedule.work / a_second, counts=counts)
 
     def by_edge(
         self, kernel: Any, shape: Grid, a_second: float, rest: tuple, blocks: int | None = None, *, counts: bool = True
     ) -> int:
         """The count of a kernel over the edges; 0 unless it `counts`."""
-        (lists, edges), blocks = self._edges, blocks or shape.blocks * self.gpu.processors
+        (sources, arcs, edges), blocks = self._edges, blocks or shape.blocks * self.gpu.processors
         if not edges:
             return 0
         launch = kernel[grid(self.gpu.target, blocks, shape.threads)]
 
         def step(start, stop, state):
-            launch(*self.graph, *lists, S(start), S(stop), *rest, *([state] if counts else []))
+            launch(self.graph, ArcBatch(sources, arcs, S(start), S(stop)), *rest, *([state] if counts else []))
 
         def steps(most_s):
             return evenly(edges, edges / a_second, most_s, step)
@@ -148,9 +154,9 @@ class Team:
         return self.run(steps, edges / a_second, counts=counts)
 
     def table_by_edge(self, kernel: Any, shape: Grid, a_second: float, rest: tuple, blocks: int | None = None) -> Any:
-        """The table over entries that a kernel over the edges makes."""
+        """The table over arcs that a kernel over the edges makes."""
         out = self.xp.zeros(len(self.support.targets), np.uint64)
-        self.by_edge(kernel, shape, a_second, (*rest, self.given(out)), blocks, counts=False)
+        self.by_edge(kernel, shape, a_second, (*rest, self.on_device(out)), blocks, counts=False)
         return out
 
     def run(self, steps: Callable, total_s: float, *, counts: bool = True) -> int:
@@ -158,20 +164,20 @@ class Team:
         return self._launches.of(total_s).count(steps, lambda done, _: self.check_deadline(done), PIECE_S, read=counts)
 
     @property
-    def graph(self) -> tuple:
+    def graph(self) -> Rows:
         def make():
             support = self.support
-            return tuple(map(self.given, (support.offsets, support.targets, support.upper, support.reverse_arc)))
+            return Rows(*map(self.on_device, (support.offsets, support.targets, support.upper, support.reverse_arc)))
 
         return self.support.keep("graph", make)
 
     @property
     def _edges(self):
-        """Of the entries (x, y), x < y: x, and the place of the entry; and how many there are."""
+        """Of the arcs (x, y), x < y: x, and the position of the arc; and how many there are."""
 
         def make():
             sources = sources_of(self.xp, self.support.offsets)
-            edges = self.xp.nonzero(self.support.targets > sources)[0]
-            return (self.given(sources[edges]), self.given(edges)), len(edges)
+            arcs = self.xp.nonzero(self.support.targets > sources)[0]
+            return self.on_device(sources[arcs]), self.on_device(arcs), len(arcs)
 
         return self.support.keep("edges", make)

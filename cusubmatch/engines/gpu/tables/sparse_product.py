@@ -1,7 +1,7 @@
-"""The product of a sparse matrix, values over the entries of a skeleton, and a dense matrix of many columns.
+"""The product of a sparse matrix, values on the arcs of a support graph, and a dense matrix of many columns.
 
 A lane makes one number of the product. Lanes next to each other have columns next to each other, so that they read the
-same entries and numbers of the dense matrix that lie side by side.
+same arcs and numbers of the dense matrix that lie side by side.
 """
 
 from __future__ import annotations
@@ -10,33 +10,34 @@ import functools
 from typing import Any
 
 import numpy as np
-from numba import int32, int64, uint64, void
+from numba import int64, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.tables.parameters import ROWS, VALUES, make_value_at
 
 __all__ = ["make_product", "signatures"]
 
 U, L, S = np.uint32, np.uint64, np.int64
-TOP = 1 << 63
+HALF = 1 << 63
 
 
 @functools.cache
 def make_product(target: Target, threads: int) -> Any:
     """The kernel for the rows start, ..., stop - 1 of the product; both matrices are given as their rows, flat."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    THREADS = threads if target.WARP > 1 else 1
+    THREADS, value_at = threads if target.WARP > 1 else 1, make_value_at(target)
 
     @kernel
-    def product(offsets, targets, values, mask, columns, width, start, stop, prime, out):
+    def product(rows, values, columns, width, start, stop, prime, out):
         fold = L(0)
         if prime:
-            fold = L(TOP) - L(TOP) % prime  # the largest multiple of the prime that is not above 2^63
+            fold = L(HALF) - L(HALF) % prime  # the largest multiple of the prime that is at most 2^63
         i = start * width + S(cuda.blockIdx.x) * THREADS + S(U(U(warp_of() * U(WARP)) + lane_of()))
         while i < stop * width:
             x = i // width
             c, total = i - x * width, L(0)
-            for e in range(offsets[x], offsets[x + 1]):
-                total += values[e & mask] * columns[S(targets[e]) * width + c]
+            for e in range(rows.offsets[x], rows.offsets[x + 1]):
+                total += value_at(values, e) * columns[S(rows.targets[e]) * width + c]
                 if total >= fold and prime:
                     total -= fold
             out[i] = total % prime if prime else total
@@ -48,6 +49,5 @@ def make_product(target: Target, threads: int) -> Any:
 def signatures(target: Target, threads: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of the kernel as a GPU gets it, for a budget of registers."""
     target = target._replace(kernel=lambda function: function)
-    places, numbers, size = int64[::1], uint64[::1], int64
-    types = places, int32[::1], numbers, size, numbers, size, size, size, uint64, numbers
+    types = ROWS, VALUES, uint64[::1], int64, int64, int64, uint64, uint64[::1]
     return [("product", make_product(target, threads), void(*types))]

@@ -1,4 +1,4 @@
-"""The kernels of a decomposition on the GPU."""
+"""The tables and counts of a decomposition on the GPU."""
 
 from __future__ import annotations
 
@@ -10,18 +10,24 @@ import numpy as np
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.launch_batches import evenly
 from cusubmatch.engines.gpu.runtime.warp import grid
-from cusubmatch.engines.gpu.tables.clique_tables import make_cliques
-from cusubmatch.engines.gpu.tables.five_cycles import LONG, make_fives, make_loops
+from cusubmatch.engines.gpu.tables.clique_tables import CommonNeighbours, make_cliques
+from cusubmatch.engines.gpu.tables.five_cycles import (
+    LONG_ROW,
+    FiveCycleValues,
+    make_five_cycles,
+    make_weighted_five_cycles,
+)
 from cusubmatch.engines.gpu.tables.four_cycles import (
-    FEW,
     FEW_THREADS,
+    FEW_WEDGES,
     SLOTS,
-    make_few_fours,
-    make_fours,
-    make_paths,
-    make_wedges,
+    make_few_four_cycles,
+    make_four_cycles,
+    make_three_step_paths,
+    make_weighted_three_step_paths,
 )
 from cusubmatch.engines.gpu.tables.pair_sums import pair_sum
+from cusubmatch.engines.gpu.tables.parameters import CounterRows, VertexBatch
 from cusubmatch.engines.gpu.tables.reverse_arcs import make_reverse_arcs
 from cusubmatch.engines.gpu.tables.schedule import ROWS_BYTES, Grid, Team
 from cusubmatch.engines.gpu.tables.sparse_product import make_product
@@ -31,8 +37,8 @@ from cusubmatch.engines.gpu.tables.triangle_tables import (
     make_weighted_degenerate,
     make_weighted_triangles,
 )
-from cusubmatch.engines.gpu.tables.vertex_schedule import tops
-from cusubmatch.engines.table_algebra import TableAlgebra
+from cusubmatch.engines.gpu.tables.vertex_schedule import VertexSchedule, highest_vertices
+from cusubmatch.engines.table_algebra import PairSum, TableAlgebra
 from cusubmatch.graph.csr import row_lengths, running_sums
 from cusubmatch.graph.support_graph import SupportGraph
 
@@ -42,14 +48,14 @@ U, L, S = np.uint32, np.uint64, np.int64
 
 MOST_PACKED = (1 << 15) - 1  # what a counter of half a word can count to
 # Low estimates: steps a second
-WEDGES, WEIGHTED_WEDGES, LOOPS, WEIGHTED_LOOPS, PRODUCTS = 2e10, 1e9, 2e9, 2e8, 2e10
+WEDGES, WEIGHTED_WEDGES, FIVE_CYCLE_STEPS, WEIGHTED_FIVE_CYCLE_STEPS, PRODUCTS = 2e10, 1e9, 2e9, 2e8, 2e10
 EDGES, WEIGHTED_EDGES, CLIQUE_EDGES = 2e8, 5e7, 5e6
 
 
 class LaunchShape(NamedTuple):
-    """How kernels are launched: those that count wedges, those for pairs, other ones that draw vertices, and by edge.
+    """How kernels are launched: those that count wedges, those for pairs, other ones by vertex, and by edge.
 
-    `window`: words of shared memory for counters. A list of more than `long` entries is gone over by a whole block.
+    `window`: words of shared memory for counters. A row of more than `long` arcs is read by a whole block.
     """
 
     wedges: Grid = Grid(threads=1024, lanes=16, blocks=1)
@@ -57,20 +63,20 @@ class LaunchShape(NamedTuple):
     tops: Grid = Grid(threads=512, lanes=8, blocks=2)
     edges: Grid = Grid(threads=256, lanes=8, blocks=8)
     window: int = 12_000
-    long: int = LONG
+    long: int = LONG_ROW
 
 
 class TableKernels(TableAlgebra):
-    """Kernels on a skeleton in device memory.
+    """Kernels on a support graph in device memory.
 
     Parameters
     ----------
-    skeleton : Skeleton
-    pulse : callable
-        Called as pulse(share of the kernel that is done) now and then; what it raises ends the kernel.
-    gpu : Machine, optional
+    support : SupportGraph
+    check_deadline : callable
+        Called as check_deadline(fraction of the kernel done) now and then; what it raises ends the kernel.
+    gpu : Device, optional
         Where to run; default the current GPU.
-    shape : Shape
+    shape : LaunchShape
     """
 
     cells = 1 << 24  # 128 MB a matrix
@@ -91,7 +97,7 @@ class TableKernels(TableAlgebra):
         self.words = support.vertices // 2 + 1 if self.packed else support.vertices  # of a row of counters
         self.window = min((1 + self.packed) * shape.window, support.vertices)
 
-    def rows(self, values: Any, weights: Any, prime: int) -> Any:
+    def row_sums(self, values: Any, weights: Any, prime: int) -> Any:
         """See `TableAlgebra`."""
         support, xp = self.support, self.xp
         if values is None and weights is None:
@@ -109,13 +115,13 @@ class TableKernels(TableAlgebra):
 
     def weighted_triangles(self, values: Sequence, prime: int) -> Any:
         """See `TableAlgebra`."""
-        kernel, rest = self._made(make_weighted_triangles, self.shape.edges), (*self.team.masked(values), L(prime))
+        kernel, rest = self._made(make_weighted_triangles, self.shape.edges), (self.team.arc_values(values), L(prime))
         return self.team.table_by_edge(kernel, self.shape.edges, WEIGHTED_EDGES, rest)
 
-    def wedges(self) -> Any:
+    def three_step_paths(self) -> Any:
         """See `TableAlgebra`."""
         out = self.xp.zeros(len(self.support.targets), np.uint64)
-        self._counted(make_wedges, (self.team.given(out),), counts=False)
+        self._counted(make_three_step_paths, (self.team.on_device(out),), counts=False)
         return out
 
     def sparse_product(self, values: Any, columns: Any, prime: int) -> Any:
@@ -125,71 +131,78 @@ class TableKernels(TableAlgebra):
         launch = make_product(self.gpu.target, shape.threads)[
             grid(self.gpu.target, shape.blocks * self.gpu.processors, shape.threads)
         ]
-        given = (*self.team.graph[:2], *self.team.masked([values]), self.team.given(columns.reshape(-1)), S(width))
-        flat = self.team.given(out.reshape(-1))
+        (arc_values,), columns, flat = self.team.arc_values([values]), columns.reshape(-1), out.reshape(-1)
+        fixed = self.team.graph, arc_values, self.team.on_device(columns), S(width)
+        flat = self.team.on_device(flat)
 
         def step(start, stop, _state):
-            launch(*given, S(start), S(stop), L(prime), flat)
+            launch(*fixed, S(start), S(stop), L(prime), flat)
 
         total_s = len(support.targets) * width / PRODUCTS
         self.team.run(lambda most_s: evenly(rows, total_s, most_s, step), total_s, counts=False)
         return out
 
-    def fours(self, prime: int) -> int:  # noqa: ARG002 - the count is exact
+    def four_cycles(self, prime: int) -> int:  # noqa: ARG002 - the count is exact
         """See `TableAlgebra`."""
-        return self._counted(make_fours, (), most=self._tops(2).many, before=self._few_fours)
+        return self._counted(make_four_cycles, (), most=self._highest(2).many, before=self._few_four_cycles)
 
     def _counted(self, make, rest, **how):
-        """The count of a kernel that counts wedges, at the first tops."""
-        shape, found = self.shape.wedges, self._tops(2)
-        kernel, rows = self._made(make, shape, self.packed), self.team.rows(np.uint32, self.words, shape)
-        rest = (U(found.most), S(self.window), rows.given, S(self.words), *rest)
-        return self.team.by_top(kernel, shape, found, WEDGES, rows.blocks, rest, words=self.shape.window, **how)
+        """The count of a kernel that counts wedges, at the first vertices."""
+        shape, vertices = self.shape.wedges, self._highest(2)
+        kernel, (counters, blocks) = self._made(make, shape, self.packed), self._counters(shape)
+        rest = (U(vertices.most), counters, *rest)
+        return self.team.by_vertex(kernel, shape, vertices, WEDGES, blocks, rest, words=self.shape.window, **how)
 
-    def _few_fours(self, piece_s):
-        """The launches for cycles of four at tops with few wedges."""
-        threads, found = FEW_THREADS if self.gpu.target.WARP > 1 else 1, self._tops(2)
-        few, most_s = found.number - found.many, FEW / WEDGES  # seconds of a top at most
-        kernel = make_few_fours(self.gpu.target, threads, SLOTS)
+    def _counters(self, shape):
+        """Counters of every vertex for each block, and the number of blocks that may have them."""
+        memory = self.team.rows(np.uint32, self.words, shape)
+        return CounterRows(S(self.window), memory.words, memory.stride), memory.blocks
+
+    def _few_four_cycles(self, batch_s):
+        """The launches for cycles of four at vertices with few wedges."""
+        threads, vertices = FEW_THREADS if self.gpu.target.WARP > 1 else 1, self._highest(2)
+        few, most_s = vertices.number - vertices.many, FEW_WEDGES / WEDGES  # seconds of a vertex at most
+        kernel = make_few_four_cycles(self.gpu.target, threads, SLOTS)
         launch = kernel[grid(self.gpu.target, self.shape.edges.blocks * self.gpu.processors, threads)]
 
         def step(start, stop, state):
-            launch(*self.team.graph, found.vertices, S(found.many + start), S(found.many + stop), state)
+            batch = VertexBatch(vertices.vertices, S(vertices.many + start), S(vertices.many + stop))
+            launch(self.team.graph, batch, state)
 
-        return evenly(few, few * most_s, piece_s, step) if few else ()
+        return evenly(few, few * most_s, batch_s, step) if few else ()
 
-    def paths_below(self, weights: Sequence, *, towards_top: bool, prime: int) -> Any:
+    def weighted_three_step_paths(self, values: Sequence, *, at_highest: bool, prime: int) -> Any:
         """See `TableAlgebra`."""
         out, shape, n = self.xp.zeros(len(self.support.targets), np.uint64), self.shape.tops, self.support.vertices
-        rows, kernel = self.team.rows(np.uint64, n, shape), self._made(make_paths, shape)
-        rest = (*self.team.masked(weights), U(towards_top), L(prime), rows.given, S(n), self.team.given(out))
-        self.team.by_top(kernel, shape, self._tops(2), WEIGHTED_WEDGES, rows.blocks, rest, counts=False)
+        sums, kernel = self.team.rows(np.uint64, n, shape), self._made(make_weighted_three_step_paths, shape)
+        rest = self.team.arc_values(values), U(at_highest), L(prime), sums.rows, self.team.on_device(out)
+        self.team.by_vertex(kernel, shape, self._highest(2), WEIGHTED_WEDGES, sums.blocks, rest, counts=False)
         return out % L(prime) if prime else out
 
-    def fives(self) -> int:
+    def five_cycles(self) -> int:
         """See `TableAlgebra`."""
-        shape, n = self.shape.tops, self.support.vertices
-        rows, seen = self.team.rows(np.uint32, self.words, shape), self.team.lists(shape)
-        kernel, blocks = self._made(make_fives, shape, self.packed, self.shape.long), min(rows.blocks, seen.blocks)
-        rest = (S(self.window), rows.given, S(self.words), seen.given, S(n))
-        walks = self.team.by_top(kernel, shape, self._tops(1), LOOPS, blocks, rest, words=self.shape.window)
-        return walks - self.team.by_edge(self._made(make_degenerate, self.shape.edges), self.shape.edges, EDGES, ())
+        shape, edge_shape, (counters, blocks) = self.shape.tops, self.shape.edges, self._counters(self.shape.tops)
+        reached, kernel = self.team.lists(shape), self._made(make_five_cycles, shape, self.packed, self.shape.long)
+        walks = self.team.by_vertex(
+            kernel, shape, self._highest(1), FIVE_CYCLE_STEPS, min(blocks, reached.blocks), (counters, reached.rows),
+            words=self.shape.window,
+        )  # fmt: skip
+        return walks - self.team.by_edge(self._made(make_degenerate, edge_shape), edge_shape, EDGES, ())
 
-    def loops(self, values: Sequence, backs: Sequence, above: Any, prime: int) -> int:
+    def weighted_five_cycles(self, values: Sequence, backs: Sequence, above: Any, prime: int) -> int:
         """See `TableAlgebra`."""
-        (one, two, three, four, _), (_, two_back, three_back, four_back, five_back) = values, backs
-        team, shape, n = self.team, self.shape.tops, self.support.vertices
-        rows, seen = team.rows(np.uint64, n, shape, 4), team.lists(shape)
-        sides = [team.masked([one])]
-        for there, back in ((two, two_back), (three, three_back), (four, four_back)):
-            sides.append((*team.masked([there]), team.masked([back])[0]))
-        sides.append(team.masked([five_back]))
-        rest = (*(part for side in sides for part in side), L(prime), rows.given, seen.given, S(n))
-        kernel, blocks = make_loops(self.gpu.target, shape.threads), min(rows.blocks, seen.blocks)
-        walks = team.by_top(kernel, shape, self._tops(1), WEIGHTED_LOOPS, blocks, rest)
-        rest = (*team.masked((two, three, four)), team.given(above), L(prime))
-        kernel = self._made(make_weighted_degenerate, self.shape.edges)
-        return walks - team.by_edge(kernel, self.shape.edges, WEIGHTED_EDGES, rest)
+        team, shape, edge_shape = self.team, self.shape.tops, self.shape.edges
+        first, second, third, fourth, _ = team.arc_values(values)
+        _, second_back, third_back, fourth_back, fifth_back = team.arc_values(backs)
+        steps = FiveCycleValues(first, second, second_back, third, third_back, fourth, fourth_back, fifth_back)
+        sums, reached = team.rows(np.uint64, self.support.vertices, shape, 4), team.lists(shape)
+        kernel, blocks = make_weighted_five_cycles(self.gpu.target, shape.threads), min(sums.blocks, reached.blocks)
+        rest = steps, L(prime), sums.rows, reached.rows
+        walks = team.by_vertex(kernel, shape, self._highest(1), WEIGHTED_FIVE_CYCLE_STEPS, blocks, rest)
+        inner = (second, third, fourth), team.on_device(above), L(prime)
+        return walks - team.by_edge(
+            self._made(make_weighted_degenerate, edge_shape), edge_shape, WEIGHTED_EDGES, inner
+        )  # fmt: skip
 
     def cliques(self, values: Sequence, prime: int) -> Any:
         """See `TableAlgebra`."""
@@ -197,25 +210,23 @@ class TableKernels(TableAlgebra):
         longest = max(support.keep("higher neighbours", self._most_above), 1)
         warps = shape.threads // self.gpu.target.WARP
         blocks = max(1, min(shape.blocks * self.gpu.processors, ROWS_BYTES // (16 * longest * warps)))
-        common = self.team.given(self.xp.empty(2 * longest * warps * blocks, np.int64))
+        arcs = self.team.on_device(self.xp.empty(2 * longest * warps * blocks, np.int64))
         kernel = make_cliques(self.gpu.target, shape.threads, not plain)
-        rest = (*self.team.masked(values), L(prime), common, S(longest))
+        rest = self.team.arc_values(values), L(prime), CommonNeighbours(arcs, S(longest))
         out = self.team.table_by_edge(kernel, shape, CLIQUE_EDGES, rest, blocks)
         if plain:
             out += out[support.reverse_arc]
         return out % L(prime) if prime else out
 
-    def pairs(self, ends: Sequence, paths: Sequence, below: bool, distinct_pairs: bool, prime: int) -> int:
-        """See `TableAlgebra`."""
-        total = pair_sum(self.team, self.shape.pairs, self.shape.edges, ends, paths, below, distinct_pairs, prime)
-        return total % (prime or 1 << 64)
+    def _pair_sum(self, wanted: PairSum, prime: int) -> int:
+        return pair_sum(self.team, self.shape.pairs, self.shape.edges, wanted, prime) % (prime or 1 << 64)
 
     def _made(self, make, shape, *more):
         return make(self.gpu.target, shape.threads, shape.lanes, *more)
 
-    def _tops(self, least):
+    def _highest(self, least) -> VertexSchedule:
         """The vertices with so many lower neighbours."""
-        return tops(self.support, self.team.given, least, FEW, self.shape.window)
+        return highest_vertices(self.support, self.team.on_device, least, FEW_WEDGES, self.shape.window)
 
     def _most_above(self):
         support = self.support
@@ -227,11 +238,11 @@ class TableKernels(TableAlgebra):
 
 
 def reverse_arcs_on(gpu: Device, offsets: Any, targets: Any) -> Any:
-    """Of each entry (x, y) of symmetric rows the place of (y, x), int64."""
-    found, shape = np.empty_like(targets, np.int64), LaunchShape().edges
+    """Find the reverse arc of every arc of symmetric rows, int64."""
+    reverse, shape = np.empty_like(targets, np.int64), LaunchShape().edges
     if len(targets):
         launch = make_reverse_arcs(gpu.target, shape.threads)[
             grid(gpu.target, shape.blocks * gpu.processors, shape.threads)
         ]
-        launch(*(gpu.to_device(array) for array in (offsets, targets, found)))
-    return found
+        launch(*(gpu.to_device(array) for array in (offsets, targets, reverse)))
+    return reverse

@@ -1,91 +1,119 @@
-"""Lists of what bridges are made of: the corners of all triangles, at the edge opposite and at their own vertex.
+"""Lists of all triangles, by edge and by vertex, of which diamonds are made.
 
-A triangle has three corners, each of which is a common neighbour of the edge opposite. Lists have no order. They may be
-restricted to corners in a range of vertices, where all would take too much memory.
+A triangle stands three times in lists: at each edge its opposite vertex, at each vertex its opposite edge. Two vertices
+in the list of an edge make a diamond. Lists have no order. They may be restricted to a range of vertices, where all
+would take too much memory.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int32, int64, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.tables.triangle_tables import make_around
+from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, block_of
+from cusubmatch.engines.gpu.tables.triangle_tables import make_over_triangles
 
-__all__ = ["make_corners", "signatures"]
+__all__ = ["TRIANGLE_LISTS", "TriangleLists", "VertexRanges", "make_list_triangles", "signatures"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
 
-@functools.cache
-def make_corners(target: Target, threads: int, lanes: int, fill: bool, placed: bool) -> Any:
-    """The kernel that counts the corners of each edge and of each vertex, or lists them where `fill`.
+class VertexRanges(NamedTuple):
+    """The vertices low, ..., high - 1 are listed at edges; first, ..., last - 1 have lists."""
 
-    `by_edge` and `by_vertex` have a number for each entry and each vertex, to which what is found is added: zeros, or
-    where its list begins. A corner y of the edge (w, z) is listed in `corners`; in `opposite` at its vertex the entry
-    (w, z). If `placed`, the entries (w, y) and (z, y) are in `places`, and `known` says at the vertex where they are.
+    low: Any
+    high: Any
+    first: Any
+    last: Any
+
+
+class TriangleLists(NamedTuple):
+    """Triangles w, z, y at the arc (w, z), w < z, and at the vertex y.
+
+    Attributes
+    ----------
+    by_arc, by_vertex : uint64 array
+        Where the list of each arc and of each vertex begins.
+    opposite_vertices : int32 array
+        At each arc (w, z), y.
+    arc_sides : int64 array
+        With each of them the arcs (w, y) and (z, y); needed where diamonds have values.
+    opposite_arcs : int64 array
+        At each vertex y, (w, z).
+    vertex_sides : int64 array
+        As `arc_sides`.
     """
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    LANES, GROUPS, SHIFT, FILL, PLACED = lanes, threads // lanes, lanes.bit_length() - 1, fill, placed
+
+    by_arc: Any
+    by_vertex: Any
+    opposite_vertices: Any
+    arc_sides: Any
+    opposite_arcs: Any
+    vertex_sides: Any
+
+
+_RANGES = block_of(VertexRanges, int64, int64, int64, int64)
+TRIANGLE_LISTS = block_of(
+    TriangleLists, uint64[::1], uint64[::1], int32[::1], int64[::1], int64[::1], int64[::1]
+)  # fmt: skip
+
+
+@functools.cache
+def make_list_triangles(target: Target, threads: int, lanes: int, fill: bool, with_sides: bool) -> Any:
+    """The kernel that counts the triangles of each edge and of each vertex, or lists them where `fill`.
+
+    What is counted or listed is added to `by_arc` and `by_vertex`: zeros, or where the lists begin.
+    """
+    cuda, FILL, WITH_SIDES = target.cuda, fill, with_sides
 
     @target.device
-    def note(
-        edge, y, one, other, low, high, first, last, by_edge, by_vertex, corners, places, opposite, known
-    ):  # fmt: skip
-        at = L(0)
-        if low <= y < high:
-            at = L(cuda.atomic.add(by_edge, edge, L(1)))
+    def add(wz, y, wy, zy, ranges, lists):
+        if ranges.low <= y < ranges.high:
+            place = L(cuda.atomic.add(lists.by_arc, wz, L(1)))
             if FILL:
-                corners[at] = np.int32(y)
-                if PLACED:
-                    places[L(2) * at], places[L(2) * at + L(1)] = one, other
-        if first <= y < last:
-            place = L(cuda.atomic.add(by_vertex, y, L(1)))
+                lists.opposite_vertices[place] = np.int32(y)
+                if WITH_SIDES:
+                    lists.arc_sides[L(2) * place], lists.arc_sides[L(2) * place + L(1)] = wy, zy
+        if ranges.first <= y < ranges.last:
+            place = L(cuda.atomic.add(lists.by_vertex, y, L(1)))
             if FILL:
-                opposite[place] = edge
-                if PLACED:
-                    known[L(2) * place], known[L(2) * place + L(1)] = one, other
+                lists.opposite_arcs[place] = wz
+                if WITH_SIDES:
+                    lists.vertex_sides[L(2) * place], lists.vertex_sides[L(2) * place + L(1)] = wy, zy
 
     @target.device
-    def visit(e, f, g, u, v, w, reverse, *lists):
-        note(e, w, g, f, *lists)
-        note(f, u, reverse[e], reverse[g], *lists)
-        note(g, v, e, reverse[f], *lists)
+    def visit(rows, triangle, given):
+        ranges, lists = given
+        u, v, w, uv, vw, uw = triangle
+        add(uv, w, uw, vw, ranges, lists)
+        add(vw, u, rows.reverse[uv], rows.reverse[uw], ranges, lists)
+        add(uw, v, uv, rows.reverse[vw], ranges, lists)
         return L(0)
 
-    around = make_around(target, lanes, visit)
+    over_triangles = make_over_triangles(target, threads, lanes, visit)
 
-    @kernel
-    def corners_of(
-        offsets, targets, upper, reverse, lows, edges, start, stop, low, high, first, last, by_edge, by_vertex, corners,
-        places, opposite, known,
-    ):  # fmt: skip
-        thread = U(U(warp_of() * U(WARP)) + lane_of())
-        k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
-        given = (reverse, low, high, first, last, by_edge, by_vertex, corners, places, opposite, known)
-        while k < stop:
-            around(offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), given)
-            k += S(cuda.gridDim.x) * GROUPS
+    @target.kernel
+    def list_triangles(rows, batch, ranges, lists):
+        over_triangles(rows, batch, (ranges, lists))
 
-    return corners_of
+    return list_triangles
 
 
 def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
-    ids, places, numbers = int32[::1], int64[::1], uint64[::1]
-    signature = void(
-        places, ids, places, places, ids, places, int64, int64, *(int64,) * 4, numbers, numbers, ids, places, places,
-        places,
-    )  # fmt: skip
+    target, signature = (
+        target._replace(kernel=lambda function: function),
+        void(ROWS, ARC_BATCH, _RANGES, TRIANGLE_LISTS),
+    )
     return [
         (
-            f"corners{' listed' * fill}{' placed' * placed}",
-            make_corners(target, threads, lanes, fill, placed),
+            f"triangles{' listed' * fill}{' with sides' * with_sides}",
+            make_list_triangles(target, threads, lanes, fill, with_sides),
             signature,
         )
-        for fill, placed in ((False, False), (True, False), (True, True))
+        for fill, with_sides in ((False, False), (True, False), (True, True))
     ]

@@ -1,25 +1,26 @@
-"""What is added up triangle by triangle: tables over entries, and what cycles of five that pinch themselves count.
+"""Sums over triangles: tables over arcs, and the degenerate walks that counts of five cycles subtract.
 
 A triangle u < v < w is found at its lowest edge (u, v), by a few lanes that search the longer of the lists of higher
-neighbours for the elements of the shorter. It is three entries e = (u, v), f = (v, w), g = (u, w), and their mates.
-A weight is an array over the entries, or a single 1 with the mask 0.
+neighbours for the elements of the shorter. It has three arcs uv, vw, uw, and their reverse arcs.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int32, int64, uint64, void
+from numba import types, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.tables.modular import residue_functions
+from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, VALUES, make_value_at
 
 __all__ = [
-    "make_around",
+    "Triangle",
     "make_degenerate",
+    "make_over_triangles",
     "make_sides",
     "make_third",
     "make_triangles",
@@ -31,17 +32,29 @@ __all__ = [
 U, L, S = np.uint32, np.uint64, np.int64
 
 
+class Triangle(NamedTuple):
+    """Vertices u < v < w, and the arcs between them."""
+
+    u: Any
+    v: Any
+    w: Any
+    uv: Any
+    vw: Any
+    uw: Any
+
+
 @functools.cache
 def make_sides(target: Target) -> Any:
     """A device function: where the higher neighbours of both ends of an edge begin and end, the shorter list first.
 
-    (offsets, upper, e, u, v) -> begin, end, begin, end, and whether the first list is that of v; what stands before e
-    in the list of u is no third vertex.
+    (rows, e, u, v) -> begin, end, begin, end, and whether the first list is that of v. Targets before that of e in the
+    row of u are no third vertices.
     """
 
     @target.device
-    def sides(offsets, upper, e, u, v):
-        begin, end, other, other_end = S(upper[v]), S(offsets[v + 1]), S(e + 1), S(offsets[u + 1])
+    def sides(rows, e, u, v):
+        begin, end = S(rows.upper[v]), S(rows.offsets[v + 1])
+        other, other_end = S(e + 1), S(rows.offsets[u + 1])
         of_v = end - begin <= other_end - other
         if not of_v:
             begin, end, other, other_end = other, other_end, begin, end
@@ -52,7 +65,7 @@ def make_sides(target: Target) -> Any:
 
 @functools.cache
 def make_third(target: Target) -> Any:
-    """A device function: the place of a vertex in a sorted list that begins and ends somewhere, or -1."""
+    """A device function (targets, begin, end, w): the position of w in the sorted list targets[begin:end], or -1."""
 
     @target.device
     def third(targets, begin, end, w):
@@ -70,88 +83,104 @@ def make_third(target: Target) -> Any:
     return third
 
 
-def make_around(target: Target, lanes: int, visit: Any) -> Any:
-    """A device function that sums up what `visit` returns for the triangles of a lowest edge e = (u, v).
-
-    (offsets, targets, upper, e, u, lane, given) -> uint64, where the `lanes` lanes of a group share the triangles, and
-    `visit` is given (e, f, g, u, v, w, *given).
-    """
-    sides, third, LANES = make_sides(target), make_third(target), lanes
+@functools.cache
+def _found_total(target: Target) -> Any:
+    """For `make_over_triangles`: the sum of an edge is added to the sum of the lane."""
 
     @target.device
-    def around(offsets, targets, upper, e, u, lane, given):
-        v, total = S(targets[e]), L(0)
-        begin, end, other, other_end, of_v = sides(offsets, upper, e, u, v)
+    def finish(e, total, given):
+        return total
+
+    return finish
+
+
+def make_over_triangles(target: Target, threads: int, lanes: int, visit: Any, finish: Any = None) -> Any:
+    """A device function that visits the triangles of a batch of edges, each of which a group of lanes shares.
+
+    (rows, batch, given) -> uint64, the sum of what a lane's calls of finish(uv, total, given) return, where `total` is
+    the sum of visit(rows, triangle, given) at one edge.
+    """
+    cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
+    sides, third, finish = make_sides(target), make_third(target), finish or _found_total(target)
+    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+
+    @target.device
+    def at_edge(rows, e, u, lane, given):
+        v, total = S(rows.targets[e]), L(0)
+        begin, end, other, other_end, of_v = sides(rows, e, u, v)
         f = begin + S(lane)
         while f < end:
-            w = S(targets[f])
-            g = third(targets, other, other_end, w)
+            w = S(rows.targets[f])
+            g = third(rows.targets, other, other_end, w)
             if g >= 0:
-                total = L(total + visit(e, f if of_v else g, g if of_v else f, u, v, w, *given))
+                triangle = Triangle(u, v, w, e, f if of_v else g, g if of_v else f)
+                total = L(total + visit(rows, triangle, given))
             f += LANES
         return total
 
-    return around
+    @target.device
+    def over_triangles(rows, batch, given):
+        thread, total = U(U(warp_of() * U(WARP)) + lane_of()), L(0)
+        k = S(batch.start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
+        while k < batch.stop:
+            e = batch.arcs[k]
+            found = at_edge(rows, e, S(batch.sources[k]), U(thread & U(LANES - 1)), given)
+            total = L(total + finish(e, found, given))
+            k += S(cuda.gridDim.x) * GROUPS
+        return total
+
+    return over_triangles
 
 
 @functools.cache
 def make_triangles(target: Target, threads: int, lanes: int) -> Any:
-    """The kernel that adds to each entry (x, y), x < y, the triangles that it is in."""
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+    """The kernel that adds to each arc (x, y), x < y, the triangles that it is in."""
+    cuda = target.cuda
 
     @target.device
-    def visit(e, f, g, u, v, w, out):
-        cuda.atomic.add(out, f, L(1))
-        cuda.atomic.add(out, g, L(1))
+    def visit(rows, triangle, out):
+        cuda.atomic.add(out, triangle.vw, L(1))
+        cuda.atomic.add(out, triangle.uw, L(1))
         return L(1)
 
-    around = make_around(target, lanes, visit)
+    @target.device
+    def finish(e, total, out):
+        if total != L(0):
+            cuda.atomic.add(out, e, total)
+        return L(0)
 
-    @kernel
-    def triangles(offsets, targets, upper, _mate, lows, edges, start, stop, out):
-        thread = U(U(warp_of() * U(WARP)) + lane_of())
-        k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
-        while k < stop:
-            e = edges[k]
-            found = around(offsets, targets, upper, e, S(lows[k]), U(thread & U(LANES - 1)), (out,))
-            if found != L(0):
-                cuda.atomic.add(out, e, found)
-            k += S(cuda.gridDim.x) * GROUPS
+    over_triangles = make_over_triangles(target, threads, lanes, visit, finish)
+
+    @target.kernel
+    def triangles(rows, batch, out):
+        over_triangles(rows, batch, out)
 
     return triangles
 
 
 @functools.cache
 def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
-    """The kernel that adds to each entry (x, y) the sum over z of a[x, z] b[z, y]."""
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    times, _ = residue_functions(target)
-    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+    """The kernel that adds to each arc (x, y) the sum over z of a[x, z] b[z, y], for `values` a and b."""
+    cuda, value_at, (times, _) = target.cuda, make_value_at(target), residue_functions(target)
 
     @target.device
-    def visit(e, f, g, u, v, w, reverse, a, a_mask, b, b_mask, prime, out):
-        back, f_back, g_back = reverse[e], reverse[f], reverse[g]
-        cuda.atomic.add(out, e, times(a[g & a_mask], b[f_back & b_mask], prime))
-        cuda.atomic.add(out, back, times(a[f & a_mask], b[g_back & b_mask], prime))
-        cuda.atomic.add(out, g, times(a[e & a_mask], b[f & b_mask], prime))
-        cuda.atomic.add(out, g_back, times(a[f_back & a_mask], b[back & b_mask], prime))
-        cuda.atomic.add(out, f, times(a[back & a_mask], b[g & b_mask], prime))
-        cuda.atomic.add(out, f_back, times(a[g_back & a_mask], b[e & b_mask], prime))
+    def visit(rows, triangle, given):
+        a, b, prime, out = given
+        uv, vw, uw = triangle.uv, triangle.vw, triangle.uw
+        vu, wv, wu = rows.reverse[uv], rows.reverse[vw], rows.reverse[uw]
+        cuda.atomic.add(out, uv, times(value_at(a, uw), value_at(b, wv), prime))
+        cuda.atomic.add(out, vu, times(value_at(a, vw), value_at(b, wu), prime))
+        cuda.atomic.add(out, uw, times(value_at(a, uv), value_at(b, vw), prime))
+        cuda.atomic.add(out, wu, times(value_at(a, wv), value_at(b, vu), prime))
+        cuda.atomic.add(out, vw, times(value_at(a, vu), value_at(b, uw), prime))
+        cuda.atomic.add(out, wv, times(value_at(a, wu), value_at(b, uv), prime))
         return L(0)
 
-    around = make_around(target, lanes, visit)
+    over_triangles = make_over_triangles(target, threads, lanes, visit)
 
-    @kernel
-    def weighted_triangles(
-        offsets, targets, upper, reverse, lows, edges, start, stop, a, a_mask, b, b_mask, prime, out
-    ):  # fmt: skip
-        thread = U(U(warp_of() * U(WARP)) + lane_of())
-        k = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT)))
-        given = (reverse, a, a_mask, b, b_mask, prime, out)
-        while k < stop:
-            around(offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), given)
-            k += S(cuda.gridDim.x) * GROUPS
+    @target.kernel
+    def weighted_triangles(rows, batch, values, prime, out):
+        over_triangles(rows, batch, (values[0], values[1], prime, out))
 
     return weighted_triangles
 
@@ -159,64 +188,55 @@ def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
 @functools.cache
 def make_degenerate(target: Target, threads: int, lanes: int) -> Any:
     """The kernel that counts, for each vertex of a triangle, its neighbours above all three, twice."""
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    add_to = warp_functions(target).add_to
-    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+    cuda, lane_of, add_to = target.cuda, target.lane, warp_functions(target).add_to
 
     @target.device
-    def visit(e, f, g, u, v, w, offsets, upper):
-        above = (offsets[v + 1] - f - 1) + (offsets[u + 1] - g - 1) + (offsets[w + 1] - upper[w])
-        return L(2 * above)
+    def visit(rows, triangle, given):
+        offsets = rows.offsets
+        above_u = offsets[triangle.u + 1] - triangle.uw - 1
+        above_v = offsets[triangle.v + 1] - triangle.vw - 1
+        above_w = offsets[triangle.w + 1] - rows.upper[triangle.w]
+        return L(2 * (above_v + above_u + above_w))
 
-    around = make_around(target, lanes, visit)
+    over_triangles = make_over_triangles(target, threads, lanes, visit)
 
-    @kernel
-    def degenerate(offsets, targets, upper, _mate, lows, edges, start, stop, state):
-        lane = lane_of()
-        thread = U(U(warp_of() * U(WARP)) + lane)
-        k, total = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT))), L(0)
-        while k < stop:
-            found = around(
-                offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), (offsets, upper)
-            )  # fmt: skip
-            total = L(total + found)
-            k += S(cuda.gridDim.x) * GROUPS
+    @target.kernel
+    def degenerate(rows, batch, state):
+        total = over_triangles(rows, batch, U(0))
         cuda.syncwarp()
-        add_to(state, lane, total)
+        add_to(state, lane_of(), total)
 
     return degenerate
 
 
 @functools.cache
 def make_weighted_degenerate(target: Target, threads: int, lanes: int) -> Any:
-    """`degenerate` with weights: `two`, `three`, `four` on the ways round the triangle.
+    """`degenerate` with `values` on the second, third and fourth step: on both ways round the triangle.
 
-    `sums` are running sums over the entries of the weight of going to the neighbour above and back.
+    `sums` are running sums over the arcs of the weight of going to the neighbour above and back.
     """
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    times, _ = residue_functions(target)
-    add_to = warp_functions(target).add_to
-    LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
+    cuda, lane_of, add_to = target.cuda, target.lane, warp_functions(target).add_to
+    value_at, (times, _) = make_value_at(target), residue_functions(target)
 
     @target.device
-    def visit(
-        e, f, g, u, v, w, offsets, upper, reverse, two, two_mask, three, three_mask, four, four_mask, sums, prime
-    ):  # fmt: skip
+    def visit(rows, triangle, given):
+        (second, third, fourth), sums, prime = given
+        u, v, w, uv, vw, uw = triangle
         at, corner, total = S(0), u, L(0)
-        ab, bc, ca = e, f, reverse[g]  # the way round from u; then from v, from w
-        ac, cb, ba = g, reverse[f], reverse[e]
+        ab, bc, ca = uv, vw, rows.reverse[uw]  # the way round from u; then from v, from w
+        ac, cb, ba = uw, rows.reverse[vw], rows.reverse[uv]
         while at < 3:
             last = ac if at == 0 else ab
             if at == 2:
-                last = upper[w] - 1
-            above = L(sums[offsets[corner + 1]] - sums[last + 1])
+                last = rows.upper[w] - 1
+            above = L(sums[rows.offsets[corner + 1]] - sums[last + 1])
             if above != L(0):
                 if prime != L(0):
                     above = L(above % prime)
-                way = times(two[ab & two_mask], three[bc & three_mask], prime)
-                way = times(way, four[ca & four_mask], prime)
-                round_ = times(two[ac & two_mask], three[cb & three_mask], prime)
-                way = L(way + times(round_, four[ba & four_mask], prime))
+                way = times(value_at(second, ab), value_at(third, bc), prime)
+                way = times(way, value_at(fourth, ca), prime)
+                other_way = times(value_at(second, ac), value_at(third, cb), prime)
+                way = L(way + times(other_way, value_at(fourth, ba), prime))
                 if prime != L(0):
                     way = L(way % prime)
                 total = L(total + times(above, way, prime))
@@ -226,39 +246,27 @@ def make_weighted_degenerate(target: Target, threads: int, lanes: int) -> Any:
             at += 1
         return total
 
-    around = make_around(target, lanes, visit)
+    over_triangles = make_over_triangles(target, threads, lanes, visit)
 
-    @kernel
-    def weighted_degenerate(
-        offsets, targets, upper, reverse, lows, edges, start, stop, two, two_mask, three, three_mask, four, four_mask,
-        sums, prime, state,
-    ):  # fmt: skip
-        lane = lane_of()
-        thread = U(U(warp_of() * U(WARP)) + lane)
-        k, total = S(start) + S(cuda.blockIdx.x) * GROUPS + S(U(thread >> U(SHIFT))), L(0)
-        given = (offsets, upper, reverse, two, two_mask, three, three_mask, four, four_mask, sums, prime)
-        while k < stop:
-            found = around(offsets, targets, upper, edges[k], S(lows[k]), U(thread & U(LANES - 1)), given)
-            total = L(total + found)
-            k += S(cuda.gridDim.x) * GROUPS
+    @target.kernel
+    def weighted_degenerate(rows, batch, values, sums, prime, state):
+        total = over_triangles(rows, batch, (values, sums, prime))
         if prime != L(0):
             total = L(total % prime)
         cuda.syncwarp()
-        add_to(state, lane, total)
+        add_to(state, lane_of(), total)
 
     return weighted_degenerate
 
 
 def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
-    ids, places, numbers = int32[::1], int64[::1], uint64[::1]
-    edges, weight = (places, ids, places, places, ids, places, int64, int64), (numbers, int64)
-    weighted = void(*edges, *weight, *weight, uint64, numbers)
-    degenerate = void(*edges, *weight, *weight, *weight, numbers, uint64, numbers)
+    target, numbers = target._replace(kernel=lambda function: function), uint64[::1]
+    weighted = void(ROWS, ARC_BATCH, types.UniTuple(VALUES, 2), uint64, numbers)
+    degenerate = void(ROWS, ARC_BATCH, types.UniTuple(VALUES, 3), numbers, uint64, numbers)
     return [
-        ("triangles", make_triangles(target, threads, lanes), void(*edges, numbers)),
+        ("triangles", make_triangles(target, threads, lanes), void(ROWS, ARC_BATCH, numbers)),
         ("weighted triangles", make_weighted_triangles(target, threads, lanes), weighted),
-        ("pinched", make_degenerate(target, threads, lanes), void(*edges, numbers)),
-        ("weighted pinched", make_weighted_degenerate(target, threads, lanes), degenerate),
+        ("degenerate walks", make_degenerate(target, threads, lanes), void(ROWS, ARC_BATCH, numbers)),
+        ("weighted degenerate walks", make_weighted_degenerate(target, threads, lanes), degenerate),
     ]

@@ -10,10 +10,10 @@ import numpy as np
 from cusubmatch.graph.csr import row_lengths, running_sums
 from cusubmatch.graph.support_graph import SupportGraph
 
-__all__ = ["Tops", "all_vertices", "tops"]
+__all__ = ["VertexSchedule", "all_vertices", "highest_vertices"]
 
 
-class Tops(NamedTuple):
+class VertexSchedule(NamedTuple):
     """Vertices by falling work, int32, as kernels take them, and the sums of their work up to each.
 
     `many` have more than `few` steps each, `most` more than a window has words.
@@ -27,19 +27,21 @@ class Tops(NamedTuple):
     most: int
 
 
-def tops(support: SupportGraph, to_device: Callable[[Any], Any], least: int, few: int, window: int) -> Tops:
-    """The vertices with so many lower neighbours at least, by the wedges below them; kept with the skeleton."""
+def highest_vertices(
+    support: SupportGraph, to_device: Callable[[Any], Any], least: int, few: int, window: int
+) -> VertexSchedule:
+    """Vertices with `least` lower neighbours or more, by the wedges below them; kept with the support graph."""
 
     def make():
-        steps = support.reverse_arc - support.offsets[support.targets]  # for entries (u, v), u > v
+        steps = support.reverse_arc - support.offsets[support.targets]  # for arcs (u, v), u > v
         wanted = support.upper - support.offsets[:-1] >= least
         return _sorted(support, to_device, steps, support.upper, wanted, few, window)
 
-    return support.keep(f"tops {least} {few} {window}", make)
+    return support.keep(f"highest vertices {least} {few} {window}", make)
 
 
-def all_vertices(support: SupportGraph, to_device: Callable[[Any], Any]) -> Tops:
-    """All vertices with neighbours, by their paths of two; kept with the skeleton."""
+def all_vertices(support: SupportGraph, to_device: Callable[[Any], Any]) -> VertexSchedule:
+    """All vertices with neighbours, by their paths of two; kept with the support graph."""
 
     def make():
         lengths = row_lengths(support.offsets)
@@ -49,7 +51,7 @@ def all_vertices(support: SupportGraph, to_device: Callable[[Any], Any]) -> Tops
 
 
 def _sorted(support, to_device, steps, ends, wanted, few, window):
-    """The wanted vertices with anything to do, by the sums of steps over their entries up to `ends`."""
+    """The wanted vertices with any work, by the sums of steps over their arcs up to `ends`."""
     xp, offsets = support.xp, support.offsets
     sums = running_sums(xp, steps, np.int64)
     work = sums[ends] - sums[offsets[:-1]]
@@ -59,5 +61,7 @@ def _sorted(support, to_device, steps, ends, wanted, few, window):
     work = work[order]
     cumulative = xp.cumsum(work.astype(np.float64))
     total = float(cumulative[-1]) if len(vertices) else 0.0
-    given = to_device(vertices[order].astype(np.int32))
-    return Tops(given, cumulative, len(vertices), total, int((work > few).sum()), int((work > window).sum()))
+    ordered = to_device(vertices[order].astype(np.int32))
+    return VertexSchedule(
+        ordered, cumulative, len(vertices), total, int((work > few).sum()), int((work > window).sum())
+    )
