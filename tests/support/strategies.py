@@ -273,7 +273,7 @@ def _parsed_patterns(draw, raw, max_vertices, anonymous):
     try:
         return Pattern.parse(text, distinct=apart)
     except PatternError as error:  # two names were drawn for one edge
-        assert "say the same" in str(error)
+        assert "have the same ends and labels" in str(error)
         reject()
 
 
