@@ -1,9 +1,8 @@
-"""The skeleton of a graph: which vertices are adjacent at all, in either direction and by any edge.
+"""The support graph: which vertices are adjacent at all, in either direction and by any edge.
 
 An arc is an ordered pair of adjacent vertices; `reverse_arc` finds the arc of the same pair in the other direction. A
 pair of the pattern asks for more: directions, edge labels, labels and filters at its ends. That is an indicator over
-the entries,
-and the entries that serve no pair of the pattern are left out. `xp` is NumPy or CuPy.
+the arcs, and the arcs that serve no pair of the pattern are left out. `xp` is NumPy or CuPy.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from cusubmatch.graph.csr import edge_keys, row_lengths, running_sums
 __all__ = ["SupportGraph", "prepared", "sources_of", "support_graph_of"]
 
 WHOLE = Relation("any")
-WORTH_LEAVING_OUT = 0.8  # a share of entries above this is not worth the copy
+MOST_ARCS_WHEN_COPIED = 0.8  # of the arcs; above it leaving arcs out is not worth a copy
 
 
 class SupportGraph:
@@ -33,9 +32,9 @@ class SupportGraph:
     offsets : int64 array, n + 1
     targets : int32 array
     upper : int64 array, n
-        Of each row the first place of a higher neighbour.
-    mate : int64 array
-        Of each entry the place of the same pair turned round; found when it is first asked for.
+        The position of the first higher neighbour in each row.
+    reverse_arc : int64 array
+        The position of the reverse arc of each arc; found when it is first asked for.
     """
 
     def __init__(self, xp: Any, offsets: Any, targets: Any, find_reverse_arcs: Callable[[], Any]):
@@ -50,67 +49,67 @@ class SupportGraph:
 
     @property
     def reverse_arc(self) -> Any:
-        return self.keep("mate", self._find_reverse_arcs)
+        return self.keep("reverse arcs", self._find_reverse_arcs)
 
     def keep(self, name: str, make: Callable[[], Any]) -> Any:
-        """What an engine's kernels derive from the skeleton, made when it is first asked for."""
+        """Data that an engine's kernels derive from the support graph, made when first asked for."""
         return self._kept.get(name, None, make, 1)
 
 
 def support_graph_of(graph: Graph, reverse_arcs: Callable[[Any, Any], Any]) -> SupportGraph:
-    """The skeleton of a whole graph, kept with it; an engine's `reverse_arcs` finds the mates of its entries."""
+    """The support graph of a whole graph, kept with it; `reverse_arcs` is an engine's."""
 
     def make():
         rows = graph.adjacency((WHOLE,))
         offsets, targets = rows.offsets.reshape(-1), rows.targets
         return SupportGraph(graph.xp, offsets, targets, lambda: reverse_arcs(offsets, targets))
 
-    return graph.cache.get("skeleton", None, make, 1)
+    return graph.cache.get("support graph", None, make, 1)
 
 
 def sources_of(xp, offsets):
-    """The vertex whose row each entry is in, int32."""
+    """The source of each arc, int32."""
     return xp.repeat(xp.arange(len(offsets) - 1, dtype=xp.int32), row_lengths(offsets))
 
 
 def prepared(
     graph: Graph, support: SupportGraph, keys: Iterable[tuple], masks: Any, *, plain: bool
 ) -> tuple[SupportGraph, dict[tuple, Any]]:
-    """The skeleton that a pattern needs and its indicators, bool, by key.
+    """The support graph that a pattern needs, and its indicators, bool, by key.
 
-    A key has what is asked from either end: relations to the other end, all to be fulfilled, and the pattern vertex
-    whose bit in `masks` the other end must have, or None. With `plain`, the pattern has pairs that ask for nothing, and
-    all entries are kept.
+    A key has the conditions of either end: relations to the other end, which must all hold, and the pattern vertex
+    whose bit in `masks` the other end must have, or None. With `plain`, some pairs of the pattern have no condition,
+    and all arcs are kept.
     """
     xp, keys = graph.xp, list(keys)
     allowed = {side: _allowed(graph, side, masks) for key in keys for side in key}
     kept = None
     if not plain and not any(mask is None for mask in allowed.values()):
-        some = xp.zeros(support.vertices, bool)
+        candidates = xp.zeros(support.vertices, bool)
         for mask in allowed.values():
-            some |= mask
-        kept = some[support.targets]
-        kept &= xp.repeat(some, row_lengths(support.offsets))
+            candidates |= mask
+        kept = candidates[support.targets]
+        kept &= xp.repeat(candidates, row_lengths(support.offsets))
     whole = support
     support, kept = _smaller(xp, whole, kept)
-    found = {key: _indicator(graph, whole, support, kept, key, allowed) for key in keys}
-    if plain or not found:
-        return support, found
+    indicators = {key: _indicator(graph, whole, support, kept, key, allowed) for key in keys}
+    if plain or not indicators:
+        return support, indicators
     union = xp.zeros(len(support.targets), bool)
-    for indicator in found.values():
+    for indicator in indicators.values():
         union |= indicator
     union |= union[support.reverse_arc]
     support, kept = _smaller(xp, support, union)
-    return support, found if kept is None else {key: one[kept] for key, one in found.items()}
+    return support, indicators if kept is None else {key: values[kept] for key, values in indicators.items()}
 
 
 def _smaller(xp, support, kept):
-    """The skeleton of the entries to be kept, a symmetric choice, and that choice; as it is where that is most."""
-    if kept is None or xp.count_nonzero(kept) > WORTH_LEAVING_OUT * len(kept):
+    """The support graph of the kept arcs, a symmetric choice, and that choice; unchanged where most arcs are kept."""
+    if kept is None or xp.count_nonzero(kept) > MOST_ARCS_WHEN_COPIED * len(kept):
         return support, None
-    place = running_sums(xp, kept, xp.int64)
-    offsets, targets = place[support.offsets], support.targets[kept]
-    reverse_arc = place[support.reverse_arc[kept]]
+    position = running_sums(xp, kept, xp.int64)
+    offsets, targets = position[support.offsets], support.targets[kept]
+    reverse_arc = position[support.reverse_arc[kept]]
     return SupportGraph(xp, offsets, targets, lambda: reverse_arc), kept
 
 
@@ -127,7 +126,7 @@ def _allowed(graph, side, masks):
 
 
 def _indicator(graph, whole, support, kept, key, allowed):
-    """Which entries fulfil what a pair asks."""
+    """Which arcs fulfil the conditions of a pair."""
     xp, (here, there) = graph.xp, key
     indicator = xp.ones(len(support.targets), bool)
     if allowed[here] is not None:
@@ -143,10 +142,10 @@ def _indicator(graph, whole, support, kept, key, allowed):
 
 
 def _related(graph, support, relation):
-    """Which entries of a whole skeleton are in a relation."""
+    """Which arcs of a whole support graph are in a relation."""
     xp, rows = graph.xp, graph.adjacency((relation,))
     offsets = rows.offsets.reshape(-1)
-    entries = edge_keys(xp, sources_of(xp, support.offsets), support.targets)
-    related = xp.zeros(len(entries), bool)
-    related[xp.searchsorted(entries, edge_keys(xp, sources_of(xp, offsets), rows.targets))] = True
+    arcs = edge_keys(xp, sources_of(xp, support.offsets), support.targets)
+    related = xp.zeros(len(arcs), bool)
+    related[xp.searchsorted(arcs, edge_keys(xp, sources_of(xp, offsets), rows.targets))] = True
     return related

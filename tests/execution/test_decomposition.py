@@ -202,7 +202,7 @@ def test_threads_share_the_rows(monkeypatch):
     patterns = [SHAPES[name] for name in ("4-cycle", "5-cycle", "house", "K2,3", "gem", "4-wheel less a spoke")]
     expected = [table_run(graph, pattern).count() for pattern in patterns]
     monkeypatch.setattr("cusubmatch.engines.cpu.tables.schedule.threads", lambda: 3)
-    monkeypatch.setattr("cusubmatch.engines.cpu.tables.schedule.ALONE", 0)
+    monkeypatch.setattr("cusubmatch.engines.cpu.tables.schedule.ARCS_OF_ONE_THREAD", 0)
     assert [table_run(graph, pattern).count() for pattern in patterns] == expected
     assert threading.active_count() == 1
 
