@@ -7,9 +7,10 @@ import inspect
 import sys
 
 import pytest
-from numpydoc.validate import validate
 
 import cusubmatch as csm
+
+validate = pytest.importorskip("numpydoc.validate").validate
 
 FUNCTIONS = {name: value for name in csm.__all__ if inspect.isfunction(value := getattr(csm, name))}
 EXAMPLES = (

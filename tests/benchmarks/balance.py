@@ -36,8 +36,7 @@ from cusubmatch.api.options import checked_query
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.cliques import cliques
 from cusubmatch.engines.gpu.cliques import orientation as oriented
-from cusubmatch.engines.gpu.runtime import device
-from cusubmatch.engines.gpu.runtime import launch_batches as pieces
+from cusubmatch.engines.gpu.runtime import device, launch_batches
 from cusubmatch.engines.gpu.search import task_ring as ring
 from cusubmatch.engines.gpu.search import workspace
 from cusubmatch.execution.query_options import QueryOptions
@@ -49,7 +48,7 @@ WALKS = {
     "cycle5": ("soc-Epinions1", "0-1,1-2,2-3,3-4,0-4"),
 }
 CLIQUES = {"clique5": ("rmat18", 5)}
-CONTROL, STATE = ring.CONTROL_WORDS, pieces.STATE_WORDS  # where the notes begin
+CONTROL, STATE = ring.CONTROL_WORDS, launch_batches.STATE_WORDS  # where the notes begin
 PROBED_NS = 20_000_000
 PROBE = r"""
 __device__ long long now() { long long ns; asm volatile("mov.u64 %0, %globaltimer;" : "=l"(ns)); return ns; }
@@ -208,7 +207,7 @@ def clique(graph, k, runs):
     watching = target._replace(kernel=kernel)
     counter = cliques.Cliques(watching, cupy, rows, k, processors=made.processors, to_device=made.to_device)
     counts, times, shares = [], [], []
-    with mock.patch.object(pieces.Launches, "count", running):
+    with mock.patch.object(launch_batches.Launches, "count", running):
         counter.count()
         for _ in range(runs):
             counts.append(counter.count())

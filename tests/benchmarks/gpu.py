@@ -24,8 +24,7 @@ from cases import data_folder
 
 import cusubmatch as csm
 from cusubmatch.api.options import checked_query
-from cusubmatch.engines.gpu.runtime import cuda
-from cusubmatch.engines.gpu.runtime import launch_batches as pieces
+from cusubmatch.engines.gpu.runtime import cuda, launch_batches
 from cusubmatch.execution.query_options import QueryOptions
 
 PEERS = Path(__file__).parents[1] / "data" / "gpu_peers.tsv"
@@ -66,7 +65,10 @@ class KernelClock:
 
             return run
 
-        self._patches = mock.patch.object(cuda.Kernel, "__getitem__", timed), mock.patch.object(pieces, "DIRECT", -1)
+        self._patches = (
+            mock.patch.object(cuda.Kernel, "__getitem__", timed),
+            mock.patch.object(launch_batches, "COUNTS_BEFORE_RECORDING", -1),
+        )
         for patch in self._patches:
             patch.start()
         return self
