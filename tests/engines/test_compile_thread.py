@@ -79,7 +79,7 @@ def test_a_process_without_compiled_code_keeps_limits_and_hears_interrupts(skewe
 class Slow:
     """A dispatcher that takes a second to compile, once, as Numba's would."""
 
-    py_func, seconds, overloads, typeof_pyval = None, 1.0, {}, type
+    py_func, seconds = None, 1.0
 
     def __init__(self, error=None):
         self.error, self.kernel, self.compiling, self.threads = error, None, threading.Lock(), []

@@ -76,7 +76,7 @@ def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
     launched, streams = [], iter(["first stream", "second stream"])
 
     class Compiled:
-        py_func, overloads, typeof_pyval = None, {}, type
+        py_func = None
 
         def __getitem__(self, shape):
             return lambda *arguments: launched.append((shape, arguments))

@@ -112,16 +112,11 @@ _configuring = threading.Lock()
 
 
 class Kernel:
-    """`kernel[blocks, threads]`, or with bytes of shared memory as a third; runs on CuPy's stream at the launch.
-
-    Numba looks up the types of all arguments at every launch, which takes longer than the rest of it. Here the code for
-    arguments of the same kinds is remembered.
-    """
+    """`kernel[blocks, threads]`, or with bytes of shared memory as a third; runs on CuPy's stream at the launch."""
 
     def __init__(self, compiled: Any):
         self.compiled, self.py_func = compiled, compiled.py_func
-        self._launches: dict[tuple, Any] = {}  # by shape and stream
-        self._code: dict[tuple, Any] = {}  # by the kinds of the arguments
+        self._launches: dict[tuple, Callable] = {}  # by shape and stream
 
     def __getitem__(self, shape: tuple[int, ...]) -> Callable:
         return functools.partial(self._launch, shape)
@@ -130,17 +125,7 @@ class Kernel:
         key = shape, _current_stream()
         if key not in self._launches:
             self._launches[key] = self._configured(*key)
-        configured, arguments = self._launches[key], tuple(map(as_device_array, arguments))
-        kinds = tuple(map(_kind_of, arguments))
-        if (remembered := self._code.get(kinds)) is not None:
-            remembered[0].launch(
-                arguments, configured.griddim, configured.blockdim, configured.stream, configured.sharedmem
-            )
-            return
-        configured(*arguments)
-        types = tuple(map(self.compiled.typeof_pyval, arguments))
-        if types in self.compiled.overloads:
-            self._code[kinds] = self.compiled.overloads[types], types  # types stay, since kinds name them by address
+        self._launches[key](*map(as_device_array, arguments))
 
     def _configured(self, shape, stream):
         from numba.cuda.core.caching import config
@@ -152,14 +137,6 @@ class Kernel:
                 return self.compiled[blocks, threads, _stream_of(stream), *shared]
             finally:
                 config.CUDA_LOW_OCCUPANCY_WARNINGS = warned
-
-
-def _kind_of(argument):
-    """What decides the type of an argument: Numba's type of an array, one object for each type, or the class."""
-    if isinstance(argument, tuple):
-        return type(argument), *map(_kind_of, argument)
-    kind = getattr(argument, "_numba_type_", None)
-    return type(argument) if kind is None else id(kind)
 
 
 _recording = threading.Lock()
