@@ -13,6 +13,7 @@ from cusubmatch.api.count_matches import has_match as has_match
 from cusubmatch.api.explain import explain as explain
 from cusubmatch.api.write_matches import write_matches as write_matches
 from cusubmatch.errors import AbsentLabelWarning as AbsentLabelWarning
+from cusubmatch.errors import CusubmatchError as CusubmatchError
 from cusubmatch.errors import EngineUnavailable as EngineUnavailable
 from cusubmatch.errors import GraphError as GraphError
 from cusubmatch.errors import ResultTooLarge as ResultTooLarge

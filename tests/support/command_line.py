@@ -36,8 +36,9 @@ def run(*arguments, stdin=None):
 
 
 def environment():
-    """The environment in which a new process finds this checkout."""
-    return os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
+    """The environment in which a new process finds this checkout, and what its tests share."""
+    shared = str(ROOT / "tests" / "support")
+    return os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), shared, os.environ.get("PYTHONPATH", "")])}
 
 
 def command(*arguments, **options):

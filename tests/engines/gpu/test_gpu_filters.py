@@ -39,7 +39,7 @@ def find(engine, graph, pattern, semantics="monomorphism", **options):
 def assert_same(found, wanted):
     assert found.masks.dtype == np.uint32
     assert found.masks.tolist() == wanted.masks.tolist()
-    assert found.shape == wanted.shape
+    assert found.cardinalities == wanted.cardinalities
     assert found.filters == wanted.filters
     for vertex in range(len(wanted.filters)):
         assert found.of(vertex).dtype == np.int32
@@ -109,7 +109,7 @@ def test_the_cpu_finds_the_candidates_of_the_definition(semantics, data):
     graph = raw.graph()
     found = find(on_cpu, graph, pattern, semantics)
     assert found.masks.tolist() == defined_masks(graph, pattern, semantics)
-    assert [int(size) for size in found.shape.sizes] == [len(found.of(u)) for u in range(len(pattern))]
+    assert [int(size) for size in found.cardinalities.sizes] == [len(found.of(u)) for u in range(len(pattern))]
 
 
 @examples(40)
@@ -119,16 +119,16 @@ def test_pairs_of_candidates_and_how_unequally_they_are_shared_are_those_of_the_
     graph = raw.graph()
     found, constraints = find(on_cpu, graph, pattern), constraints_of(pattern, graph, "monomorphism")
     demands, rows = candidate_constraints_of(constraints, injective=True), rows_of(graph, constraints)
-    assert bool(found.shape.biases) == (not demands.uniform and bool(len(demands.edges)))
+    assert bool(found.cardinalities.biases) == (not demands.uniform and bool(len(demands.edges)))
     fewest = {}
-    for u, w, relation in demands.edges.tolist() if found.shape.biases else ():
+    for u, w, relation in demands.edges.tolist() if found.cardinalities.biases else ():
         of_w = set(found.of(w).tolist())
         counts = [len(rows[relation][v] & of_w) for v in found.of(u).tolist()]
         bias = len(counts) * sum(c * (c - 1) for c in counts) / max(sum(counts) ** 2, 1)
         fewest.setdefault((u, w), []).append((sum(counts), max(bias, 1.0)))
     for pair, some in fewest.items():
-        assert found.shape.pairs[pair] == min(count for count, _ in some)
-        assert (found.shape.pairs[pair], pytest.approx(found.shape.biases[pair])) in some
+        assert found.cardinalities.pairs[pair] == min(count for count, _ in some)
+        assert (found.cardinalities.pairs[pair], pytest.approx(found.cardinalities.biases[pair])) in some
 
 
 def test_a_sweep_never_looks_at_what_it_clears():
@@ -202,7 +202,7 @@ def test_a_sample_of_the_yeast_queries(data_graph, data_path, native):
 def test_a_graph_with_more_candidates_than_the_sample(data_graph, native, text):
     graph, pattern = data_graph("soc-Epinions1.directed"), Pattern.parse(text)
     found = find(on_gpu, graph, pattern, **native)
-    assert max(found.shape.sizes) > 8 * 4096
+    assert max(found.cardinalities.sizes) > 8 * 4096
     assert_same(found, find(on_cpu, graph, pattern))
 
 
