@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cusubmatch.cli.inputs import GraphFiles, read_graph, read_pattern
-from cusubmatch.cli.options import (
+from cusubmatch.cli.arguments import (
     Destination,
     Directed,
     Distinct,
@@ -44,6 +43,7 @@ from cusubmatch.cli.options import (
     WhichEngine,
     WhichIds,
 )
+from cusubmatch.cli.inputs import GraphFiles, read_graph, read_pattern
 from cusubmatch.cli.results import print_count, print_facts, print_matches, print_plan
 from cusubmatch.cli.rows import STDOUT, check_columns, checked_output, first_matches, print_rows
 from cusubmatch.cli.signals import ended_by_signals

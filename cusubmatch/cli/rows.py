@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from cusubmatch.cli.options import Printed
+from cusubmatch.cli.arguments import Printed
 from cusubmatch.cli.results import write_rows
 from cusubmatch.io.formats import format_of
 from cusubmatch.io.targets import check_target
