@@ -109,6 +109,7 @@ lowered_once = functools.lru_cache(maxsize=1)(lower)  # the GPUs of a kernel com
 def test_a_kernel_keeps_its_budget(module, name, function, signature, architecture):
     budget = budget_of(lowered_once(function, signature), architecture)
     print(f"{module} {name} sm_{architecture[0]}{architecture[1]}: {budget}")
-    assert budget.registers <= MOST[module]
+    older = architecture[0] < 9 and (module, name) == ("walk", WEIGHTS)
+    assert budget.registers <= (WIDE_REGISTERS if older else MOST[module])
     assert budget.spilled == budget.stack == 0
     assert budget.shared <= STATIC_SHARED

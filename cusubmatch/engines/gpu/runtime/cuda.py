@@ -22,7 +22,7 @@ import numpy as np
 from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
 
-__all__ = ["Kernel", "Target", "as_device_array", "gpu", "properties", "record"]
+__all__ = ["Kernel", "Target", "as_device_array", "generation", "gpu", "properties", "record"]
 
 
 class Target(NamedTuple):
@@ -212,3 +212,10 @@ def properties() -> tuple[int, int]:
 
     device = cuda.get_current_device()
     return device.MULTIPROCESSOR_COUNT, device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
+
+
+def generation() -> int:
+    """The first number of the compute capability of the current GPU: 8 of an A100, 9 of an H100 or H200."""
+    from numba import cuda
+
+    return int(cuda.get_current_device().compute_capability[0])

@@ -13,7 +13,7 @@ from cusubmatch.engines.gpu.tunables import Tunables
 __all__ = ["REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
 
 # Most registers of a thread of the walker, so that all its blocks are resident at once; the second number is for
-# offsets of 64 bits and for counts by task, the third for suffixes.
+# offsets of 64 bits, for counts by task and, before generation 9, for weights; the third for suffixes.
 REGISTERS, WIDE_REGISTERS, SUFFIX_REGISTERS = 64, 72, 80
 MAX_RESIDENT_WARPS = 64  # of a multiprocessor
 MULTIPROCESSOR_REGISTERS = 65_536
@@ -34,6 +34,8 @@ class Device(NamedTuple):
         What a kernel takes in place of an array.
     tunables : Tunables
         Numbers that set the speed of kernels and launches.
+    generation : int
+        First number of the compute capability: compilers for an older GPU take more registers.
     """
 
     target: cuda.Target
@@ -41,6 +43,7 @@ class Device(NamedTuple):
     shared: int
     to_device: Callable[[Any], Any] = lambda array: array
     tunables: Tunables = Tunables()
+    generation: int = 9
 
     def tuned(self, **changes: Any) -> Device:
         """The device with other tunable numbers."""
@@ -57,4 +60,4 @@ class Device(NamedTuple):
 @functools.cache
 def current_device() -> Device:
     """The current GPU."""
-    return Device(cuda.gpu(), *cuda.properties(), cuda.as_device_array)
+    return Device(cuda.gpu(), *cuda.properties(), cuda.as_device_array, generation=cuda.generation())

@@ -114,8 +114,8 @@ def make_device_plan(
     carried = int(words[p.HEADER + p.RECORD * last + p.CARRIED])
     words[p.TASK_WORDS] = _up(r.TASK_HEADER + carried + extra_task_words, TASK_WORDS_STEP)
     shared_words = int(words[p.SIZE]) + layout.warps * layout.stack
-    many_registers = WIDE_REGISTERS if rows.offsets64 or extra_task_words else REGISTERS
-    registers = SUFFIX_REGISTERS if plan.suffix else many_registers
+    wide = rows.offsets64 or extra_task_words or (layout.weighed and gpu.generation < 9)
+    registers = SUFFIX_REGISTERS if plan.suffix else WIDE_REGISTERS if wide else REGISTERS
     blocks, warps = tunables.grid or (gpu.resident(shared_words, layout.warps, registers), layout.warps)
     masks = candidates.masks if any(mask is not None for mask in candidates.filters) else xp.zeros(1, np.uint32)
     arrays = (rows.offsets, rows.targets, masks, rows.bitmaps)
