@@ -111,7 +111,7 @@ class TableCount(SummedCount):
     @property
     def modulus(self) -> int:
         """More than all embeddings can be: totals are known up to multiples of it."""
-        primes = self._primes(*self._prepared())
+        primes = self._primes(self._prepared)
         return 1 << WORD if primes == [0] else math.prod(primes)
 
     def orbit_counts(self) -> list[Any]:
@@ -139,7 +139,7 @@ class TableCount(SummedCount):
         self._check_deadline(0.0)
         support, indicators = self._prepared()
         self._check_deadline(0.0)
-        primes = self._primes(support, indicators)
+        primes = self._primes(lambda: (support, indicators))
         self._cost = self.tables.cost * len(primes)
         residues = []
         walk = functools.cache(self._walk)
@@ -152,10 +152,10 @@ class TableCount(SummedCount):
         by_decomposition = zip(*residues, strict=True)
         return [chinese_remainder(list(map(_on_host, parts)), primes) for parts in by_decomposition]
 
-    def _primes(self, support: SupportGraph, indicators: Mapping[tuple, Any]) -> list[int]:
-        """What to compute modulo: [0] for 2^64, or primes."""
+    def _primes(self, prepare: Callable[[], tuple[SupportGraph, Mapping[tuple, Any]]]) -> list[int]:
+        """What to compute modulo: [0] for 2^64, or primes. Only a bound that is not yet kept takes what is prepared."""
         key = self.plan.pattern, self.plan.semantics
-        return moduli(self.graph.cache.get("bounds", key, lambda: self._bound(support, indicators), KEPT_BOUNDS))
+        return moduli(self.graph.cache.get("bounds", key, lambda: self._bound(*prepare()), KEPT_BOUNDS))
 
     def _prepared(self) -> tuple[SupportGraph, Mapping[tuple, Any]]:
         """The support graph and the indicators of the pattern; those of it alone are kept with a small graph."""
