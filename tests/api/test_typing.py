@@ -66,7 +66,10 @@ def test_mypy_finds_what_is_wrong_with_a_script_and_nothing_else(tmp_path, monke
     right.write_text(RIGHT)
     head = ["from typing import Any", "import cusubmatch as csm", "EDGES: Any = None", 'TEXT = "(a)--(b)"']
     wrong.write_text("\n".join([*head, *WRONG]))
-    monkeypatch.setenv("MYPYPATH", str(STUB.parents[1]))
+    packages = tmp_path / "packages"  # mypy refuses site-packages, where the package may be installed, as a path
+    packages.mkdir()
+    (packages / "cusubmatch").symlink_to(STUB.parent)
+    monkeypatch.setenv("MYPYPATH", str(packages))
     options = [
         "--strict",
         "--follow-imports=silent",
