@@ -37,8 +37,8 @@ from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.cliques import cliques
 from cusubmatch.engines.gpu.cliques import orientation as oriented
 from cusubmatch.engines.gpu.runtime import device, launch_batches
-from cusubmatch.engines.gpu.search import task_ring as ring
 from cusubmatch.engines.gpu.search import workspace
+from cusubmatch.engines.gpu.walker import task_ring as ring
 from cusubmatch.execution.query_options import QueryOptions
 
 TAIL = 0.1  # of the run

@@ -12,9 +12,6 @@ from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, W
 from cusubmatch.engines.gpu.search import filter_kernels
 from cusubmatch.engines.gpu.search.extend_frontier import make_extend_frontier
 from cusubmatch.engines.gpu.search.graph_view import make_first_candidates, make_mark_hubs
-from cusubmatch.engines.gpu.search.kernel_arguments import extend_frontier_signature, walk_signature
-from cusubmatch.engines.gpu.search.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS, Variant
-from cusubmatch.engines.gpu.search.warp_walker import make_walk
 from cusubmatch.engines.gpu.tables import (
     clique_tables,
     five_cycles,
@@ -26,6 +23,9 @@ from cusubmatch.engines.gpu.tables import (
     triangle_tables,
 )
 from cusubmatch.engines.gpu.tables.table_kernels import LaunchShape
+from cusubmatch.engines.gpu.walker.kernel_arguments import extend_frontier_signature, walk_signature
+from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS, Variant
+from cusubmatch.engines.gpu.walker.warp_walker import make_walk
 
 # Registers of a thread: with 64 a multiprocessor holds 32 warps, with 48 it holds 40.
 MOST = {

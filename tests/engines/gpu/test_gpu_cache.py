@@ -20,8 +20,8 @@ from numba.cuda.core.caching import dumps
 from cusubmatch.engines.gpu.cliques import cliques, triangles
 from cusubmatch.engines.gpu.search import filter_kernels
 from cusubmatch.engines.gpu.search import graph_view as rows
-from cusubmatch.engines.gpu.search import variant
-from cusubmatch.engines.gpu.search import warp_walker as walk
+from cusubmatch.engines.gpu.walker import variant
+from cusubmatch.engines.gpu.walker import warp_walker as walk
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 
 modes = (variant.COUNT, variant.PAIRS, variant.WEIGHTS, variant.ROWS)

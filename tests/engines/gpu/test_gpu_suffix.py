@@ -22,9 +22,9 @@ from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.gpu.search import program_format
 from cusubmatch.engines.gpu.search.program import SHARED_WORDS
-from cusubmatch.engines.gpu.search.variant import SUFFIX
+from cusubmatch.engines.gpu.walker import program_format
+from cusubmatch.engines.gpu.walker.variant import SUFFIX
 from cusubmatch.errors import DeadlinePassed
 
 # Random patterns ask for labels that random graphs lack.

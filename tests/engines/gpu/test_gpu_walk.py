@@ -25,9 +25,9 @@ import cusubmatch as csm
 from cusubmatch import Pattern
 from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.search import program_format
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.engines.gpu.walker import program_format
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.graph.cache import Cache
 

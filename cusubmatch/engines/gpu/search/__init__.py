@@ -1,1 +1,1 @@
-"""Walking a plan on warps."""
+"""Runs of the walker: filters, the plan on the device, launches, their progress, samples."""

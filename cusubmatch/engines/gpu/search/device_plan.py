@@ -9,14 +9,14 @@ import numpy as np
 
 from cusubmatch.engines.base import Prepared, TaskRange
 from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS, Device
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search import task_ring as r
-from cusubmatch.engines.gpu.search.checkpoints import CHECKPOINT_HEADER
 from cusubmatch.engines.gpu.search.graph_view import Roots, make_roots, make_rows
-from cusubmatch.engines.gpu.search.kernel_arguments import GraphArrays
 from cusubmatch.engines.gpu.search.program import Layout, encode
-from cusubmatch.engines.gpu.search.variant import Variant
 from cusubmatch.engines.gpu.search.workspace import Workspace, WorkspacePool
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker import task_ring as r
+from cusubmatch.engines.gpu.walker.checkpoints import CHECKPOINT_HEADER
+from cusubmatch.engines.gpu.walker.kernel_arguments import GraphArrays
+from cusubmatch.engines.gpu.walker.variant import Variant
 from cusubmatch.plan import Plan
 
 __all__ = ["DevicePlan", "make_device_plan"]

@@ -14,10 +14,10 @@ from numba import uint32
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.search import program_format as p
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan
-from cusubmatch.engines.gpu.search.stack import stack_functions
-from cusubmatch.engines.gpu.search.variant import WEIGHTS, Variant
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker.stack import stack_functions
+from cusubmatch.engines.gpu.walker.variant import WEIGHTS, Variant
 
 __all__ = ["extended_frontier", "make_extend_frontier"]
 

@@ -15,8 +15,8 @@ import numpy as np
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search.row_access import row_access
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker.row_access import row_access
 from cusubmatch.graph import Adjacency
 
 __all__ = ["DeviceRows", "Roots", "make_first_candidates", "make_mark_hubs", "make_roots", "make_rows"]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.gpu.search import program_format as p
 from cusubmatch.engines.gpu.search.suffix_program import suffix_layout
+from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.plan import NeighbourRows, Plan, Suffix, implied_bounds
 
 LEAF_MODES = {"size": (0, 1), "choose": (1, 0), "ordered": (2, 0), "square": (2, 1)}

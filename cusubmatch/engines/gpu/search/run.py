@@ -17,13 +17,13 @@ import numpy as np
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cliques.specialised import specialised_count
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.program import modulo
 from cusubmatch.engines.gpu.search.run_progress import RunProgress
-from cusubmatch.engines.gpu.search.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
-from cusubmatch.engines.gpu.search.warp_walker import make_walk
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker import task_ring as r
+from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
+from cusubmatch.engines.gpu.walker.warp_walker import make_walk
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan, suffix_primes
 from cusubmatch.plan.crt import chinese_remainder

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search import task_ring as r
-from cusubmatch.engines.gpu.search.checkpoints import CHECKPOINT_HEADER
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan
 from cusubmatch.engines.gpu.search.extend_frontier import extended_frontier
 from cusubmatch.engines.gpu.search.workspace import Workspace
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker import task_ring as r
+from cusubmatch.engines.gpu.walker.checkpoints import CHECKPOINT_HEADER
 
 __all__ = ["RunProgress"]
 

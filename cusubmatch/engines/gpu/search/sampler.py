@@ -20,14 +20,14 @@ import numpy as np
 
 from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search import task_ring as r
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.extend_frontier import extended_frontier
 from cusubmatch.engines.gpu.search.frontier import Frontier, Sums, carry, on_host
 from cusubmatch.engines.gpu.search.run import KEPT_PLANS, nanoseconds_of
-from cusubmatch.engines.gpu.search.variant import COUNT, PAIRS, WEIGHTS
-from cusubmatch.engines.gpu.search.warp_walker import make_walk
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker import task_ring as r
+from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, WEIGHTS
+from cusubmatch.engines.gpu.walker.warp_walker import make_walk
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
 

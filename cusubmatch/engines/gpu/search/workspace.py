@@ -15,8 +15,8 @@ import numpy as np
 
 from cusubmatch.engines.gpu.runtime.transfer import copy_device
 from cusubmatch.engines.gpu.runtime.warp import whole
-from cusubmatch.engines.gpu.search import task_ring as r
-from cusubmatch.engines.gpu.search.kernel_arguments import ControlArrays
+from cusubmatch.engines.gpu.walker import task_ring as r
+from cusubmatch.engines.gpu.walker.kernel_arguments import ControlArrays
 
 __all__ = ["Workspace", "WorkspacePool"]
 

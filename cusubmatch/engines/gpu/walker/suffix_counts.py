@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search.stack import Stack
-from cusubmatch.engines.gpu.search.variant import Variant
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker.stack import Stack
+from cusubmatch.engines.gpu.walker.variant import Variant
 
 __all__ = ["LANE_SUM_LIMIT", "SuffixFunctions", "suffix_functions"]
 

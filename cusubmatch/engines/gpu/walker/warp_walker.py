@@ -16,15 +16,15 @@ from numba import uint32
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search import task_ring as r
-from cusubmatch.engines.gpu.search.batches import batch_function
-from cusubmatch.engines.gpu.search.checkpoints import CHECKPOINT_HEADER, checkpoint_functions
-from cusubmatch.engines.gpu.search.leaf import leaf_function
-from cusubmatch.engines.gpu.search.stack import stack_functions
-from cusubmatch.engines.gpu.search.suffix_counts import LANE_SUM_LIMIT, suffix_functions
-from cusubmatch.engines.gpu.search.variant import PAIRS, SUFFIX, WEIGHTS, Variant
 from cusubmatch.engines.gpu.tunables import Polling
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker import task_ring as r
+from cusubmatch.engines.gpu.walker.batches import batch_function
+from cusubmatch.engines.gpu.walker.checkpoints import CHECKPOINT_HEADER, checkpoint_functions
+from cusubmatch.engines.gpu.walker.leaf import leaf_function
+from cusubmatch.engines.gpu.walker.stack import stack_functions
+from cusubmatch.engines.gpu.walker.suffix_counts import LANE_SUM_LIMIT, suffix_functions
+from cusubmatch.engines.gpu.walker.variant import PAIRS, SUFFIX, WEIGHTS, Variant
 
 __all__ = ["make_walk"]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
-from cusubmatch.engines.gpu.search import program_format as p
+from cusubmatch.engines.gpu.walker import program_format as p
 
 __all__ = ["HUB_FLAG", "WORD_FLAG", "RowAccess", "row_access"]
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search import task_ring as ring
-from cusubmatch.engines.gpu.search.stack import Stack
-from cusubmatch.engines.gpu.search.suffix_counts import SuffixFunctions
-from cusubmatch.engines.gpu.search.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS, Variant
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker import task_ring as ring
+from cusubmatch.engines.gpu.walker.stack import Stack
+from cusubmatch.engines.gpu.walker.suffix_counts import SuffixFunctions
+from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS, Variant
 
 __all__ = ["leaf_function"]
 

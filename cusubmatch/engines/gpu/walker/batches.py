@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search.row_access import RowAccess
-from cusubmatch.engines.gpu.search.task_ring import NEXT_BATCH
-from cusubmatch.engines.gpu.search.variant import Variant
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker.row_access import RowAccess
+from cusubmatch.engines.gpu.walker.task_ring import NEXT_BATCH
+from cusubmatch.engines.gpu.walker.variant import Variant
 
 __all__ = ["batch_function"]
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search.candidate_lists import list_function
-from cusubmatch.engines.gpu.search.conditions import Conditions, condition_functions
-from cusubmatch.engines.gpu.search.row_access import RowAccess, row_access
-from cusubmatch.engines.gpu.search.set_sizes import SetSizes, size_functions
-from cusubmatch.engines.gpu.search.variant import SUFFIX, WEIGHTS, Variant
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker.candidate_lists import list_function
+from cusubmatch.engines.gpu.walker.conditions import Conditions, condition_functions
+from cusubmatch.engines.gpu.walker.row_access import RowAccess, row_access
+from cusubmatch.engines.gpu.walker.set_sizes import SetSizes, size_functions
+from cusubmatch.engines.gpu.walker.variant import SUFFIX, WEIGHTS, Variant
 
 __all__ = ["Stack", "stack_functions"]
 

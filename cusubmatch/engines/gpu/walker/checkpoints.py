@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.search import program_format as p
+from cusubmatch.engines.gpu.walker import program_format as p
 
 __all__ = ["CHECKPOINT_HEADER", "checkpoint_functions"]
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.search import program_format as p
-from cusubmatch.engines.gpu.search.row_access import HUB_FLAG, WORD_FLAG, RowAccess
-from cusubmatch.engines.gpu.search.variant import SUFFIX, WEIGHTS, Variant
+from cusubmatch.engines.gpu.walker import program_format as p
+from cusubmatch.engines.gpu.walker.row_access import HUB_FLAG, WORD_FLAG, RowAccess
+from cusubmatch.engines.gpu.walker.variant import SUFFIX, WEIGHTS, Variant
 
 __all__ = ["list_function"]
 
