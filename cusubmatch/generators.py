@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cusubmatch.frames import family_named
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -224,9 +226,8 @@ def _edge_keys(row, column):
 
 
 def _edge_frame(src, dst):
-    import pandas as pd
-
-    return pd.DataFrame({"src": src.astype(np.int32), "dst": dst.astype(np.int32)}, copy=False)
+    family = family_named("pandas")
+    return family.frame({"src": family.values(src.astype(np.int32)), "dst": family.values(dst.astype(np.int32))})
 
 
 def _check_whole(name, value, low, high=None):

@@ -30,8 +30,23 @@ def pytest_configure(config):
         engines.MIN_ARCS_WORTH_COPYING = 0
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m selects
+# Test files that compile the same kernels run in one process, one after another; any other file may run in any process.
+SHARED_KERNELS = {
+    "test_gpu_walk.py": "walker",
+    "test_gpu_suffix.py": "walker",
+    "test_gpu_sample.py": "walker",
+    "test_gpu_progress.py": "walker",
+    "test_task_ranges.py": "walker",
+    "test_unload.py": "walker",
+    "test_gpu_tables.py": "tables",
+    "test_gpu_counters.py": "tables",
+}
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects and pytest-xdist reads the groups
 def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(SHARED_KERNELS.get(item.path.name, item.path.name)))
     marked = [item for item in items if item.get_closest_marker("one_each") and hasattr(item, "callspec")]
     for _, group in groupby(marked, key=lambda item: (item.fspath, item.originalname)):
         parameters = list(group)

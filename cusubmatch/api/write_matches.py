@@ -17,7 +17,8 @@ from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.io.formats import is_text
-from cusubmatch.io.publish import Output, OutputPath, plain_schema, table_writer
+from cusubmatch.io.publish import Output, OutputPath
+from cusubmatch.io.schemas import arrow_refusals, has_untyped_column, writable_schema
 from cusubmatch.io.targets import check_rows, check_target
 from cusubmatch.pattern import Pattern, PatternError
 
@@ -172,31 +173,22 @@ def write_matches(
 
 def _schema(query: Query, target: OutputPath) -> Any:
     """The Arrow schema of the columns; ValueError if the format of the target cannot hold it."""
-    import pyarrow as pa
-
     names, format_name = query.columns(), "CSV" if is_text(target.suffix) else "Parquet"
     if len({str(name) for name in names}) < len(names):
         raise PatternError(f"pattern: vertex names must differ as text to become columns of {format_name}")
-    try:
-        schema = _column_types(query)
-        if is_text(target.suffix):
-            schema = plain_schema(schema)
-        with table_writer(pa.BufferOutputStream(), schema, target.suffix) as writer:
-            writer.write_table(schema.empty_table())
-    except (pa.ArrowException, TypeError, OverflowError) as error:
-        raise ValueError(
-            f"path: {format_name} cannot hold these ids ({error!s:.200}); make them numbers or text"
-        ) from None
-    return schema
+
+    def refusal(why: str) -> ValueError:
+        return ValueError(f"path: {format_name} cannot hold these ids ({why}); make them numbers or text")
+
+    with arrow_refusals(refusal):
+        return writable_schema(_column_types(query), target.suffix)
 
 
 def _column_types(query: Query) -> Any:
     """The Arrow schema of a dataframe of matches."""
-    import pyarrow as pa
-
     graph, to_arrow = query.graph, query.graph.family.to_arrow
     schema = to_arrow(query.frame([])).schema
-    if any(map(pa.types.is_null, schema.types)):  # objects, of which a column without rows does not say the type
+    if has_untyped_column(schema):
         ids = graph.to_ids(graph.xp.arange(graph.n_vertices))
         schema = to_arrow(graph.family.frame(dict.fromkeys(query.columns(), ids))).schema
     return schema

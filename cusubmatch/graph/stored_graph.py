@@ -2,15 +2,13 @@
 
 `graph.json` holds the version of the format, numbers and the rows of each table; every table is an Arrow IPC file of
 its own. Tables and entries that a reader does not know are passed over; whatever an older reader would get wrong takes
-a new version. Files are mapped copy on write: they are read when they are needed, never written, and their arrays are
-of the type that compiled code knows (Numba compiles anew for read-only ones).
+a new version. Arrays of a loaded graph lie in the mapped files (`io/arrow_files.py`).
 """
 
 from __future__ import annotations
 
 import importlib.util
 import json
-import mmap
 import os
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,9 @@ import numpy as np
 
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import family_named
+from cusubmatch.io.arrow_files import ArrowFile, DamagedFile, arrow_column, arrow_table, flush, write_arrow_file
 from cusubmatch.io.publish import whole_folder
+from cusubmatch.io.schemas import arrow_refusals
 from cusubmatch.io.targets import check_folder
 from cusubmatch.system.gpu_presence import missing_for_gpu
 
@@ -42,21 +42,16 @@ INSTEAD = {"cudf": "pandas", "polars": "arrow"}  # of a library that is not here
 
 def save_state(state: dict[str, Any], folder: str | os.PathLike) -> None:
     """Write the state of a graph to a folder, whole or not at all."""
-    import pyarrow as pa
-
     target, tables = check_folder(folder), _tables(state)
     numbers = {name: int(state[name]) for name in NUMBERS} | {"directed": bool(state["directed"])}
     about = {"format": FORMAT, "version": VERSION, "family": state["family"]} | numbers
     about["tables"] = {name: table.num_rows for name, table in tables.items()}
     with whole_folder(target, "folder") as hidden:
         for name, table in tables.items():
-            with (hidden / f"{name}.arrow").open("xb") as file:
-                with pa.ipc.new_file(file, table.schema) as writer:
-                    writer.write_table(table)
-                _flush(file)
+            write_arrow_file(hidden / f"{name}.arrow", table)
         with (hidden / METADATA).open("x", encoding="utf-8") as file:
             json.dump(about, file, indent=1)
-            _flush(file)
+            flush(file)
 
 
 def load_state(folder: str | os.PathLike, family: str | None) -> dict[str, Any]:
@@ -89,91 +84,65 @@ def load_state(folder: str | os.PathLike, family: str | None) -> dict[str, Any]:
 
 
 class _Table:
-    """An Arrow file, mapped into memory."""
+    """A table of a saved graph; `GraphError` says which file is missing or damaged."""
 
     def __init__(self, folder, name, rows):
-        import pyarrow as pa
-
         self._folder, self._name = folder, name
-        file = folder / f"{name}.arrow"
-        if not file.exists():
-            raise GraphError(f"folder: {file.name} is missing in {str(folder)!r}; save the graph again")
-        with file.open("rb") as opened:
-            try:
-                self._bytes = np.frombuffer(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
-                self._table = pa.ipc.open_file(pa.py_buffer(self._bytes)).read_all()
-            except (pa.ArrowException, ValueError, OSError):
-                raise _damaged(folder, name) from None
-        if self._table.num_rows != rows:
-            raise _damaged(folder, name)
+        path = folder / f"{name}.arrow"
+        if not path.exists():
+            raise GraphError(f"folder: {path.name} is missing in {str(folder)!r}; save the graph again")
+        self._file = self._read(ArrowFile, path, rows)
 
     def select(self, name):
-        if name not in self._table.column_names:
-            raise _damaged(self._folder, self._name)
-        return self._table.select([name])
+        return self._read(self._file.select, name)
 
     def column(self, name):
-        return self.select(name).column(0)
+        return self._read(self._file.column, name)
 
     def array(self, name, dtype):
-        """A column of numbers as an array that is part of the mapped file; None if it is not there."""
-        import pyarrow as pa
+        return self._read(self._file.array, name, dtype)
 
-        if name not in self._table.column_names:
-            return None
-        column = self._table.column(name)
-        if column.type != pa.from_numpy_dtype(dtype) or column.null_count:
-            raise _damaged(self._folder, self._name)
-        if column.num_chunks != 1:
-            return np.concatenate([np.empty(0, dtype), *(chunk.to_numpy() for chunk in column.chunks)])
-        chunk = column.chunk(0)
-        start = chunk.buffers()[1].address - self._bytes.ctypes.data + chunk.offset * np.dtype(dtype).itemsize
-        return self._bytes[start : start + len(chunk) * np.dtype(dtype).itemsize].view(dtype)
+    def _read(self, function, *arguments):
+        try:
+            return function(*arguments)
+        except DamagedFile:
+            raise _damaged(self._folder, self._name) from None
 
 
 def _tables(state):
     """The Arrow tables of a graph's arrays, ids and labels."""
-    import pyarrow as pa
-
     columns: dict[str, dict[str, Any]] = {"vertices": {}, "offsets": {}, "edges": {}}
     for name, (table, column, dtype) in ARRAYS.items():
         if state[name] is not None:
             array = state[name] if isinstance(state[name], np.ndarray) else state[name].get()
-            columns[table][column] = pa.array(array, pa.from_numpy_dtype(dtype))
+            columns[table][column] = array.astype(dtype, copy=False)
     for name, table in LABELS.items():
         if state[name] is not None:
             columns[table] = {"value": _label_values(table, state[name])}
     vertices = _ids(family_named(state["family"]), state["_ids"])
     for name, values in columns.pop("vertices").items():
-        vertices = vertices.append_column(name, values)
-    return {"vertices": vertices} | {name: pa.table(some) for name, some in columns.items()}
+        vertices = vertices.append_column(name, [values])
+    return {"vertices": vertices} | {name: arrow_table(some) for name, some in columns.items()}
 
 
 def _ids(family, ids):
     """A table of the ids, from which they come back as they are."""
-    import pyarrow as pa
 
-    try:
+    def refusal(why):
+        return GraphError(f"ids: Arrow cannot hold them ({why}); make them numbers or text to save them")
+
+    with arrow_refusals(refusal):
         table = family.to_arrow(family.frame({"id": ids})).unify_dictionaries()
         objects = family.name == "pandas" and family.kind(ids) == "other"
         if objects and family.from_arrow(table)["id"].tolist() != ids.tolist():
             raise ValueError("they would come back as other objects")
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        why = str(error).partition("\n")[0]
-        raise GraphError(f"ids: Arrow cannot hold them ({why:.200}); make them numbers or text to save them") from None
     return table
 
 
 def _label_values(table, values):
     """Labels as an Arrow array, from which they come back as they are."""
-    import pyarrow as pa
-
-    try:
-        array = pa.array(values)
-        same = all(a == b and str(a) == str(b) for a, b in zip(values, array.to_pylist(), strict=True))
-    except (pa.ArrowException, OverflowError):
-        same = False
-    if not same:
+    array = arrow_column(values)
+    if array is None:
         some = ", ".join(map(repr, values[:5]))
         raise GraphError(f"{table.replace('_', ' ')}: Arrow cannot hold {some:.200}; make them text to save the graph")
     return array
@@ -213,11 +182,6 @@ def is_usable(family: str) -> bool:
     if importlib.util.find_spec(package) is None:
         return False
     return family != "cudf" or missing_for_gpu() is None
-
-
-def _flush(file):
-    file.flush()
-    os.fsync(file.fileno())
 
 
 def _foreign(path, why):

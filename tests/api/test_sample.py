@@ -306,6 +306,7 @@ def neighbours_of_one(total, n, chance):
     return set(range(first, first + n))
 
 
+@pytest.mark.thorough
 def test_the_test_of_chance_finds_a_wrong_sampler_out():
     text, unique, n = CHANCES[4]
     with patch.object(sampling, "_distinct_ranks", task_first):
@@ -313,6 +314,7 @@ def test_the_test_of_chance_finds_a_wrong_sampler_out():
     assert excess(counted, n, count_matches(SMALL, text), DRAWS) > 4
 
 
+@pytest.mark.thorough
 def test_the_test_of_chance_finds_out_that_only_one_image_of_a_match_is_drawn():
     text, unique, n = CHANCES[2]
     with patch.object(AutomorphismGroup, "element", lambda group, index: list(range(3))):

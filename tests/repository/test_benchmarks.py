@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from paths import ROOT
+from tiers import thorough
 
 BENCHMARKS = Path("tests", "benchmarks")
 ON_GPU = BENCHMARKS / "on_gpu.sh"
@@ -31,7 +32,7 @@ def documented(name):
     return re.search(r"^    (python .*(\n        .*)*)", ast.get_docstring(tree), re.MULTILINE)[1]
 
 
-@pytest.mark.parametrize("name", scripts())
+@pytest.mark.parametrize("name", ["compare.py", *thorough(*(name for name in scripts() if name != "compare.py"))])
 def test_the_documented_command_of_a_benchmark_starts_without_a_gpu_and_has_the_documented_options(name):
     command = documented(name)
     python, path, *_ = shlex.split(command)

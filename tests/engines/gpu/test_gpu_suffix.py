@@ -71,6 +71,7 @@ def test_one_lane_counts_suffixes_of_every_length_as_the_oracle_does(lane, seman
     assert set(found) <= {len(matches(raw.naive(), pattern, semantics, unique))}
 
 
+@pytest.mark.thorough
 def test_a_labelled_collaboration_network_is_counted_as_the_cpu_engine_counts_it(lane):
     edges = pd.read_parquet(data_folder() / "ca-HepPh.parquet")
     ids = np.unique(edges)

@@ -26,7 +26,7 @@ from cusubmatch import Pattern
 from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
-from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.engines.gpu.tunables import Polling, Tunables
 from cusubmatch.engines.gpu.walker import program_format
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.graph.cache import Cache
@@ -52,8 +52,8 @@ SHAPES = {
 class Settings:
     """What is forced on a run: `Tunables`, the schedule of the lanes, and the plan.
 
-    `long` is the least number of donated candidates, of cores of a suffix too; `hubs` and `hub_degree` bound the
-    vertices with bitmaps; `suffix` is the length of one.
+    `long` is the least number of donated candidates, and bounds that of cores of a suffix; `hubs` and `hub_degree`
+    bound the vertices with bitmaps; `suffix` is the length of one.
     """
 
     seed: int | None = 0
@@ -79,7 +79,7 @@ class Settings:
             steps_between_polls=self.steps,
             leaf_windows=self.windows,
             min_donated_candidates=self.long,
-            min_donated_cores=self.long,
+            min_donated_cores=min(self.long, Polling().min_donated_cores),
             ring_slots=self.ring,
             batch_candidates=self.chunk,
             max_hubs=self.hubs,
