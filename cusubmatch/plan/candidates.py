@@ -101,14 +101,14 @@ def candidate_constraints_of(constraints: Constraints, injective: bool) -> Candi
 
 
 def label_degree_filter(
-    graph: Graph, constraints: Constraints, demands: CandidateConstraints, adjacency: Adjacency
+    graph: Graph, constraints: Constraints, requirements: CandidateConstraints, adjacency: Adjacency
 ) -> Any:
     """Masks (uint32, one a vertex) of the pattern vertices whose label and degrees a vertex has."""
     xp, size = graph.xp, len(constraints.labels)
-    relations = sorted({relation for min_degrees in demands.min_degrees for relation in min_degrees})
+    relations = sorted({relation for min_degrees in requirements.min_degrees for relation in min_degrees})
     tables = []
     for relation in relations:
-        degrees = [min_degrees.get(relation, 0) for min_degrees in demands.min_degrees]
+        degrees = [min_degrees.get(relation, 0) for min_degrees in requirements.min_degrees]
         tables.append(np.zeros(max(degrees) + 1, np.uint32))
         for u, degree in enumerate(degrees):
             tables[-1][degree:] |= np.uint32(1 << u)
@@ -129,15 +129,15 @@ def label_degree_filter(
     return masks
 
 
-def uniform(graph: Graph, demands: CandidateConstraints, adjacency: Adjacency, masks: Any) -> Candidates:
+def uniform(graph: Graph, requirements: CandidateConstraints, adjacency: Adjacency, masks: Any) -> Candidates:
     """The candidates where the constraints are uniform, so that nothing is left to filter."""
-    xp, degrees = graph.xp, [tuple(min_degrees.values()) for min_degrees in demands.min_degrees]
+    xp, degrees = graph.xp, [tuple(min_degrees.values()) for min_degrees in requirements.min_degrees]
     vertex_of = {degree: u for u, degree in enumerate(degrees)}  # one pattern vertex of each degree
     counts = xp.empty(len(vertex_of), np.int64)
     for i, u in enumerate(vertex_of.values()):
         counts[i] = xp.count_nonzero(masks & np.uint32(1 << u))
     size_of = dict(zip(vertex_of, counts.tolist(), strict=True))
-    pairs = {(u, w): float(len(adjacency.targets)) for u, w, _ in demands.edges.tolist()}
+    pairs = {(u, w): float(len(adjacency.targets)) for u, w, _ in requirements.edges.tolist()}
     sizes = tuple(float(size_of[degree]) for degree in degrees)
     return Candidates(masks, Cardinalities(sizes, pairs, {}), (None,) * len(degrees))
 
@@ -145,7 +145,7 @@ def uniform(graph: Graph, demands: CandidateConstraints, adjacency: Adjacency, m
 def select(
     graph: Graph,
     constraints: Constraints,
-    demands: CandidateConstraints,
+    requirements: CandidateConstraints,
     masks: Any,
     sizes: Sequence[int],
     pair_counts: Sequence[tuple[int, int]],
@@ -164,7 +164,7 @@ def select(
     """
     pairs: dict[tuple[int, int], float] = {}
     biases: dict[tuple[int, int], float] = {}
-    for (u, w, _), (count, twos) in zip(demands.edges.tolist(), pair_counts, strict=True):
+    for (u, w, _), (count, twos) in zip(requirements.edges.tolist(), pair_counts, strict=True):
         sampled = -(-sizes[u] // spacing(sizes[u], sample))
         whole = count * (sizes[u] / max(sampled, 1))
         if whole <= pairs.get((u, w), whole):

@@ -21,7 +21,7 @@ from scale import rmat
 import cusubmatch as csm
 from cusubmatch.engines.gpu.cliques import orientation as oriented
 from cusubmatch.engines.gpu.cliques.cliques import Cliques, Limits
-from cusubmatch.engines.gpu.cliques.shared_bitmaps import WORD
+from cusubmatch.engines.gpu.cliques.neighbourhood_rows import WORD
 from cusubmatch.engines.gpu.cliques.triangles import LONG, Triangles
 from cusubmatch.engines.gpu.runtime import device
 from cusubmatch.engines.gpu.tunables import Tunables

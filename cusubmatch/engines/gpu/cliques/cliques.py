@@ -1,9 +1,9 @@
 """k-cliques by vertex: each is counted at its lowest vertex, in the graph that this one induces on its out-neighbours.
 
-Vertices fall into size classes by out-degree: rows of one word, a warp a vertex, a block a vertex (`clique_rows`), and
-rows in global memory that the whole grid shares (`clique_matrices`). Within a class they are taken in the order of
-falling work, and the class of blocks comes last: there the work of a vertex is estimated from the out-degrees of its
-neighbours, and large ones are divided among several blocks, so that all end together.
+Vertices fall into size classes by out-degree: rows of one word (`word_rows.py`), a warp a vertex, a block a vertex
+(`shared_bitmaps.py`), and rows in global memory that the whole grid shares (`global_bitmaps.py`). Within a class they
+are taken in the order of falling work, and the class of blocks comes last: there the work of a vertex is estimated from
+the out-degrees of its neighbours, and large ones are divided among several blocks, so that all end together.
 """
 
 from __future__ import annotations
@@ -26,15 +26,11 @@ from cusubmatch.engines.gpu.cliques.global_bitmaps import (
     matrix_words,
     row_words,
 )
+from cusubmatch.engines.gpu.cliques.neighbourhood_rows import WORD
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
-from cusubmatch.engines.gpu.cliques.shared_bitmaps import (
-    WINDOW,
-    WORD,
-    make_count_in_rows,
-    make_count_in_words,
-    make_reach,
-    seconds_of,
-)
+from cusubmatch.engines.gpu.cliques.shared_bitmaps import WINDOW, make_count_in_rows
+from cusubmatch.engines.gpu.cliques.word_rows import make_count_in_words
+from cusubmatch.engines.gpu.cliques.work_estimates import make_reach, seconds_of
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.launch_batches import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid

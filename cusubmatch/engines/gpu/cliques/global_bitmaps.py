@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numba import uint32
 
+from cusubmatch.engines.gpu.cliques.neighbourhood_rows import WORD, fill_row
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
-from cusubmatch.engines.gpu.cliques.shared_bitmaps import WORD, fill_row, seconds_of
+from cusubmatch.engines.gpu.cliques.work_estimates import seconds_of
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.launch_batches import Step, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid, warp_functions

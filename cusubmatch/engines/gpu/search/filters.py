@@ -48,19 +48,19 @@ def find_candidates(
     sample: int = SAMPLE,
 ) -> Candidates:
     """Filter the vertices of a device graph for every vertex of `pattern`: the candidates that the CPU finds."""
-    demands = candidate_constraints_of(constraints, injective)
-    masks = label_degree_filter(graph, constraints, demands, adjacency)
-    if demands.uniform:
-        return uniform(graph, demands, adjacency, masks)
-    size, edges = len(pattern), demands.edges
+    requirements = candidate_constraints_of(constraints, injective)
+    masks = label_degree_filter(graph, constraints, requirements, adjacency)
+    if requirements.uniform:
+        return uniform(graph, requirements, adjacency, masks)
+    size, edges = len(pattern), requirements.edges
     sizes, differ, pairs = [0] * size, [0] * size, [(0, 0)] * len(edges)
     if len(masks):
         kernels = _FilterKernels(gpu, graph.xp, adjacency, masks, edges)
         for _ in range(ROUNDS):
-            if not kernels.make_consistent(demands):
+            if not kernels.make_consistent(requirements):
                 break
         sizes, differ, pairs = kernels.count(size, sample)
-    return select(graph, constraints, demands, masks, sizes, pairs, lambda u, w: not differ[u] >> w & 1, sample)
+    return select(graph, constraints, requirements, masks, sizes, pairs, lambda u, w: not differ[u] >> w & 1, sample)
 
 
 class _FilterKernels:
@@ -80,12 +80,12 @@ class _FilterKernels:
         blocks = max(1, min(-(-warps // block_warps), BLOCKS * self.gpu.processors))
         kernel[blocks, block_warps * self.gpu.target.WARP](*arguments)
 
-    def make_consistent(self, demands):
+    def make_consistent(self, requirements):
         """One round; whether any bit was cleared."""
         target, changed = self.gpu.target, self.xp.zeros(1, np.uint32)
         kernel = make_arc_consistency_pass(target, self.tunables.filter_probed_neighbours)
         flag = self.to_device(changed)
-        for begin, end in demands.passes:
+        for begin, end in requirements.passes:
             sources = sum({1 << u for u in self.edges[begin:end, 0].tolist()})
             arguments = (*self.rows, self.masks, self.edge_words, U(begin), U(end), U(sources), flag)
             self._launch(kernel, -(-self.n // target.WARP), *arguments)
