@@ -19,7 +19,7 @@ from cusubmatch.cli.arguments import (
     Distinct,
     EdgeLabel,
     Edges,
-    Engine,
+    EngineChoice,
     HowToMatch,
     InputFormat,
     Limit,
@@ -103,7 +103,7 @@ def count(
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
-    engine: WhichEngine = Engine.AUTO,
+    engine: WhichEngine = EngineChoice.AUTO,
     time_limit: TimeLimit = None,
     form: PrintAs = Printed.TABLE,
     progress: ShowProgress = None,
@@ -141,7 +141,7 @@ def match(
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
-    engine: WhichEngine = Engine.AUTO,
+    engine: WhichEngine = EngineChoice.AUTO,
     limit: Limit = None,
     time_limit: TimeLimit = None,
     rows_per_file: RowsPerFile = None,
@@ -195,7 +195,7 @@ def explain(
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
-    engine: WhichEngine = Engine.AUTO,
+    engine: WhichEngine = EngineChoice.AUTO,
     rows: Annotated[bool, typer.Option("--rows", help="The plan of match rather than that of count.")] = False,
     form: Annotated[PrintedPlan, typer.Option("--format", help="Of what is printed.")] = PrintedPlan.TABLE,
 ) -> None:
@@ -233,7 +233,7 @@ def info(
         print_facts(graph, form)
 
 
-def _how(semantics: Semantics, unique: bool | None, engine: Engine) -> dict[str, Any]:
+def _how(semantics: Semantics, unique: bool | None, engine: EngineChoice) -> dict[str, Any]:
     """What a match is and where it is searched, as arguments of the Python functions."""
     return {"semantics": semantics.value, "unique": unique, "engine": engine.value}
 

@@ -15,7 +15,7 @@ __all__ = [
     "Distinct",
     "EdgeLabel",
     "Edges",
-    "Engine",
+    "EngineChoice",
     "HowToMatch",
     "InputFormat",
     "Limit",
@@ -49,7 +49,7 @@ class Semantics(StrEnum):
     HOMOMORPHISM = "homomorphism"
 
 
-class Engine(StrEnum):
+class EngineChoice(StrEnum):
     """What does the work."""
 
     AUTO = "auto"
@@ -116,7 +116,7 @@ Unique = Annotated[
     typer.Option("--unique/--no-unique", help="One match a subgraph.  [default: by semantics]"),
 ]
 Distinct = Annotated[list[str] | None, typer.Option(metavar="A,B", help="Vertices to keep apart; repeatable.")]
-WhichEngine = Annotated[Engine, typer.Option(help="What does the work.")]
+WhichEngine = Annotated[EngineChoice, typer.Option(help="What does the work.")]
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")]
 Limit = Annotated[int | None, typer.Option(metavar="ROWS", min=0, help="Stop after so many matches.")]
 Output = Annotated[

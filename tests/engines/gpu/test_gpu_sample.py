@@ -29,7 +29,7 @@ from cusubmatch import Pattern, count_matches
 from cusubmatch.api.sample_matches import sample_matches
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
-from cusubmatch.engines.gpu.search.frontier import Sums
+from cusubmatch.engines.gpu.search.frontier import TaskSums
 from cusubmatch.engines.gpu.search.sampler import Sampler
 from cusubmatch.engines.registry import engine_named
 from cusubmatch.graph.cache import Cache
@@ -156,7 +156,7 @@ def test_ranks_past_64_bits_are_found():
     counts = [3, 0, 2**64, 5 * 2**70 + 1, 0, 2**33]
     words = [[count & 0xFFFFFFFF, count >> 32] for count in counts]
     words[2] = [3 << 32, (1 << 32) - 3]  # not carried yet
-    sums = Sums(np.array(words, np.uint64))
+    sums = TaskSums(np.array(words, np.uint64))
     assert sums.total == sum(counts)
     ranks = [(task, rank) for task, count in enumerate(counts) if count for rank in (0, count // 2, count - 1)]
     first, wanted = np.zeros(len(ranks), np.int64), [sum(counts[:task]) + rank for task, rank in ranks]

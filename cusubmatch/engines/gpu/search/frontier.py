@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Frontier", "Sums", "carry", "on_host"]
+__all__ = ["Frontier", "TaskSums", "carry", "on_host"]
 
 LOW = np.uint64(0xFFFFFFFF)
 HALF = np.uint64(32)
@@ -111,7 +111,7 @@ class Frontier(NamedTuple):
         return _module(self.ends).where(parts > 0, self.ends[parts - 1], 0)
 
 
-class Sums:
+class TaskSums:
     """Running sums of the counts of tasks: on the device, or as Python ints where 64 bits might not hold them.
 
     Parameters

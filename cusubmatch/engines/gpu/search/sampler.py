@@ -22,7 +22,7 @@ from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.extend_frontier import extended_frontier
-from cusubmatch.engines.gpu.search.frontier import Frontier, Sums, carry, on_host
+from cusubmatch.engines.gpu.search.frontier import Frontier, TaskSums, carry, on_host
 from cusubmatch.engines.gpu.search.run import KEPT_PLANS, nanoseconds_of
 from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.engines.gpu.walker import task_ring as r
@@ -205,13 +205,13 @@ class Sampler:
         ends = self.graph.xp.cumsum(lengths)
         return Frontier(level, False, words, bases, ends, np.concatenate([[0], on_host(ends)]))
 
-    def _count(self, frontier: Frontier, most: int) -> tuple[Sums, int]:
+    def _count(self, frontier: Frontier, most: int) -> tuple[TaskSums, int]:
         """Counts of a frontier's tasks, at most so many; and the logarithm of their length."""
         device_plan, mode = self._stage(frontier)
         shift = max((frontier.places - 1).bit_length() - (most.bit_length() - 1), 0)
         counters = self.graph.xp.zeros((-(-frontier.places >> shift), 2), np.uint64)
         if not frontier.places:
-            return Sums(counters, self.tunables.max_device_sum), shift
+            return TaskSums(counters, self.tunables.max_device_sum), shift
         words = device_plan.layout.words.copy()
         words[p.START], words[p.SHIFT], words[p.WHOLE] = frontier.level, shift, frontier.whole
         words[p.ROOTS] = len(frontier.bases)
@@ -239,4 +239,4 @@ class Sampler:
         finally:
             if running:
                 workspace.stop()
-        return Sums(counters, self.tunables.max_device_sum), shift
+        return TaskSums(counters, self.tunables.max_device_sum), shift

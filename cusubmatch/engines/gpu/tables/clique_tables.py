@@ -17,14 +17,14 @@ from cusubmatch.engines.gpu.tables.modular import residue_functions
 from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, VALUES, block_of, make_value_at
 from cusubmatch.engines.gpu.tables.triangle_tables import make_sides, make_third
 
-__all__ = ["CommonNeighbours", "make_cliques", "signatures"]
+__all__ = ["CliqueMemory", "make_cliques", "signatures"]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
 CLIQUE_ARCS = 16  # from each of four vertices to each
 
 
-class CommonNeighbours(NamedTuple):
+class CliqueMemory(NamedTuple):
     """Memory of each warp for twice `longest` arcs, from both ends of an edge to their common neighbours."""
 
     arcs: Any
@@ -150,7 +150,7 @@ def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
 def signatures(target: Target, threads: int) -> list[tuple[str, Any, Any]]:
     """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
     target = target._replace(kernel=lambda function: function)
-    values, common = types.UniTuple(VALUES, 5), block_of(CommonNeighbours, int64[::1], int64)
+    values, common = types.UniTuple(VALUES, 5), block_of(CliqueMemory, int64[::1], int64)
     signature = void(ROWS, ARC_BATCH, values, uint64, common, uint64[::1])
     return [
         (f"cliques{' weighted' * weighted}", make_cliques(target, threads, weighted), signature)

@@ -55,7 +55,7 @@ class PairTerms(NamedTuple):
     distinct: Any
 
 
-class Sums(NamedTuple):
+class PairSums(NamedTuple):
     """Where a block adds: from `row` on, if `only_where` is -1; else only where the row from `only_where` on has sums.
 
     The y of the first kind are listed from `listed` on; drawn[1] is their number.
@@ -211,8 +211,8 @@ def make_pairs(target: Target, threads: int, lanes: int, diamonds: tuple[bool, b
         thread = U(U(warp_of() * U(WARP)) + lane)
         listed, total = S(cuda.blockIdx.x) * stride, L(0)
         row, below = 2 * listed, terms.below
-        first_sums = Sums(words, row, S(-1), reached.words, listed, stride, drawn)
-        second_sums = Sums(words, row + stride, row, reached.words, listed, stride, drawn)
+        first_sums = PairSums(words, row, S(-1), reached.words, listed, stride, drawn)
+        second_sums = PairSums(words, row + stride, row, reached.words, listed, stride, drawn)
         while True:
             item = draw(drawn, thread, state, batch.start)
             if item >= batch.stop:

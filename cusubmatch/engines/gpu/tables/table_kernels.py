@@ -10,7 +10,7 @@ import numpy as np
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.launch_batches import evenly
 from cusubmatch.engines.gpu.runtime.warp import grid
-from cusubmatch.engines.gpu.tables.clique_tables import CommonNeighbours, make_cliques
+from cusubmatch.engines.gpu.tables.clique_tables import CliqueMemory, make_cliques
 from cusubmatch.engines.gpu.tables.five_cycles import (
     LONG_ROW,
     FiveCycleValues,
@@ -212,7 +212,7 @@ class TableKernels(TableAlgebra):
         blocks = max(1, min(shape.blocks * self.gpu.processors, ROWS_BYTES // (16 * longest * warps)))
         arcs = self.team.on_device(self.xp.empty(2 * longest * warps * blocks, np.int64))
         kernel = make_cliques(self.gpu.target, shape.threads, not plain)
-        rest = self.team.arc_values(values), L(prime), CommonNeighbours(arcs, S(longest))
+        rest = self.team.arc_values(values), L(prime), CliqueMemory(arcs, S(longest))
         out = self.team.table_by_edge(kernel, shape, CLIQUE_EDGES, rest, blocks)
         if plain:
             out += out[support.reverse_arc]
