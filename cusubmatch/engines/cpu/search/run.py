@@ -77,7 +77,7 @@ class Run:
         self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
         self._then = options.then
         graph, candidates, adjacency = prepared
-        self.longest = longest_rows(adjacency)
+        self.longest = longest_rows(graph, adjacency)
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(plan.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
         if tasks is not None:
