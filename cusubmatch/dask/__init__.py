@@ -14,7 +14,7 @@ _HOME = {
     "Graph": "graph",
     "count_many": "counts",
     "count_matches": "counts",
-    "match_many": "files",
+    "match_many": "query_files",
     "subgraph_match": "partitions",
     "write_matches": "files",
 }

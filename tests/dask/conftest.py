@@ -10,9 +10,8 @@ from distributed import Client, LocalCluster
 
 def start(folder, workers=2, **options):
     """A cluster of processes with one thread each, which keeps its files in a folder, and a client."""
-    settings = {"temporary-directory": str(folder), "distributed.worker.daemon": True}
-    with dask.config.set(settings):
-        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, **options)
+    with dask.config.set({"temporary-directory": str(folder)}):
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=":0", **options)
     return cluster, Client(cluster)
 
 
@@ -21,7 +20,9 @@ def client(tmp_path_factory):
     """A client of two worker processes of one thread each."""
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     cluster, connected = start(tmp_path_factory.mktemp("cluster"))
-    with dask.config.set({"temporary-directory": str(tmp_path_factory.mktemp("scratch"))}):
+    # A LocalCluster closes a worker for good that has been lost for so long, or is lost again just then.
+    settings = {"distributed.deploy.lost-worker-timeout": "1 hour"}
+    with dask.config.set({"temporary-directory": str(tmp_path_factory.mktemp("scratch")), **settings}):
         yield connected
     connected.close()
     cluster.close()
@@ -33,7 +34,7 @@ def client(tmp_path_factory):
 def thread_client():
     """A client of one worker in this process."""
     with (
-        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0") as cluster,
         Client(cluster) as connected,
     ):
         yield connected
