@@ -12,7 +12,8 @@ from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
 from cusubmatch.dask.errors import ClusterError
 from cusubmatch.dask.graph import Graph
-from cusubmatch.dask.job import Job, Result
+from cusubmatch.dask.job import Job
+from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.query_jobs import (
     answer_all,
     checked_graph,

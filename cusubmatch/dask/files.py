@@ -19,7 +19,8 @@ from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
 from cusubmatch.dask.counts import raise_failure
 from cusubmatch.dask.graph import Graph
-from cusubmatch.dask.job import Job, Result
+from cusubmatch.dask.job import Job
+from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.manifest import JOB, JobFolder
 from cusubmatch.dask.partitions import row_ranges
 from cusubmatch.dask.query_jobs import checked_graph, checked_options, new_topic

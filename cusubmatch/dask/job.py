@@ -16,7 +16,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, field
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, as_completed
@@ -24,57 +23,19 @@ from distributed import Client, Future, KilledWorker, as_completed
 from cusubmatch.api.outcomes import DONE, ERROR, OUT_OF_MEMORY, TIME_LIMIT
 from cusubmatch.dask.clients import threads_of
 from cusubmatch.dask.errors import ClusterError
+from cusubmatch.dask.job_state import Result, Sharing, Task, result_of
 from cusubmatch.dask.progress import JobProgress
 from cusubmatch.dask.shards import cut, factored_shares
 from cusubmatch.dask.tasks import Answer, Question, Shard, answer, matches_of
 from cusubmatch.errors import TimeLimitExceeded
-from cusubmatch.execution.shared_plan import SharedPlan
 
-__all__ = ["Job", "Result"]
+__all__ = ["Job"]
 
 TRIES_ALONE = 2  # of a task whose workers were lost, with nothing else running
+FEW_TASKS = 16  # are waited for one by one; of more, results are fetched at most so many seconds apart:
+BATCH_S = 0.05
+LOST_SCHEDULER = "client: the scheduler was lost before the end of the job; if it has a folder, resume it"
 SHARD_PRIORITY, SUM_PRIORITY = 1, 2  # above questions that have not begun
-
-
-@dataclass(frozen=True)
-class Result:
-    """What came of a question: a count or rows, or why there is none."""
-
-    number: int
-    value: int | None
-    seconds: float
-    worker: str
-    attempts: int
-    status: str
-    reason: str
-    absent: str | None = None
-    lost: bool = False
-
-
-@dataclass
-class _Sharing:
-    """A question that the workers share."""
-
-    question: Question
-    shared: SharedPlan
-    begun: float
-    total: int = 0
-    seconds: float = 0.0
-    open: dict[Any, float] = field(default_factory=dict)  # weights of the shards that are not done, by key
-    given_up: bool = False  # the walk, for another strategy
-    absent: str | None = None
-
-
-@dataclass
-class _Task:
-    """A task on the cluster: what is asked, and how often its workers were lost when it was alone."""
-
-    work: Question | Shard
-    question: Question
-    kind: Callable[..., Any]
-    arguments: tuple = ()
-    alone: bool = False
-    tries_alone: int = 0
 
 
 class Job:
@@ -108,10 +69,10 @@ class Job:
         self._weights = {question.number: weight for question, weight in zip(questions, weights, strict=True)}
         self._progress = JobProgress(progress, sum(weights))
         self._topic = questions[0].topic if questions else ""
-        self._tasks: dict[Any, _Task] = {}
+        self._tasks: dict[Any, Task] = {}
         self._futures: dict[Any, Future] = {}
-        self._alone: list[_Task] = []
-        self._sharing: dict[int, _Sharing] = {}
+        self._alone: list[Task] = []
+        self._sharing: dict[int, Sharing] = {}
         self._deaths: Counter[int] = Counter()
         self._numbers = 0
         self._matches = 0
@@ -127,15 +88,14 @@ class Job:
         GraphError
             If the files of the graph have changed or cannot be seen.
         """
-        self._completed = as_completed(with_results=True, raise_errors=False, timeout=self._time_limit)
+        self._completed = as_completed(raise_errors=False, timeout=self._time_limit)
         try:
-            self._submit([_Task(question, question, answer) for question in self._questions])
+            self._submit([Task(question, question, answer) for question in self._questions])
             while self._futures or self._alone:
                 if not self._futures:
                     self._submit([self._alone.pop(0)])
                 for batch in self._completed.batches():
-                    for future, result in batch:
-                        self._ended(future, result)
+                    self._batch_ended(batch)
             self._progress.end(self._matches)
         except TimeoutError:
             raise TimeLimitExceeded(f"time_limit: not finished within {self._time_limit} s", None) from None
@@ -148,7 +108,7 @@ class Job:
         """How often each question was begun, as far as the workers could tell."""
         return Counter(number for _, number in self._client.get_events(self._topic))
 
-    def _submit(self, tasks: list[_Task], priority: int = 0) -> list[Any]:
+    def _submit(self, tasks: list[Task], priority: int = 0) -> list[Any]:
         """Hand tasks of one kind to the workers, the first one first; their keys."""
         if not tasks:
             return []
@@ -163,18 +123,51 @@ class Job:
         self._completed.update(futures)
         return keys
 
+    def _batch_ended(self, batch: list[Future]) -> None:
+        """Fetch the results of tasks that have ended: of many at once, for each fetch costs a message to a worker."""
+        if len(self._futures) > FEW_TASKS:
+            time.sleep(BATCH_S)
+            batch += self._completed.next_batch(block=False)
+        wanted = [future for future in batch if future.key in self._futures]  # others are shards that were dropped
+        finished = [future for future in wanted if future.status == "finished"]
+        try:
+            results = self._client.gather(finished, errors="skip") if finished else []
+        except CancelledError:
+            results = []
+        if len(results) < len(finished):  # lost with their worker since: they are run again
+            results = [self._result_of(future) for future in finished]
+        for future, result in zip(finished, results, strict=True):
+            if future.key in self._futures:
+                self._ended(future, result)
+        for future in wanted:
+            if future.key in self._futures:  # it has not finished
+                self._failed(future)
+
+    def _result_of(self, future: Future) -> Any:
+        """The result of one task."""
+        try:
+            return future.result()
+        except KilledWorker as error:
+            return error
+        except CancelledError:
+            raise ClusterError(LOST_SCHEDULER) from None
+
+    def _failed(self, future: Future) -> None:
+        """Deal with a task without a result."""
+        if future.status != "error":
+            raise ClusterError(LOST_SCHEDULER)
+        error = future.exception()
+        if not isinstance(error, KilledWorker):
+            raise error.with_traceback(None)
+        del self._futures[future.key]
+        self._lost(self._tasks.pop(future.key), error)
+
     def _ended(self, future: Future, result: Any) -> None:
+        """Note what came of a task."""
         task = self._tasks.pop(future.key)
-        known = self._futures.pop(future.key, None)
-        if known is None:  # a shard that is not wanted any more
-            return
-        if future.status == "error":
-            error = result[1]
-            if not isinstance(error, KilledWorker):
-                raise error.with_traceback(None)
-            self._lost(task, error)
-        elif future.status != "finished" or isinstance(result, (CancelledError, Exception)):
-            raise ClusterError("client: the scheduler was lost before the end of the job; resume it with a new one")
+        del self._futures[future.key]
+        if isinstance(result, KilledWorker):
+            self._lost(task, result)
         elif isinstance(task.work, Shard):
             self._shard_ended(task, future.key, result)
         elif isinstance(result, int):
@@ -182,14 +175,14 @@ class Job:
         else:
             self._answered(task, result)
 
-    def _answered(self, task: _Task, found: Answer) -> None:
+    def _answered(self, task: Task, found: Answer) -> None:
         """Note the answer to a question, or let the workers share it."""
         if found.shared is not None:
             self._share(task.question, found)
         elif found.status == OUT_OF_MEMORY and not task.alone and self._shares_memory(found.worker):
             self._alone.append(dataclasses.replace(task, alone=True))
         else:
-            self._end(_result(task.question.number, found, found.seconds, found.absent))
+            self._end(result_of(task.question.number, found, found.seconds, found.absent))
 
     def _shares_memory(self, worker: str) -> bool:
         """Whether a worker runs several tasks at a time."""
@@ -198,18 +191,18 @@ class Job:
     def _share(self, question: Question, found: Answer) -> None:
         shared = found.shared
         assert shared is not None  # noqa: S101 - the caller looked
-        sharing = _Sharing(question, shared, time.monotonic(), seconds=found.seconds, absent=found.absent)
+        sharing = Sharing(question, shared, time.monotonic(), seconds=found.seconds, absent=found.absent)
         self._sharing[question.number] = sharing
         ranges = cut(shared, factored_shares(threads_of(self._client), shared.estimate_s))
         ranges.sort(key=lambda part: -part.share)
         limits = [limit for limit in (question.options.time_limit, shared.patience_s) if limit is not None]
         limit_s = min(limits, default=None)
         shards = [Shard(question, shared.plan, part.tasks, shared.number_of_tasks, limit_s) for part in ranges]
-        keys = self._submit([_Task(shard, question, answer) for shard in shards], SHARD_PRIORITY)
+        keys = self._submit([Task(shard, question, answer) for shard in shards], SHARD_PRIORITY)
         weight = self._weights[question.number]
         sharing.open = {key: weight * part.share for key, part in zip(keys, ranges, strict=True)}
 
-    def _shard_ended(self, task: _Task, key: Any, found: Answer) -> None:
+    def _shard_ended(self, task: Task, key: Any, found: Answer) -> None:
         sharing = self._sharing[task.question.number]
         weight = sharing.open.pop(key)
         sharing.seconds += found.seconds
@@ -233,20 +226,20 @@ class Job:
             self._progress.add(weight, 0)
             self._weights[task.question.number] -= weight
             if not sharing.open:
-                task = _Task(task.question, task.question, matches_of, (sharing.shared.plan, sharing.total))
+                task = Task(task.question, task.question, matches_of, (sharing.shared.plan, sharing.total))
                 self._submit([task], SUM_PRIORITY)
 
-    def _give_up(self, sharing: _Sharing) -> None:
+    def _give_up(self, sharing: Sharing) -> None:
         """Count by the other strategy: walking takes much longer than was expected."""
         self._drop(sharing)
         sharing.given_up = True
         limit = sharing.question.options.time_limit
         left = None if limit is None else max(0.0, limit - (time.monotonic() - sharing.begun))
         shard = Shard(sharing.question, sharing.shared.plan, None, sharing.shared.number_of_tasks, left)
-        (key,) = self._submit([_Task(shard, sharing.question, answer)], SHARD_PRIORITY)
+        (key,) = self._submit([Task(shard, sharing.question, answer)], SHARD_PRIORITY)
         sharing.open[key] = 0.0
 
-    def _drop(self, sharing: _Sharing) -> None:
+    def _drop(self, sharing: Sharing) -> None:
         """Let the shards that are left not be run, and end those that run."""
         futures = [self._futures.pop(key) for key in sharing.open if key in self._futures]
         self._alone = [task for task in self._alone if task.question.number != sharing.question.number]
@@ -258,12 +251,12 @@ class Job:
         found = Answer(matches, DONE, "", 0.0, f"{len(self._client.nthreads())} workers")
         self._end_shared(sharing, found)
 
-    def _end_shared(self, sharing: _Sharing, found: Answer) -> None:
+    def _end_shared(self, sharing: Sharing, found: Answer) -> None:
         del self._sharing[sharing.question.number]
         seconds = time.monotonic() - sharing.begun
-        self._end(_result(sharing.question.number, found, seconds, sharing.absent))
+        self._end(result_of(sharing.question.number, found, seconds, sharing.absent))
 
-    def _lost(self, task: _Task, error: KilledWorker) -> None:
+    def _lost(self, task: Task, error: KilledWorker) -> None:
         """Run a task again alone, or find it to blame."""
         number = task.question.number
         self._deaths[number] += error.allowed_failures + 1
@@ -280,18 +273,14 @@ class Job:
         )
         self._end(Result(number, None, 0.0, error.last_worker.address, 1, ERROR, reason, lost=True))
 
-    def _lost_shard(self, task: _Task) -> None:
+    def _lost_shard(self, task: Task) -> None:
         """Ask the whole question alone: a shard that ends workers is looked at no further."""
         sharing = self._sharing.pop(task.question.number)
         self._drop(sharing)
         question = dataclasses.replace(task.question, whole_s=float("inf"))
-        self._alone.append(_Task(question, question, answer, alone=True, tries_alone=1))
+        self._alone.append(Task(question, question, answer, alone=True, tries_alone=1))
 
     def _end(self, result: Result) -> None:
         self._matches += result.value or 0
         self._progress.add(self._weights[result.number], result.value or 0)
         self._finished(result)
-
-
-def _result(number: int, found: Answer, seconds: float, absent: str | None) -> Result:
-    return Result(number, found.value, seconds, found.worker, 1, found.status, found.reason, absent)

@@ -20,7 +20,8 @@ from cusubmatch.api.outcomes import DONE
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
 from cusubmatch.dask.graph import Graph
-from cusubmatch.dask.job import Job, Result
+from cusubmatch.dask.job import Job
+from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.manifest import JOB, JobFolder
 from cusubmatch.dask.query_set import Query, guessed_seconds, longest_first, queries_of
 from cusubmatch.dask.shared_files import check_shared

@@ -1,10 +1,11 @@
 """Cutting the first-level tasks of a plan into shards, by estimated work.
 
 A cut depends on the plan and on how many shards are wanted, and on nothing else: it is the same wherever and whenever
-it is made. Shards of a count become smaller: the first half of the work is cut into one shard for each worker thread,
-half of the rest likewise, and so on ("factoring", Hummel, Schonberg and Flynn 1992), so that workers that share them
-from a queue, longest first, end at about the same time also where the estimates are wrong. Shards of a Dask dataframe
-and of files are of equal work.
+it is made. Shards of a count become smaller towards the end: each round gives every worker thread a shard, all together
+half of the work that is left ("factoring", Hummel, Schonberg and Flynn 1992). So workers that share them from a queue,
+largest first, end at about the same time. Since the estimate of a shard's work may be several times too small, no shard
+has more than 1/32 of a worker's part; measured shards, replayed by `tests/benchmarks/cluster.py`, chose that number.
+Shards of a Dask dataframe and of files are of equal work.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from cusubmatch.execution.shared_plan import SharedPlan
 
 __all__ = ["WorkRange", "cut", "equal_shares", "factored_shares"]
 
-ROUNDS = 5  # of halving: the last shards are 1/32 of a worker's part of the work
+LARGEST, SMALLEST = 1 / 32, 1 / 256  # shards, as parts of a worker's part of the work
 MIN_SHARD_S = 0.05  # below it a shard costs more to hand out than it is worth
 
 
@@ -32,15 +33,15 @@ class WorkRange(NamedTuple):
 
 def factored_shares(workers: int, estimate_s: float) -> list[float]:
     """Shares of the work for shards that become smaller, the largest first."""
+    smallest = max(SMALLEST, MIN_SHARD_S * workers / max(estimate_s, 1e-9))  # of a worker's part
     shares: list[float] = []
     left = 1.0
-    for _ in range(ROUNDS):
-        size = left / (2 * workers)
-        if size * estimate_s < MIN_SHARD_S:
-            break
-        shares += [size] * workers
-        left /= 2
-    return shares + [left / workers] * workers
+    while left > smallest:
+        size = max(min(left / 2, LARGEST), smallest)
+        shares.append(size)
+        left -= size
+    shares.append(left)
+    return [share / workers for share in sorted(shares, reverse=True) for _ in range(workers)]
 
 
 def equal_shares(parts: int) -> list[float]:

@@ -24,7 +24,7 @@ from cusubmatch.plan import Plan, constraints_of
 
 __all__ = ["SharedPlan", "other_strategy", "prepared_for", "query_of", "share", "strategy_on"]
 
-CELLS = 1024  # ranges of equal numbers of tasks, of which the work is estimated
+CELLS = 1 << 13  # ranges of equal numbers of tasks, of which the work is estimated
 KEPT_PREPARED = 4  # of plans that came from elsewhere, kept with a large graph
 
 

@@ -61,6 +61,12 @@ def queries_that(client, **how):
         client.unregister_worker_plugin("slow")
 
 
+def wait_for_both(client):
+    """Wait until both workers are there, after the scheduler has noticed that one was lost."""
+    time.sleep(0.5)
+    client.wait_for_workers(2, timeout=60)
+
+
 @contextmanager
 def one_killed_every(client, seconds, first):
     """Kill a worker with SIGKILL after `first` seconds, and then every so often; yields the list of the killed."""
@@ -82,7 +88,7 @@ def one_killed_every(client, seconds, first):
     finally:
         over.set()
         thread.join()
-        client.wait_for_workers(2, timeout=30)
+        wait_for_both(client)
 
 
 def allow_failures(number, dask_scheduler=None):
@@ -112,13 +118,14 @@ def test_a_worker_that_is_killed_costs_the_queries_that_it_ran(plain, graph, cli
     assert answers["attempts"].sum() <= queries + 3 * len(killed)
 
 
+@pytest.mark.thorough
 def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(plain, graph, client):
     client.run_on_scheduler(allow_failures, 0)
     patterns = {str(number): csm.Pattern.path(2 + number % 2) for number in range(12)} | {"deadly": SQUARE}
     with queries_that(client, seconds=0.02, deadly=4):
         answers = dcsm.count_many(graph, patterns, client=client).set_index("query")
     client.run_on_scheduler(allow_failures, 3)
-    client.wait_for_workers(2, timeout=30)
+    wait_for_both(client)
     assert answers["status"].drop("deadly").tolist() == ["done"] * 12
     assert answers["count"].drop("deadly").tolist() == [
         csm.count_matches(plain, pattern) for pattern in list(patterns.values())[:-1]
@@ -127,6 +134,7 @@ def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(pl
     assert "3 workers were lost while they ran it" in answers["reason"]["deadly"]
 
 
+@pytest.mark.thorough
 def test_a_count_that_is_shared_survives_a_killed_worker(plain, graph, client, monkeypatch):
     monkeypatch.setattr(counts, "SHARED_FROM_S", 0.0)
     with queries_that(client, seconds=0.3), one_killed_every(client, 30.0, first=0.1) as killed:
@@ -135,13 +143,14 @@ def test_a_count_that_is_shared_survives_a_killed_worker(plain, graph, client, m
     assert killed
 
 
+@pytest.mark.thorough
 def test_rows_that_were_lost_with_their_worker_are_found_again(plain, graph, client):
     frame = dcsm.subgraph_match(graph, TRIANGLE, npartitions=6, client=client).persist()
     expected = csm.count_matches(plain, TRIANGLE)
     assert len(frame) == expected
     os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
     assert len(frame) == expected
-    client.wait_for_workers(2, timeout=30)
+    wait_for_both(client)
 
 
 def test_a_file_that_changes_under_a_job_is_an_error(client, tmp_path):
@@ -191,6 +200,7 @@ def lines_of(path):
     return len(path.read_bytes().splitlines()) if path.exists() else 0
 
 
+@pytest.mark.thorough
 def test_a_query_set_whose_scheduler_died_goes_on_where_it_stopped(plain, client, tmp_path):
     edges, folder = tmp_path / "edges.parquet", tmp_path / "job"
     rmat(7, 6, seed=3).to_parquet(edges)
@@ -216,6 +226,7 @@ def test_a_query_set_whose_scheduler_died_goes_on_where_it_stopped(plain, client
         dcsm.count_many(graph, texts[1:], path=folder, resume=True, client=client)
 
 
+@pytest.mark.thorough
 def test_parts_that_were_written_before_the_scheduler_died_are_kept(plain, client, tmp_path):
     edges, folder = tmp_path / "edges.parquet", tmp_path / "squares"
     hidden = tmp_path / ".squares.job"

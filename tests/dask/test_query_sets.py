@@ -49,7 +49,7 @@ def test_shards_of_even_work_have_the_shares_that_were_asked_for():
     shared = SharedPlan(None, 1024, 100.0, edges, (1 / 1024,) * 1024, None)
     shares = factored_shares(4, 100.0)
     assert [part.share for part in cut(shared, shares)] == pytest.approx(shares, abs=1 / 1024)
-    assert shares[0] == 1 / 8
+    assert shares[0] == 1 / 32 / 4
     assert shares == sorted(shares, reverse=True)
 
 
