@@ -1,6 +1,6 @@
 """A cluster of this machine: how a query set scales, what killed workers cost, how long a session takes to start.
 
-    python tests/benchmarks/cluster.py PART... [--queries N] [--repeats N] [--cells N] [--delay SECONDS]
+    python tests/benchmarks/cluster.py PART... [--queries N] [--largest N] [--repeats N] [--cells N] [--delay SECONDS]
 
 Parts are scaling, kills, session and shards.
 
@@ -45,8 +45,8 @@ def data(name):
     return Path(os.environ["CUSUBMATCH_DATA"]) / name
 
 
-def yeast_queries(number, shortest=False):
-    """Names and patterns; `shortest` leaves out those with more than 16 vertices."""
+def yeast_queries(number, largest):
+    """Names and patterns, of at most so many vertices and 10**8 embeddings, and their counts."""
     import cusubmatch as csm
 
     parts = pd.read_parquet(data("yeast.queries.parquet"))
@@ -54,7 +54,7 @@ def yeast_queries(number, shortest=False):
     wanted = {}
     for name, part in parts.groupby("query"):
         vertices, edges = part[part.part == "v"], part[part.part == "e"]
-        if answers[name] > 10**8 or (shortest and len(vertices) > 16):
+        if answers[name] > 10**8 or len(vertices) > largest:
             continue
         wanted[name] = edges, vertices
     names, queries = list(wanted), {}
@@ -112,9 +112,9 @@ def answered(client, queries, truth):
     return wall, (own, workers), table
 
 
-def scaling(number, repeats):
+def scaling(number, largest, repeats):
     """Two workers of one thread against one."""
-    queries, truth = yeast_queries(number, shortest=True)
+    queries, truth = yeast_queries(number, largest)
     walls, most = {}, {}
     for workers in (1, 2) * repeats:
         cluster, client = cluster_of(workers)
@@ -136,9 +136,9 @@ def scaling(number, repeats):
     )
 
 
-def kills(number, every, delay_s):
+def kills(number, largest, every, delay_s):
     """A worker killed every few seconds, against none. Queries are prolonged, so that the job outlasts some kills."""
-    queries, truth = yeast_queries(number, shortest=True)
+    queries, truth = yeast_queries(number, largest)
     cluster, client = cluster_of(2)
     answered(client, dict(list(queries.items())[:20]), truth[:20])
     if delay_s:
@@ -258,6 +258,7 @@ def makespan(durations_s, devices):
 def main(
     parts: Annotated[list[str], typer.Argument(help="Some of scaling, kills, session, shards.")],
     queries: Annotated[int, typer.Option(min=1, help="Queries of a set.")] = 1000,
+    largest: Annotated[int, typer.Option(min=4, help="Vertices of the largest queries.")] = 32,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of each number of workers.")] = 2,
     cells: Annotated[int, typer.Option(min=1, help="Ranges that are measured of each pattern.")] = 4096,
     delay: Annotated[float, typer.Option(help="Seconds that each query is prolonged by, for kills.")] = 0.0,
@@ -265,9 +266,9 @@ def main(
     """Measure a cluster of this machine."""
     for part in parts:
         if part == "scaling":
-            scaling(queries, repeats)
+            scaling(queries, largest, repeats)
         elif part == "kills":
-            kills(queries, KILL_EVERY_S, delay)
+            kills(queries, largest, KILL_EVERY_S, delay)
         elif part == "session":
             session()
         elif part == "shards":

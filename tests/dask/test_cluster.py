@@ -5,6 +5,7 @@ import json
 import dask.dataframe
 import pandas as pd
 import pytest
+from test_faults import one_killed_every, queries_that
 from tiers import thorough
 
 import cusubmatch as csm
@@ -83,7 +84,7 @@ def test_a_count_that_the_workers_share_is_that_of_the_plain_package(
 
 
 @pytest.mark.parametrize("name", ["triangle", "square", *thorough("vertex", "house", "gem", "star")])
-@pytest.mark.parametrize("parts", [None, 5])
+@pytest.mark.parametrize("parts", [5, *thorough(None)])
 def test_rows_in_partitions_are_those_of_the_plain_package(plain, graph, client, name, parts):
     frame = dcsm.subgraph_match(graph, TEXTS[name], unique=False, npartitions=parts, client=client)
     expected = csm.subgraph_match(plain, TEXTS[name], unique=False)
@@ -201,3 +202,13 @@ def test_a_query_set_is_written_to_a_file_a_query(plain, graph, client, tmp_path
             rows = pd.read_parquet(tmp_path / "job" / row.file)
             assert len(rows) == row.count == csm.count_matches(plain, text)
     assert pd.read_parquet(tmp_path / "job" / "results.parquet")["file"].tolist() == table["file"].tolist()
+
+
+def test_a_worker_that_is_killed_costs_the_queries_that_it_ran(plain, graph, client):
+    patterns = {str(number): csm.Pattern.path(2 + number % 3) for number in range(40)}
+    with queries_that(client, seconds=0.03), one_killed_every(client, 30.0, first=0.3) as killed:
+        answers = dcsm.count_many(graph, patterns, client=client)
+    assert killed
+    assert answers["count"].tolist() == [csm.count_matches(plain, pattern) for pattern in patterns.values()]
+    assert set(answers["status"]) == {"done"}
+    assert answers["attempts"].sum() <= 40 + 3

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 from command_line import environment
 from distributed import WorkerPlugin
-from tiers import thorough
 
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
@@ -22,6 +21,7 @@ from cusubmatch.dask import counts, query_jobs
 from cusubmatch.errors import GraphError
 from cusubmatch.generators import rmat
 
+pytestmark = pytest.mark.thorough  # test_cluster.py has a quick one
 TRIANGLE, SQUARE, RING = "(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(a)", "(a)--(b)--(c)--(d)--(e)--(a)"
 
 
@@ -105,8 +105,9 @@ def graph(client):
     return dcsm.Graph.from_edgelist(rmat(7, 6, seed=3), client=client)
 
 
-@pytest.mark.parametrize(("queries", "every"), [(40, 30.0), *thorough((400, 3.0))])
-def test_a_worker_that_is_killed_costs_the_queries_that_it_ran(plain, graph, client, queries, every):
+def test_workers_that_are_killed_every_few_seconds_cost_the_queries_that_they_ran(
+    plain, graph, client, queries=400, every=3.0
+):
     patterns = {str(number): csm.Pattern.path(2 + number % 3) for number in range(queries)}
     expected = [csm.count_matches(plain, pattern) for pattern in patterns.values()]
     with queries_that(client, seconds=0.05), one_killed_every(client, every, first=0.4) as killed:
@@ -118,7 +119,6 @@ def test_a_worker_that_is_killed_costs_the_queries_that_it_ran(plain, graph, cli
     assert answers["attempts"].sum() <= queries + 3 * len(killed)
 
 
-@pytest.mark.thorough
 def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(plain, graph, client):
     client.run_on_scheduler(allow_failures, 0)
     patterns = {str(number): csm.Pattern.path(2 + number % 2) for number in range(12)} | {"deadly": SQUARE}
@@ -134,7 +134,6 @@ def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(pl
     assert "3 workers were lost while they ran it" in answers["reason"]["deadly"]
 
 
-@pytest.mark.thorough
 def test_a_count_that_is_shared_survives_a_killed_worker(plain, graph, client, monkeypatch):
     monkeypatch.setattr(counts, "SHARED_FROM_S", 0.0)
     with queries_that(client, seconds=0.3), one_killed_every(client, 30.0, first=0.1) as killed:
@@ -143,7 +142,6 @@ def test_a_count_that_is_shared_survives_a_killed_worker(plain, graph, client, m
     assert killed
 
 
-@pytest.mark.thorough
 def test_rows_that_were_lost_with_their_worker_are_found_again(plain, graph, client):
     frame = dcsm.subgraph_match(graph, TRIANGLE, npartitions=6, client=client).persist()
     expected = csm.count_matches(plain, TRIANGLE)
@@ -200,7 +198,6 @@ def lines_of(path):
     return len(path.read_bytes().splitlines()) if path.exists() else 0
 
 
-@pytest.mark.thorough
 def test_a_query_set_whose_scheduler_died_goes_on_where_it_stopped(plain, client, tmp_path):
     edges, folder = tmp_path / "edges.parquet", tmp_path / "job"
     rmat(7, 6, seed=3).to_parquet(edges)
@@ -226,7 +223,6 @@ def test_a_query_set_whose_scheduler_died_goes_on_where_it_stopped(plain, client
         dcsm.count_many(graph, texts[1:], path=folder, resume=True, client=client)
 
 
-@pytest.mark.thorough
 def test_parts_that_were_written_before_the_scheduler_died_are_kept(plain, client, tmp_path):
     edges, folder = tmp_path / "edges.parquet", tmp_path / "squares"
     hidden = tmp_path / ".squares.job"
