@@ -34,6 +34,7 @@ __all__ = ["Job"]
 TRIES_ALONE = 2  # of a task whose workers were lost, with nothing else running
 FEW_TASKS = 16  # are waited for one by one; of more, results are fetched at most so many seconds apart:
 BATCH_S = 0.05
+LOST = ("lost", "pending")  # states of a future
 LOST_SCHEDULER = "client: the scheduler was lost before the end of the job; if it has a folder, resume it"
 SHARD_PRIORITY, SUM_PRIORITY = 1, 2  # above questions that have not begun
 
@@ -140,7 +141,9 @@ class Job:
             if future.key in self._futures:
                 self._ended(future, result)
         for future in wanted:
-            if future.key in self._futures:  # it has not finished
+            if future.key in self._futures and future.status in LOST:
+                self._completed.add(future)  # its result was lost with its worker: it is run again
+            elif future.key in self._futures:
                 self._failed(future)
 
     def _result_of(self, future: Future) -> Any:

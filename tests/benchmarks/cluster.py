@@ -155,7 +155,7 @@ def kills(number, largest, every, delay_s):
                 os.kill(pids[len(killed) % len(pids)], signal.SIGKILL)
                 killed.append(pids)
 
-    thread = threading.Thread(target=kill)
+    thread = threading.Thread(target=kill, daemon=True)
     thread.start()
     wall, _, table = answered(client, queries, truth)
     over.set()
