@@ -2,4 +2,5 @@
 
 from cusubmatch.cli.app import main
 
-main()
+if __name__ == "__main__":  # not in workers, which a cluster of this process starts
+    main()

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from cusubmatch.api.argument_types import EngineName, GraphLike, Semantics
 from cusubmatch.api.count_matches import count_of_query
 from cusubmatch.api.count_tables import count_table
 from cusubmatch.api.options import as_graph, as_pattern, check_options
-from cusubmatch.errors import TimeLimitExceeded
+from cusubmatch.api.outcomes import DONE, outcome_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph.labels import absent_in, warn_absent
 from cusubmatch.pattern import Pattern
 
 __all__ = ["count_many"]
-
-DONE = "done"
 
 
 def count_many(
@@ -90,7 +88,7 @@ def count_many(
         raise TypeError(f"patterns: expected a mapping of names to patterns, got {type(patterns).__name__}")
     options = QueryOptions(semantics, unique, engine, time_limit)
     check_options(options)
-    parsed = {name: _outcome(as_pattern, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
+    parsed = {name: outcome_of(as_pattern, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
     readable = {name: read.value for name, read in parsed.items() if read.status == DONE}
     graph = as_graph(G, any(pattern.directed for pattern in readable.values()))
     warn_absent({f"patterns[{name!r}]": absent_in(graph, pattern) for name, pattern in readable.items()})
@@ -98,7 +96,7 @@ def count_many(
     outcomes, seconds = [], []
     for name, outcome in parsed.items():
         begin = time.perf_counter()
-        outcomes.append(_outcome(count_of_query, graph, readable[name], options) if name in readable else outcome)
+        outcomes.append(outcome_of(count_of_query, graph, readable[name], options) if name in readable else outcome)
         seconds.append(time.perf_counter() - begin)
     columns = {
         "pattern": [str(name) for name in parsed],
@@ -108,27 +106,3 @@ def count_many(
         "reason": [outcome.reason for outcome in outcomes],
     }
     return count_table(graph.family, columns, nullable=True)
-
-
-class _Outcome(NamedTuple):
-    """What a call returned, None if it failed; how it ended; and why, if not well."""
-
-    value: Any
-    status: str
-    reason: str
-
-
-def _outcome(function: Callable[..., Any], *arguments: Any) -> _Outcome:
-    """Call a function; what is wrong with one pattern alone is an outcome and no error."""
-    try:
-        return _Outcome(function(*arguments), DONE, "")
-    except TimeLimitExceeded as late:
-        return _Outcome(None, "time limit", str(late).partition("; .partial")[0])
-    except MemoryError as error:
-        return _Outcome(None, "out of memory", _first_line(error) or "there is not enough memory")
-    except ValueError as error:  # PatternError, and GraphError for a pattern that does not suit the graph
-        return _Outcome(None, "error", _first_line(error).removeprefix("pattern: "))
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]

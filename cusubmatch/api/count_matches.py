@@ -7,11 +7,12 @@ from cusubmatch.api.options import checked_query
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import Count
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
 from cusubmatch.system.deadlines import until
 
-__all__ = ["count_matches", "count_of_query", "has_match"]
+__all__ = ["count_matches", "count_of_plan", "count_of_query", "has_match"]
 
 
 def count_matches(
@@ -90,7 +91,11 @@ def count_matches(
 
 def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int:
     """The number of matches of a call."""
-    query = checked_query(G, P, options, empty_partial=lambda _graph, _pattern: 0)
+    return count_of_plan(checked_query(G, P, options, empty_partial=lambda _graph, _pattern: 0), options)
+
+
+def count_of_plan(query: Query, options: QueryOptions) -> int:
+    """The number of matches of a planned call."""
     run: Count | None = None
     try:
         with reporting(options.progress, "counting") as report, until(query.deadline):

@@ -11,7 +11,7 @@ from cusubmatch.frames import Family
 
 __all__ = ["count_table"]
 
-COLUMN_TYPES = {"count": np.int64, "seconds": np.float64}  # the others are text
+COLUMN_TYPES = {"attempts": np.int64, "count": np.int64, "seconds": np.float64}  # the others are text
 OVERFLOW = 2**63
 
 

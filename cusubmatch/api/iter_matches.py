@@ -17,7 +17,7 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.io.targets import check_rows
 from cusubmatch.pattern import Pattern
 
-__all__ = ["iter_matches"]
+__all__ = ["batches_of_query", "iter_matches"]
 
 
 def iter_matches(
@@ -120,7 +120,7 @@ def iter_matches(
     )
     query = checked_query(G, P, options, empty_frame)
     _check_batch_fits(query, batch_rows, memory_limit)
-    return _batches(query, options, int(batch_rows))
+    return batches_of_query(query, options, int(batch_rows))
 
 
 def _check_batch_fits(query: Query, batch_rows: int, memory_limit: int | None) -> None:
@@ -133,7 +133,8 @@ def _check_batch_fits(query: Query, batch_rows: int, memory_limit: int | None) -
         )
 
 
-def _batches(query: Query, options: QueryOptions, batch_rows: int) -> Generator[Any, None, None]:
+def batches_of_query(query: Query, options: QueryOptions, batch_rows: int) -> Generator[Any, None, None]:
+    """The rows of a planned call as dataframes of at most `batch_rows` rows."""
     if query.streams_to_host and query.order is None:
         yield from _streamed_to_host(query, options, batch_rows)
         return

@@ -113,6 +113,8 @@ def as_graph(G: Any, directed: bool) -> Graph:
     G = as_frame(G)
     if family_of(G) is not None or is_arrays(G):
         return Graph.from_edgelist(G, directed=directed)
+    if type(G).__module__.startswith("cusubmatch.dask."):
+        raise TypeError("G: this graph lies on a Dask cluster; ask a function of cusubmatch.dask instead")
     package = type(G).__module__.partition(".")[0]
     if package == "cugraph":
         return Graph.from_cugraph(G)

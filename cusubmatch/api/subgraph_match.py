@@ -16,7 +16,7 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.row_collector import RowCollector, row_collector
 from cusubmatch.pattern import Pattern
 
-__all__ = ["subgraph_match"]
+__all__ = ["frame_of_query", "subgraph_match"]
 
 COUNTING_ON_SECONDS = 10.0  # for which a result that does not fit is counted on, to say how large it is
 
@@ -122,12 +122,23 @@ def subgraph_match(
     )
     query = checked_query(G, P, options, empty_frame)
     query.columns()
+    return frame_of_query(query, options)
+
+
+def frame_of_query(query: Query, options: QueryOptions) -> Any:
+    """All rows of a planned call as one dataframe.
+
+    Raises
+    ------
+    TimeLimitExceeded, ResultTooLarge
+    """
+    limit, memory_limit, progress = options.limit, options.memory_limit, options.progress
     collector: RowCollector | None = None
     cause: MemoryError | None = None
     try:
         collector = row_collector(query, limit, memory_limit)
         with reporting(progress, "matching") as report:
-            frame = _collected(collector, report, time_limit)
+            frame = _collected(collector, report, options.time_limit)
         if not collector.too_large:
             return frame
     except MemoryError as error:  # of the device or the host, while rows or columns were made

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Generator
 from typing import Any
 
 from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, Semantics
@@ -22,7 +23,7 @@ from cusubmatch.io.schemas import arrow_refusals, has_untyped_column, writable_s
 from cusubmatch.io.targets import check_rows, check_target
 from cusubmatch.pattern import Pattern, PatternError
 
-__all__ = ["write_matches"]
+__all__ = ["schema_of", "write_batches", "write_matches"]
 
 ROWS_PER_FILE = 1 << 26
 
@@ -143,7 +144,7 @@ def write_matches(
         warn_of_absent_labels=False,  # iter_matches does
     )
     query = checked_query(G, P, options, lambda _graph, _pattern: 0)
-    schema = _schema(query, target)
+    schema = schema_of(query, target)
     batches = iter_matches(
         query.graph,
         P,
@@ -157,6 +158,18 @@ def write_matches(
         sort=sort,
         progress=progress,
     )
+    return write_batches(query, target, schema, batches, rows_per_file, time_limit)
+
+
+def write_batches(
+    query: Query,
+    target: OutputPath,
+    schema: Any,
+    batches: Generator[Any, None, None],
+    rows_per_file: int | None = None,
+    time_limit: float | None = None,
+) -> int:
+    """Write dataframes of a call's matches to a file or folder, complete or absent; returns the rows."""
     to_arrow = query.graph.family.to_arrow
     with Output(target, schema, rows_per_file or ROWS_PER_FILE) as output:
         try:
@@ -171,7 +184,7 @@ def write_matches(
     return output.rows
 
 
-def _schema(query: Query, target: OutputPath) -> Any:
+def schema_of(query: Query, target: OutputPath) -> Any:
     """The Arrow schema of the columns; ValueError if the format of the target cannot hold it."""
     names, format_name = query.columns(), "CSV" if is_text(target.suffix) else "Parquet"
     if len({str(name) for name in names}) < len(names):

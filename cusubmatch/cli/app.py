@@ -1,4 +1,4 @@
-"""The command line: `cusubmatch count|match|explain|info`, files in, a number, a table or a file out.
+"""The command line: `cusubmatch count|match|explain|info|batch`, files in, a number, a table or a file out.
 
 It says what the Python functions say, in the same words. Results go to stdout, messages to stderr; bad input ends with
 one line and exit code 2, work that could not be finished (time limit, memory, full disk, missing engine) with one line
@@ -22,6 +22,7 @@ from cusubmatch.cli.arguments import (
     EngineChoice,
     HowToMatch,
     InputFormat,
+    JobOutput,
     Limit,
     Output,
     PatternText,
@@ -29,7 +30,10 @@ from cusubmatch.cli.arguments import (
     Printed,
     PrintedPlan,
     PrintRowsAs,
+    Queries,
+    Resume,
     RowsPerFile,
+    Scheduler,
     Semantics,
     ShowProgress,
     Sort,
@@ -42,9 +46,12 @@ from cusubmatch.cli.arguments import (
     Vertices,
     WhichEngine,
     WhichIds,
+    WorkerCount,
+    WriteMatches,
 )
+from cusubmatch.cli.batch import answer_queries, cluster_client, cluster_graph, read_queries
 from cusubmatch.cli.inputs import GraphFiles, read_graph, read_pattern
-from cusubmatch.cli.results import print_count, print_facts, print_matches, print_plan
+from cusubmatch.cli.results import print_batch, print_count, print_facts, print_matches, print_plan
 from cusubmatch.cli.rows import STDOUT, check_columns, checked_output, first_matches, print_rows
 from cusubmatch.cli.signals import ended_by_signals
 from cusubmatch.cli.terminal import OneLineGroup, one_line_errors
@@ -61,6 +68,7 @@ Examples:
   cusubmatch match payments.csv "(a)-->(b)-->(c)-->(a)" --source payer --destination payee -o rings.parquet
   cusubmatch explain payments.csv cycle:5:directed
   cusubmatch info payments.csv --directed --format json
+  cusubmatch batch friends.parquet queries.csv -o answers --workers 4
   zcat payments.csv.gz | cusubmatch match - cycle:4 -o - | head
 \b
 PATTERN is text such as "(a:Account)-[:PAYS]->(b), (b)--(c)" or a generator: clique:4, cycle:5, path:3, star:6;
@@ -231,6 +239,54 @@ def info(
     with one_line_errors():
         graph = read_graph(files, directed)
         print_facts(graph, form)
+
+
+@app.command(
+    epilog="\b\nExample:\n  cusubmatch batch friends.parquet queries.csv -o answers --workers 4 --time-limit 60"
+)
+def batch(
+    edges: Edges,
+    queries: Queries,
+    output: JobOutput,
+    matches: WriteMatches = False,
+    scheduler: Scheduler = None,
+    workers: WorkerCount = None,
+    resume: Resume = False,
+    source: Source = None,
+    destination: Destination = None,
+    directed: Directed = None,
+    edge_label: EdgeLabel = None,
+    vertices: Vertices = None,
+    vertex: Vertex = "vertex",
+    vertex_label: VertexLabel = None,
+    ids: WhichIds = None,
+    input_format: InputFormat = None,
+    semantics: HowToMatch = Semantics.MONOMORPHISM,
+    unique: Unique = None,
+    engine: WhichEngine = EngineChoice.AUTO,
+    limit: Limit = None,
+    time_limit: TimeLimit = None,
+    progress: ShowProgress = None,
+) -> None:
+    """Count the matches of every query of a file, or write them with --matches, on a Dask cluster.
+
+    The folder gets results.parquet, one row a query. The exit code is 1 if a query could not be finished.
+    """
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
+    with one_line_errors():
+        asked = read_queries(queries)
+        if limit is not None and not matches:
+            raise ValueError("limit: counts have none; say matches=, too")
+        patterns = [pattern for _, pattern in asked if not isinstance(pattern, str)]
+        if directed is None:
+            directed = any(pattern.directed for pattern in patterns)
+        with Progress(progress) as line, cluster_client(scheduler, workers, engine.value) as client:
+            line.start("building the graph")
+            graph = cluster_graph(files, directed, client)
+            how = _how(semantics, unique, engine) | {"time_limit": time_limit, "resume": resume, "client": client}
+            table = answer_queries(graph, asked, output, limit, matches, line.start("queries"), how)
+        if print_batch(table, output):
+            raise typer.Exit(1)
 
 
 def _how(semantics: Semantics, unique: bool | None, engine: EngineChoice) -> dict[str, Any]:

@@ -18,6 +18,7 @@ __all__ = [
     "EngineChoice",
     "HowToMatch",
     "InputFormat",
+    "JobOutput",
     "Limit",
     "Output",
     "PatternText",
@@ -25,7 +26,10 @@ __all__ = [
     "PrintRowsAs",
     "Printed",
     "PrintedPlan",
+    "Queries",
+    "Resume",
     "RowsPerFile",
+    "Scheduler",
     "Semantics",
     "ShowProgress",
     "Sort",
@@ -38,6 +42,8 @@ __all__ = [
     "Vertices",
     "WhichEngine",
     "WhichIds",
+    "WorkerCount",
+    "WriteMatches",
 ]
 
 
@@ -123,6 +129,20 @@ Output = Annotated[
     str | None,
     typer.Option("--output", "-o", metavar="PATH", help="A .parquet, .csv, .tsv, .csv.gz; a folder; - for stdout."),
 ]
+Queries = Annotated[
+    str,
+    typer.Argument(metavar="QUERIES", help="Columns pattern and query (its name), or a .txt with a pattern a line."),
+]
+JobOutput = Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="A new folder; workers see it, too.")]
+WriteMatches = Annotated[bool, typer.Option("--matches", help="Write each query's matches to a file of the folder.")]
+Scheduler = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Of a Dask cluster, as tcp://host:8786.")]
+WorkerCount = Annotated[
+    int | None,
+    typer.Option(
+        "--workers", metavar="N", min=1, help="Of a cluster on this machine.  [default: one a GPU, or a core]"
+    ),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with the job in the folder.")]
 PrintAs = Annotated[Printed, typer.Option("--format", help="Of what is printed.")]
 PrintRowsAs = Annotated[
     Printed | None, typer.Option("--format", metavar="table|json|csv", help="Of what is printed; JSON: a line a row.")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cusubmatch.graph import Graph
     from cusubmatch.plan import Plan
 
-__all__ = ["print_count", "print_facts", "print_matches", "print_plan", "write_rows"]
+__all__ = ["print_batch", "print_count", "print_facts", "print_matches", "print_plan", "write_rows"]
 
 PIPE_WIDTH = 100_000  # characters: what leaves through a pipe is never cut
 MAX_LABELS = 20  # that are listed
@@ -38,6 +38,16 @@ def print_count(total: int, form: str) -> None:
         typer.echo(total)
     else:
         _print_record({"count": total}, form, [("count",), (total,)])
+
+
+def print_batch(table: Any, folder: str) -> int:
+    """Say on stderr what came of a query set; returns how many queries could not be finished."""
+    statuses = table["status"].tolist()
+    parts = [f"{statuses.count(status):,} {status}" for status in dict.fromkeys(statuses)]
+    typer.echo(
+        f"{len(statuses):,} {'query' if len(statuses) == 1 else 'queries'}: {', '.join(parts)}; in {folder}", err=True
+    )
+    return len(statuses) - statuses.count("done")
 
 
 def print_matches(table: pa.Table, total: int, note: str = "") -> None:

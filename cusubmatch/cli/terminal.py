@@ -21,9 +21,9 @@ CLOSED_PIPE = 128 + 13  # the exit code of what SIGPIPE ends
 
 # Arguments of the Python functions that the command line spells differently.
 OPTIONS = "source destination directed edge_label vertices vertex vertex_label semantics unique distinct engine"
-LIMITS = "time_limit limit rows_per_file ids input_format format sort"
+LIMITS = "time_limit limit rows_per_file ids input_format format sort matches scheduler workers resume"
 WORDS = {name: f"--{name.replace('_', '-')}" for name in f"{OPTIONS} {LIMITS}".split()}
-WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output"}
+WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output", "queries": "QUERIES"}
 
 
 # "No such option", "missing argument", "invalid value"; not click's name, for newer Typers carry a click of their own.
@@ -59,7 +59,7 @@ def one_line_errors() -> Iterator[None]:
     The code is 2 for bad input and 1 for work that could not be finished. Where nobody reads stdout any longer, as
     after ``| head -1``, the work ends without a word, with the code of a broken pipe.
     """
-    from cusubmatch import EngineUnavailable, ResultTooLarge, TimeLimitExceeded
+    from cusubmatch import CusubmatchError, EngineUnavailable, ResultTooLarge, TimeLimitExceeded
 
     try:
         with _one_line_warnings():
@@ -79,6 +79,8 @@ def one_line_errors() -> Iterator[None]:
         _exit(re.sub(r"^\[Errno \d+\] ", "", str(error)) or type(error).__name__, 1)
     except (ValueError, TypeError) as error:
         _exit(str(error) or type(error).__name__, 2)
+    except CusubmatchError as error:  # of a cluster
+        _exit(str(error), 1)
 
 
 def _drop_what_cannot_be_written() -> None:

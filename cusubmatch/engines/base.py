@@ -168,6 +168,10 @@ class Engine(Protocol):
         """How many first-level tasks a plan has: first candidates, or pairs of them. They are numbered from 0."""
         ...
 
+    def shares_of_work(self, plan: Plan, prepared: Prepared, edges: Sequence[int]) -> list[float]:
+        """The estimated share of the work of each range of first-level tasks, from one of `edges` to the next."""
+        ...
+
     def run(
         self, plan: Plan, prepared: Prepared, options: RunOptions = RunOptions(), tasks: TaskRange | None = None
     ) -> Run:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, Engine, Prepared, ProgressCallback, Run, RunOptions
+from cusubmatch.engines.base import Count, Engine, Prepared, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
@@ -45,6 +45,8 @@ class Query(NamedTuple):
         Time (`time.monotonic`) at which the call ends.
     order : RowOrder or None
         How rows are sorted. Blocks then hold what rows are sorted by (`RowOrder.keys`).
+    tasks : TaskRange or None
+        The first-level tasks whose rows are found; None: all.
     """
 
     graph: Graph
@@ -53,6 +55,7 @@ class Query(NamedTuple):
     prepared: Prepared
     deadline: float | None
     order: RowOrder | None = None
+    tasks: TaskRange | None = None
 
     def in_order(self) -> Query:
         """The same call with its rows in the order of the ids, and of each orbit its least row."""
@@ -84,7 +87,7 @@ class Query(NamedTuple):
 
     def run(self, **options: Any) -> Run:
         """A run of the plan; `options` are those of `RunOptions`."""
-        return self.engine.run(self.plan, self.prepared, RunOptions(deadline=self.deadline, **options))
+        return self.engine.run(self.plan, self.prepared, RunOptions(deadline=self.deadline, **options), self.tasks)
 
     def columns(self) -> list[Hashable]:
         """Names of the result's columns."""

@@ -4,7 +4,7 @@ A `Family` is one library behind the few operations that a graph needs; `family_
 """
 
 from cusubmatch.frames.family import Family
-from cusubmatch.frames.recognise import as_frame, family_named, family_of
+from cusubmatch.frames.recognise import as_frame, family_named, family_of, is_dask_frame
 from cusubmatch.frames.text_ids import settle_ids
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "as_frame",
     "family_named",
     "family_of",
+    "is_dask_frame",
     "settle_ids",
 ]

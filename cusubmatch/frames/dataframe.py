@@ -11,7 +11,7 @@ import sys
 import numpy as np
 
 from cusubmatch.frames.columnar import arrow_kind
-from cusubmatch.frames.family import Family
+from cusubmatch.frames.family import Family, present_columns
 
 __all__ = ["CudfFamily", "PandasFamily", "unproxied"]
 
@@ -234,6 +234,9 @@ class CudfFamily(PandasFamily):
 
     def from_arrow(self, table):
         return self._library().DataFrame.from_arrow(table)
+
+    def read_parquet(self, paths, columns):
+        return self._library().read_parquet(list(paths), columns=present_columns(paths, columns))
 
     def _integers_of(self, column):
         return [column.values] if column.dtype.kind in "iu" else None

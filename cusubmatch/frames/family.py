@@ -17,7 +17,7 @@ import numpy as np
 
 from cusubmatch.frames.value_order import order_of_column, order_of_objects
 
-__all__ = ["MAX_DISTINCT", "Family", "split_codes"]
+__all__ = ["MAX_DISTINCT", "Family", "present_columns", "split_codes"]
 
 MAX_DISTINCT = 2**31 - 1  # codes are int32
 STEP = 1 << 20
@@ -100,6 +100,12 @@ class Family(ABC):
     @abstractmethod
     def from_arrow(self, table: Any) -> Any:
         """A pyarrow Table as a dataframe; the dtypes are those of the dataframe that `to_arrow` made it of."""
+
+    def read_parquet(self, paths: Sequence[str], columns: Sequence[str] | None) -> Any:
+        """Parquet files, one after another, as a dataframe; those of `columns` that they have, by default all."""
+        from pyarrow import parquet
+
+        return self.from_arrow(parquet.read_table(list(paths), columns=present_columns(paths, columns)))
 
     def order(self, column: Any) -> np.ndarray:
         """The positions, in host memory, that put distinct values in order; ValueError if they have none."""
@@ -315,6 +321,13 @@ class Family(ABC):
     def _categorical(self, used, union, renumbered, columns):
         """`union[used]` as a categorical; `renumbered` has the places in `union` of each column's categories."""
         raise NotImplementedError
+
+
+def present_columns(paths: Sequence[str], columns: Sequence[str] | None) -> list[str] | None:
+    """Those of the columns that Parquet files have, by the first of them."""
+    from pyarrow import parquet
+
+    return None if columns is None else [name for name in parquet.read_schema(paths[0]).names if name in columns]
 
 
 def split_codes(codes, columns, distinct):

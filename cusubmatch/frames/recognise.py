@@ -8,7 +8,7 @@ from cusubmatch.frames.columnar import ArrowFamily, PolarsFamily
 from cusubmatch.frames.dataframe import CudfFamily, PandasFamily, unproxied
 from cusubmatch.frames.family import Family
 
-__all__ = ["as_frame", "family_named", "family_of"]
+__all__ = ["as_frame", "family_named", "family_of", "is_dask_frame"]
 
 FAMILIES = {family.name: family for family in (PandasFamily(), PolarsFamily(), ArrowFamily(), CudfFamily())}
 FRAME_TYPES = {
@@ -18,6 +18,7 @@ FRAME_TYPES = {
     ("cudf", "DataFrame"): "cudf",
 }
 LAZY = ("polars", "LazyFrame")
+DASK = ("dask", "dask_expr", "dask_cudf")
 
 
 def family_of(frame: Any) -> Family | None:
@@ -36,10 +37,15 @@ def as_frame(table: Any) -> Any:
     """The dataframe that a table is or can be read as; what is no table as it is.
 
     A Polars LazyFrame is collected. Of anything that has Arrow's C stream interface (Arrow's readers and record
-    batches, DuckDB's relations, Ibis' tables) an Arrow table is made; a reader can be read once.
+    batches, DuckDB's relations, Ibis' tables) an Arrow table is made; a reader can be read once. A Dask dataframe is
+    refused: its rows are not here.
     """
     if isinstance(table, type) or family_of(table) is not None:
         return table
+    if is_dask_frame(table):
+        raise TypeError(
+            "edges: a Dask dataframe lies on a cluster; ask the functions of cusubmatch.dask, or give its .compute()"
+        )
     if any((cls.__module__.partition(".")[0], cls.__qualname__) == LAZY for cls in type(table).__mro__):
         return table.collect()
     if hasattr(table, "__arrow_c_stream__"):
@@ -50,6 +56,11 @@ def as_frame(table: Any) -> Any:
         except pyarrow.ArrowInvalid:  # a column rather than a table
             return table
     return table
+
+
+def is_dask_frame(table: Any) -> bool:
+    """Whether this is a dataframe of Dask's."""
+    return type(table).__module__.partition(".")[0] in DASK and hasattr(table, "npartitions")
 
 
 def family_named(name: str) -> Family:

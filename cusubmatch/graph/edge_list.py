@@ -9,7 +9,16 @@ import numpy as np
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import Family, as_frame, family_named, family_of
 
-__all__ = ["EDGE_TABLES", "check_ids", "checked_name", "edge_columns", "is_arrays", "label_codes", "matrix_size"]
+__all__ = [
+    "DEFAULT_COLUMNS",
+    "EDGE_TABLES",
+    "check_ids",
+    "checked_name",
+    "edge_columns",
+    "is_arrays",
+    "label_codes",
+    "matrix_size",
+]
 
 EDGE_TABLES = (
     "a pandas, polars or cudf DataFrame, a polars LazyFrame, an Arrow table, reader or stream, an array of shape "

@@ -26,8 +26,19 @@ try:
 except ImportError:  # no POSIX: what others left behind is not told from what they are writing, and stays
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["FOLDER", "Output", "OutputPath", "plain_schema", "table_writer", "whole_folder"]
+__all__ = [
+    "CAN_LOCK",
+    "FOLDER",
+    "Output",
+    "OutputPath",
+    "disk_errors",
+    "locked",
+    "plain_schema",
+    "table_writer",
+    "whole_folder",
+]
 
+CAN_LOCK = fcntl is not None
 FOLDER = ""  # the suffix of a folder of parts
 CSV_ROWS = 1 << 16  # made into text at once: a fifth faster than Arrow's 1024
 GZIP_LEVEL = 6  # that of the command; Python's is 9
@@ -87,7 +98,7 @@ class Output:
                 if self._is_folder:
                     self._hidden.mkdir()
                 self._open()
-                self._lock = _locked(self._hidden)
+                self._lock = locked(self._hidden)
         except BaseException:
             self.__exit__()
             raise
@@ -152,7 +163,7 @@ def whole_folder(target: OutputPath, argument: str) -> Iterator[Path]:
     try:
         with disk_errors(argument, target.name):
             hidden.mkdir()
-            lock = _locked(hidden)
+            lock = locked(hidden)
             yield hidden
             _flush_folder(hidden)
             hidden.replace(target.path)
@@ -188,7 +199,7 @@ def _remove_leftovers(path: Path) -> None:
             match = scheme.fullmatch(entry.name)
             if match is None or (int(match[1]) != os.getpid() and _is_alive(int(match[1]))):
                 continue
-            if (lock := _locked(entry)) is not None:  # else a process of another container has it
+            if (lock := locked(entry)) is not None:  # else a process of another container has it
                 os.close(lock)
                 _remove(entry)
 
@@ -205,7 +216,7 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _locked(path: Path) -> int | None:
+def locked(path: Path) -> int | None:
     """A descriptor that holds the lock of a file or folder; None if another holds it or there are no locks."""
     if fcntl is None:
         return None

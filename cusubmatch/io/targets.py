@@ -9,7 +9,7 @@ from pathlib import Path
 from cusubmatch.io.formats import FILE_SUFFIXES, suffix_of
 from cusubmatch.io.publish import FOLDER, OutputPath
 
-__all__ = ["check_folder", "check_rows", "check_target"]
+__all__ = ["check_folder", "check_rows", "check_target", "folder_named"]
 
 
 def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> OutputPath:
@@ -27,11 +27,19 @@ def check_target(path: str | os.PathLike, rows_per_file: int | None = None) -> O
     return OutputPath(name, target, suffix)
 
 
-def check_folder(folder: str | os.PathLike) -> OutputPath:
+def check_folder(folder: str | os.PathLike, argument: str = "folder") -> OutputPath:
     """A folder to write files to, which must not exist yet or be empty; ValueError if it cannot be written."""
-    name = _name_of("folder", folder)
+    target = folder_named(argument, folder)
+    _check_place(argument, target.name, target.path, True, "")
+    return target
+
+
+def folder_named(argument: str, folder: str | os.PathLike) -> OutputPath:
+    """A folder by its name, whatever is in it; ValueError if there is something else, or it could not be made."""
+    name = _name_of(argument, folder)
     target = Path(os.path.realpath(name))
-    _check_place("folder", name, target, True, "")
+    if not target.is_dir():
+        _check_place(argument, name, target, True, "")
     return OutputPath(name, target, FOLDER)
 
 

@@ -108,3 +108,15 @@ def test_terms_of_an_induced_count_add_up(skewed, unique, parts):
     expected = csm.count_matches(skewed, TEXTS["house"], semantics="induced", unique=unique, engine="cpu")
     assert terms.number_of_tasks > 1
     assert terms.matches_of(total_of(terms, parts)) == expected
+
+
+@pytest.mark.one_each
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_shares_of_work_of_ranges_add_up_to_one(labelled, engine, name):
+    walk = walk_of(labelled, TEXTS[name], engine, counting=False)
+    edges = np.unique(np.linspace(0, walk.number_of_tasks, 12).astype(int)).tolist()
+    shares = walk.engine.shares_of_work(walk.plan, walk.prepared, edges)
+    assert len(shares) == len(edges) - 1
+    assert min(shares) >= 0
+    assert sum(shares) == pytest.approx(1)

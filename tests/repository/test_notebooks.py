@@ -16,7 +16,7 @@ nbformat = pytest.importorskip("nbformat")
 from notebook_kernel import ROOT, execute, outputs_of  # noqa: E402 - needs nbclient
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-FIGURES = {"first_steps": 0, "payments": 3}
+FIGURES = {"first_steps": 0, "payments": 3, "query_sets": 0}
 SAID = {
     "first_steps": ["550 rings, 2375 ways to choose their payments", "counting: done, 28,150 matches", "(2, 12, 6)"],
     "payments": [
@@ -25,6 +25,12 @@ SAID = {
         # Counted by self joins in DuckDB, as in test_examples.py.
         *("ring of 3 550 ", "ring of 4 3458 ", "ring of 5 28150 "),
         *("1% 1.000 0.058", "10% 0.863 0.070"),
+    ],
+    "query_sets": [
+        "200 queries, such as (a:Fraud)-->(b:Fraud), (b:Fraud)-->(c:Clean), (c:Clean)-->(a:Fraud)",
+        "200 of 200 done, 1 worker killed",
+        "10 of 10 compared are equal",
+        "3458 rings of 4 in 4 partitions",
     ],
 }
 

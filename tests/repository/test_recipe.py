@@ -26,6 +26,7 @@ PROJECT = PYPROJECT["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 CONDA_NAMES = {
     "cupy-cuda13x": "cupy",
+    "dask[dataframe]": "dask",  # whose conda package has the dataframe
     "cudf-cu13": "cudf",
     "cugraph-cu13": "cugraph",
     "numba-cuda[cu13]": "numba-cuda",
@@ -76,6 +77,12 @@ def test_the_gpu_output_of_the_recipe_adds_what_the_extra_of_a_gpu_adds():
     added = ["${{ pin_subpackage('cusubmatch', exact=True) }}", "cuda-version >=12,<14", *map(in_conda, EXTRAS["cu13"])]
     assert needs["run"] == added
     assert needs["run_constraints"] == [in_conda(EXTRAS["cugraph"][-1])]
+
+
+def test_the_dask_output_of_the_recipe_adds_what_the_extra_adds_and_tests_have_it():
+    added = OUTPUTS["cusubmatch-dask"]["requirements"]["run"]
+    assert added == ["${{ pin_subpackage('cusubmatch', exact=True) }}", *map(in_conda, EXTRAS["dask"])]
+    assert {*EXTRAS["dask"]} <= {*EXTRAS["test"]}
 
 
 @pytest.mark.parametrize(("cuda_12", "cuda_13"), [("cu12", "cu13"), ("cugraph-cu12", "cugraph")])

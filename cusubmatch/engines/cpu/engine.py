@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.filters import find_candidates
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
+from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.sampler import Sampler
 from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
@@ -56,6 +57,11 @@ class CpuEngine:
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
         """Candidates of the first vertex."""
         return len(prepared.candidates.of(plan.levels[0].vertex))
+
+    def shares_of_work(self, plan: Plan, prepared: Prepared, edges: Sequence[int]) -> list[float]:
+        """The estimated share of the work of each range of candidates of the first vertex."""
+        roots = prepared.candidates.of(plan.levels[0].vertex)
+        return shares_of_work(plan, prepared.adjacency, roots, list(edges), self.tunables)
 
     def run(
         self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULT_OPTIONS, tasks: TaskRange | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
 from cusubmatch.engines.gpu.search.autotune import fastest_plan
 from cusubmatch.engines.gpu.search.filters import find_candidates
 from cusubmatch.engines.gpu.search.run import DEFAULTS, Run
+from cusubmatch.engines.gpu.search.run_progress import RunProgress
 from cusubmatch.engines.gpu.search.sampler import Sampler
 from cusubmatch.engines.gpu.tables.table_kernels import TableKernels, reverse_arcs_on
 from cusubmatch.graph import Graph
@@ -65,6 +66,16 @@ class GpuEngine:
         if plan.walked == 0 or len(plan.levels) == 1:
             return len(prepared.candidates.of(plan.levels[0].vertex))
         return self.run(plan, prepared).device_plan.tasks
+
+    def shares_of_work(self, plan: Plan, prepared: Prepared, edges: Sequence[int]) -> list[float]:
+        """The estimated share of the work of each range of tasks, by candidates of level 2 where that is visited."""
+        if plan.walked == 0 or len(plan.levels) == 1:
+            done = np.array(edges, np.float64)
+        else:
+            run = self.run(plan, prepared)
+            progress = RunProgress(self.gpu, run.device_plan, run.xp, run.mode)
+            done = np.interp(edges, progress.positions, progress.work)
+        return (np.diff(done) / max(done[-1] - done[0], 1.0)).tolist()
 
     def run(
         self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None

@@ -12,6 +12,7 @@ from numba.extending import intrinsic
 
 from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching, logger
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
+from cusubmatch.system.thread_limit import thread_limit
 
 __all__ = ["announced", "inlined", "jit", "popcount", "threads", "trailing_zeros"]
 
@@ -52,8 +53,10 @@ def announced(part: str):
 
 
 def threads() -> int:
-    """CPU threads to use: `numba.config.NUMBA_NUM_THREADS`, read at each call."""
-    return max(1, int(config.NUMBA_NUM_THREADS))
+    """CPU threads to use: `numba.config.NUMBA_NUM_THREADS`, read at each call; fewer under a limit."""
+    available = max(1, int(config.NUMBA_NUM_THREADS))
+    limit = thread_limit()
+    return available if limit is None else min(available, limit)
 
 
 @intrinsic

@@ -1,0 +1,289 @@
+"""The tasks of a cluster: what a worker is asked to do, as one value, and what it answers.
+
+Every task can be repeated anywhere: it holds the source of the graph and all that it is asked, and changes nothing but
+files that are complete or absent. What is wrong with one query is part of its answer; what is wrong with the graph or
+the cluster is an error of the job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from distributed import get_worker
+
+from cusubmatch.api.count_matches import count_of_plan
+from cusubmatch.api.iter_matches import batches_of_query
+from cusubmatch.api.options import checked_query
+from cusubmatch.api.outcomes import outcome_of
+from cusubmatch.api.reports import time_limit_exceeded
+from cusubmatch.api.subgraph_match import frame_of_query
+from cusubmatch.api.write_matches import schema_of, write_batches
+from cusubmatch.dask.on_worker import MemoryGuard, graph_of, one_thread, worker_address
+from cusubmatch.dask.sources import Source
+from cusubmatch.engines.base import TaskRange
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.query import Query, empty_frame
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.shared_plan import SharedPlan, other_strategy, query_of, share, strategy_on
+from cusubmatch.graph import Graph
+from cusubmatch.graph.labels import absent_in
+from cusubmatch.io.targets import check_target
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan import Plan
+from cusubmatch.system.deadlines import until
+
+__all__ = [
+    "Answer",
+    "GraphSummary",
+    "Question",
+    "RowsShard",
+    "Shard",
+    "answer",
+    "matches_of",
+    "plan_rows",
+    "shard_frame",
+    "summary",
+    "summary_of",
+]
+
+BATCH_ROWS = 1 << 20
+NO_TASKS = TaskRange(0, 0)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked about a pattern.
+
+    Attributes
+    ----------
+    source : Source
+    number : int
+        Its place in the query set.
+    pattern : Pattern
+    options : QueryOptions
+    topic : str
+        Where the worker tells the scheduler that it begins.
+    path : str or None
+        The file that the matches are written to; None: they are counted.
+    whole_s : float
+        A count that is expected to take longer is planned only, to be shared by the workers.
+    """
+
+    source: Source
+    number: int
+    pattern: Pattern
+    options: QueryOptions
+    topic: str = ""
+    path: str | None = None
+    whole_s: float = float("inf")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Some first-level tasks of a question, or, with no range, the strategy that a walk is given up for.
+
+    Attributes
+    ----------
+    question : Question
+    plan : Plan
+        That another worker has made.
+    tasks : TaskRange or None
+    number_of_tasks : int
+        Of all shards, where they were planned.
+    limit_s : float or None
+        Seconds that are left.
+    """
+
+    question: Question
+    plan: Plan
+    tasks: TaskRange | None
+    number_of_tasks: int
+    limit_s: float | None = None
+
+
+@dataclass(frozen=True)
+class RowsShard(Question):
+    """A question for the rows of some first-level tasks of a plan that another worker has made.
+
+    Attributes
+    ----------
+    plan : Plan
+    tasks : TaskRange
+    number_of_tasks : int
+        Of all shards, where they were planned.
+    """
+
+    plan: Plan | None = None
+    tasks: TaskRange = NO_TASKS
+    number_of_tasks: int = 0
+
+    def of(self, tasks: TaskRange, number: int = 0, path: str | None = None) -> RowsShard:
+        """The same question for other tasks, to be written to a file if there is one."""
+        return dataclasses.replace(self, tasks=tasks, number=number, path=path)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a question or of a shard.
+
+    Attributes
+    ----------
+    value : int or None
+        A count, a total of a shard, or the rows written; None where the status is not "done", or there is a plan.
+    status, reason : str
+    seconds : float
+    worker : str
+        Its address.
+    absent : str or None
+        Labels of the pattern that the graph lacks.
+    shared : SharedPlan or None
+        The plan of a question that is to be shared.
+    """
+
+    value: int | None
+    status: str
+    reason: str
+    seconds: float
+    worker: str
+    absent: str | None = None
+    shared: SharedPlan | None = None
+
+
+@dataclass(frozen=True)
+class GraphSummary:
+    """What the order of queries is estimated from: vertices, arcs, vertices by label."""
+
+    vertices: int
+    edges: int
+    labels: dict[Any, int]
+    family: str
+
+
+def summary(source: Source) -> GraphSummary:
+    """Measure the graph of a source."""
+    return summary_of(graph_of(source))
+
+
+def summary_of(graph: Graph) -> GraphSummary:
+    """Measure a graph."""
+    graph = graph.host
+    labels: dict[Any, int] = {}
+    if graph.vertex_label_values is not None:
+        codes = Counter(graph.vertex_labels[graph.vertex_labels >= 0].tolist())
+        labels = {graph.vertex_label_values[code]: size for code, size in codes.items()}
+    return GraphSummary(graph.n_vertices, graph.n_edges, labels, graph.family.name)
+
+
+def answer(task: Question | Shard) -> Answer:
+    """Carry out a question, or a shard of one."""
+    question = task if isinstance(task, Question) else task.question
+    if question.topic:
+        with contextlib.suppress(ValueError):
+            get_worker().log_event(question.topic, question.number)
+    graph = graph_of(question.source)
+    begin, guard = time.perf_counter(), MemoryGuard(question.options.memory_limit)
+    with one_thread():
+        outcome = outcome_of(_function_of(task), task, graph, guard)
+    value, shared = (None, outcome.value) if isinstance(outcome.value, SharedPlan) else (outcome.value, None)
+    absent = absent_in(graph, question.pattern)
+    seconds = time.perf_counter() - begin
+    return Answer(value, outcome.status, outcome.reason, seconds, worker_address(), absent, shared)
+
+
+def _function_of(task: Question | Shard) -> Callable[[Any, Graph, MemoryGuard], Any]:
+    """What carries out a task."""
+    if isinstance(task, Shard):
+        return _shard_total
+    if isinstance(task, RowsShard):
+        return _write_shard
+    return _count_or_plan if task.path is None else _write
+
+
+def _count_or_plan(question: Question, graph: Graph, guard: MemoryGuard) -> int | SharedPlan:
+    """The count of a question, or its plan where the workers are to share it."""
+    options = dataclasses.replace(question.options, progress=guard, memory_limit=None)
+    query = checked_query(graph, question.pattern, options)
+    if query.plan.count_cost / 1e9 > question.whole_s:
+        shared = share(query, counting=True)
+        if shared.number_of_tasks > 1:
+            return shared
+    return count_of_plan(query, options)
+
+
+def _write(question: Question, graph: Graph, guard: MemoryGuard) -> int:
+    """Write the matches of a question to its file."""
+    options = dataclasses.replace(question.options, progress=guard, counting=False, memory_limit=guard.budget)
+    return _written(checked_query(graph, question.pattern, options), question.path, options)
+
+
+def _written(query: Query, path: Any, options: QueryOptions) -> int:
+    target = check_target(path)
+    schema = schema_of(query, target)
+    rows = max(1, min(BATCH_ROWS, (options.memory_limit or BATCH_ROWS << 10) // (4 * query.result_row_bytes)))
+    batches = batches_of_query(query, options, rows)
+    return write_batches(query, target, schema, batches, time_limit=options.time_limit)
+
+
+def _shard_total(shard: Shard, graph: Graph, guard: MemoryGuard) -> int:
+    """What a shard adds up to; the whole count where it has no range."""
+    deadline = None if shard.limit_s is None else time.monotonic() + shard.limit_s
+    strategy = (strategy_on if shard.tasks is not None else other_strategy)(graph, shard.plan)
+    if shard.tasks is not None:
+        _check_tasks(strategy.number_of_tasks, shard)
+    try:
+        with until(deadline):
+            run = strategy.run(deadline, guard, shard.tasks)
+            return run.count() if shard.tasks is None else run.total()
+    except DeadlinePassed:
+        raise time_limit_exceeded(shard.question.options.time_limit, None) from None
+
+
+def _check_tasks(here: int, shard: Shard | RowsShard) -> None:
+    if here != shard.number_of_tasks:
+        raise RuntimeError(
+            f"G: the plan has {here:,} first-level tasks on {worker_address()} and {shard.number_of_tasks:,} where it "
+            "was made: workers need the same versions of cusubmatch and the same graph"
+        )
+
+
+def matches_of(question: Question, plan: Plan, total: int) -> int:
+    """The number of matches, from the sum of the totals of all shards."""
+    with one_thread():
+        return strategy_on(graph_of(question.source), plan).matches_of(total)
+
+
+def plan_rows(question: Question) -> tuple[SharedPlan, Any, str | None]:
+    """The plan that rows are found by, a dataframe without rows, and the labels that the graph lacks."""
+    graph = graph_of(question.source)
+    with one_thread():
+        query = checked_query(graph, question.pattern, dataclasses.replace(question.options, counting=False))
+        query.columns()
+        return share(query, counting=False), empty_frame(graph, question.pattern), absent_in(graph, question.pattern)
+
+
+def shard_frame(shard: RowsShard) -> Any:
+    """The rows of a shard as a dataframe."""
+    graph, guard = graph_of(shard.source), MemoryGuard(shard.options.memory_limit)
+    with one_thread():
+        return frame_of_query(*_rows_query(shard, graph, guard))
+
+
+def _write_shard(shard: RowsShard, graph: Graph, guard: MemoryGuard) -> int:
+    """Write the rows of a shard to its file, complete or absent."""
+    query, options = _rows_query(shard, graph, guard)
+    return _written(query, shard.path, options)
+
+
+def _rows_query(shard: RowsShard, graph: Graph, guard: MemoryGuard) -> tuple[Query, QueryOptions]:
+    options = dataclasses.replace(shard.options, progress=guard, counting=False, memory_limit=guard.budget)
+    deadline = None if options.time_limit is None else time.monotonic() + options.time_limit
+    assert shard.plan is not None  # noqa: S101 - whoever asks has it
+    query = query_of(graph, shard.plan, deadline, shard.tasks)
+    _check_tasks(query.engine.number_of_tasks(query.plan, query.prepared), shard)
+    return query, options

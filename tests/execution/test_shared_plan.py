@@ -1,0 +1,65 @@
+"""A plan made in one process is run by others on their own copies of the graph: any division of it adds up."""
+
+import pickle
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tiers import examples
+
+import cusubmatch as csm
+from cusubmatch.api.options import checked_query
+from cusubmatch.engines.base import TaskRange
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.shared_plan import query_of, share, strategy_on
+from cusubmatch.generators import rmat
+
+EDGES = rmat(7, 6, seed=3)
+HERE, THERE = (csm.Graph.from_edgelist(EDGES) for _ in range(2))  # as two processes have it
+TEXTS = ("(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(d)--(a)", "(a)--(b)--(c)--(d)--(a)--(e)--(b)", "(a)--(b), (a)--(c)")
+
+
+def shared_by(text, counting, semantics):
+    options = QueryOptions(semantics, engine="cpu", counting=counting)
+    return pickle.loads(pickle.dumps(share(checked_query(HERE, text, options), counting)))
+
+
+@examples(60)
+@given(
+    text=st.sampled_from(TEXTS),
+    semantics=st.sampled_from(["monomorphism", "induced", "homomorphism"]),
+    cuts=st.lists(st.floats(0, 1), max_size=6),
+)
+def test_totals_of_any_ranges_of_a_plan_from_elsewhere_add_up_to_the_count(text, semantics, cuts):
+    shared = shared_by(text, True, semantics)
+    strategy = strategy_on(THERE, shared.plan)
+    assert strategy.number_of_tasks == shared.number_of_tasks
+    edges = sorted({0, shared.number_of_tasks, *(int(cut * shared.number_of_tasks) for cut in cuts)})
+    ranges = [TaskRange(begin, end) for begin, end in pairwise(edges)]
+    total = sum(strategy.run(None, None, tasks).total() for tasks in ranges)
+    assert strategy.matches_of(total) == csm.count_matches(HERE, text, semantics=semantics, engine="cpu")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_rows_of_ranges_of_a_plan_from_elsewhere_are_the_rows(text):
+    shared = shared_by(text, False, "monomorphism")
+    middle = shared.number_of_tasks // 3
+    rows = []
+    for tasks in (TaskRange(0, middle), TaskRange(middle, shared.number_of_tasks)):
+        query = query_of(THERE, shared.plan, None, tasks)
+        for block in query.blocks(None, None):
+            rows += block.T.tolist()
+    expected = csm.subgraph_match(HERE, text, engine="cpu")
+    ids = THERE.to_ids([vertex for row in rows for vertex in row])
+    assert sorted(zip(*[iter(ids.tolist())] * expected.shape[1], strict=True)) == sorted(
+        map(tuple, expected.to_numpy().tolist())
+    )
+
+
+def test_estimated_work_of_the_cells_adds_up_to_one():
+    shared = shared_by(TEXTS[2], False, "monomorphism")
+    assert shared.edges[0] == 0
+    assert shared.edges[-1] == shared.number_of_tasks
+    assert len(shared.work) == len(shared.edges) - 1
+    assert sum(shared.work) == pytest.approx(1)
