@@ -97,7 +97,7 @@ def tables_of(
 
     `walking` is what it is to be cheaper than, in nanoseconds.
     """
-    graph, candidates, _ = prepared
+    graph, candidates = prepared.graph, prepared.candidates
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
     sizes = table_sizes(graph, engine)
 
@@ -134,15 +134,16 @@ def _walking(
     prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
     problem = PlanningProblem(
         pattern,
-        constraints,
-        prepared.candidates.cardinalities,
-        prepared.candidates.filters,
+        prepared.constraints(constraints),
+        prepared.estimated_by.cardinalities,
+        prepared.estimated_by.filters,
         graph.statistics,
         semantics=semantics,
         unique=unique,
         counting=counting,
     )
-    plans = functools.partial(make_plans, problem, PlanOptions(engine.methods, suffix=suffix))
+    methods = engine.methods if prepared.candidate_graph is None else engine.candidate_graph_methods
+    plans = functools.partial(make_plans, problem, PlanOptions(methods, suffix=suffix))
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
 
 

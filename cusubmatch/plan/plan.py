@@ -10,6 +10,7 @@ is known by name. `planner` makes plans.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -99,6 +100,8 @@ class Plan:
         The pattern vertices whose images make a row, in this order: the named ones, unless rows are to be sorted.
     independent : IndependentPlan or None
         The same for induced matches: their count by independent sets of leaves.
+    arcs : dict or None
+        Of a plan for a candidate graph, the arcs that it has for each ordered pair of pattern vertices with an edge.
     label_names : LabelNames
         For the text.
     """
@@ -123,6 +126,7 @@ class Plan:
     supergraphs: SupergraphPlan | None = None
     columns: tuple[int, ...] = ()
     independent: IndependentPlan | None = None
+    arcs: Mapping[tuple[int, int], int] | None = field(default=None, compare=False)
     label_names: LabelNames = field(default=LabelNames({}, {}), compare=False)
 
     def __str__(self) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange, Transfer
+from cusubmatch.engines.cpu.candidates.build import build_candidate_graph, pays
+from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
-from cusubmatch.engines.cpu.search.filters import find_candidates
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.sampler import Sampler
 from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
@@ -34,6 +35,7 @@ class CpuEngine:
 
     name = "cpu"
     methods: tuple[str, ...] = ("lists", "bitmaps")
+    candidate_graph_methods: tuple[str, ...] = ("lists",)
     table_costs = TABLE_COSTS
 
     def __init__(self, tunables: Tunables = DEFAULT_TUNABLES):
@@ -44,10 +46,14 @@ class CpuEngine:
         return graph.host
 
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
-        """Candidates of every pattern vertex in a host graph, and the rows of the pattern's relations."""
-        adjacency = graph.adjacency(constraints.relations)
+        """Candidates of every pattern vertex in a host graph, and the rows of the pattern's relations or candidates."""
+        adjacency, candidate_graph = graph.adjacency(constraints.relations), None
         with announced("filters"):
-            return Prepared(graph, find_candidates(graph, pattern, constraints, adjacency, injective), adjacency)
+            candidates = find_candidates(graph, pattern, constraints, adjacency, injective)
+        if pays(constraints, candidates, adjacency, self.tunables):
+            with announced("candidate graph"):
+                candidate_graph = build_candidate_graph(constraints, candidates, adjacency, self.tunables)
+        return Prepared(graph, candidates, adjacency, candidate_graph)
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:  # noqa: ARG002
         """The cheapest plan by the estimates."""
@@ -55,7 +61,7 @@ class CpuEngine:
 
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
         """Candidates of the first vertex."""
-        return len(prepared.candidates.of(plan.levels[0].vertex))
+        return len(prepared.walked_by(plan).candidates.of(plan.levels[0].vertex))
 
     def run(
         self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULT_OPTIONS, tasks: TaskRange | None = None

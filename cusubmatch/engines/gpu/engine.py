@@ -36,6 +36,7 @@ class GpuEngine:
 
     name = "gpu"
     methods: tuple[str, ...] = ("warps",)
+    candidate_graph_methods: tuple[str, ...] = ()  # it builds none
     table_costs = TABLE_COSTS
 
     def __init__(self, gpu: Device | None = None):

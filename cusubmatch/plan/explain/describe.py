@@ -45,7 +45,7 @@ class _PlanText:
         lines += [f"engine: {plan.engine} ({plan.why})"] if plan.engine else []
         if plan.in_parts is not None and plan.in_parts.first:
             return "\n".join(lines + (lines_of_tables(plan) if plan.tables is not None else self._induced()))
-        lines += [*self._method(), ""]
+        lines += [*self._method(), *self._candidate_graph(), ""]
         for index, level in enumerate(plan.levels):
             lines += self._level(index, level)
         if plan.suffix is not None:
@@ -117,6 +117,18 @@ class _PlanText:
             side = "higher" if plan.ascending else "lower"
             lines.append(f"symmetry: vertices are ranked by degree; of equivalent ones, later levels get a {side} rank")
         return lines
+
+    def _candidate_graph(self):
+        """Lines about the candidate graph."""
+        plan = self.plan
+        if plan.arcs is None:
+            return []
+        sizes = ", ".join(f"{name} {size:,.0f}" for name, size in zip(self.names, plan.sizes, strict=True))
+        arcs = ", ".join(
+            f"{self.names[e.source]}-{self.names[e.target]} {plan.arcs[e.source, e.target]:,}"
+            for e in plan.pattern.edges
+        )
+        return [f"candidate graph: rows hold candidates only; candidates {sizes};", f"        arcs {arcs}"]
 
     def _factors(self):
         """Lines about what a sum is divided and multiplied by."""
@@ -207,7 +219,7 @@ class _PlanText:
     def _source(self, source):
         if not isinstance(source, NeighbourRows):
             return self.sets[source]
-        direction, edge_labels, target_labels = self.plan.relations[source.relation]
+        direction, edge_labels, target_labels, _ = self.plan.relations[source.relation]
         edge_names, vertex_label_names = self.plan.label_names
         row = {"any": "N", "out": "N_out", "in": "N_in"}[direction]
         labels = f", edge label {labels_text(edge_names.get(edge_labels))}" if edge_labels is not None else ""

@@ -76,13 +76,13 @@ class Run:
         self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
         self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
         self._then = options.then
-        graph, candidates, adjacency = prepared
+        candidates, adjacency, self._vertices = prepared.walked_by(plan)
         self.longest = longest_rows(adjacency)
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(plan.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
         if tasks is not None:
             roots = roots[tasks.begin : tasks.end]
-        self.view = make_view(graph, adjacency, candidates.masks, roots, tunables)
+        self.view = make_view(prepared.graph, adjacency, candidates.masks, roots, tunables)
         self.matches: Any = 0
         self._sum, self._counting = 0, plan.leaf_mode != "rows"
         self._late = False
@@ -170,14 +170,21 @@ class Run:
             self._add(filled - counted)
             counted = filled
             if status == p.FULL or self.tasks.stopped:
-                yield out[:, :filled]
+                yield self._internal(out[:, :filled])
                 rows = min(2 * rows, self.block_rows)
                 out = np.empty((len(self.plan.columns), rows), np.int32)
                 state.registers[p.FILLED] = counted = 0
             else:
                 yield None
         if counted:
-            yield out[:, :counted]
+            yield self._internal(out[:, :counted])
+
+    def _internal(self, rows):
+        """The internal vertices of found rows."""
+        if self._vertices is not None:
+            for column, vertex in zip(rows, self.plan.columns, strict=True):
+                column[:] = self._vertices[vertex][column]
+        return rows
 
     def _walks(self, out):
         """Work on tasks until none is left: (status, state) each time a walker returns. Rows are written to out()."""
