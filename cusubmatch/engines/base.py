@@ -29,6 +29,7 @@ __all__ = [
     "Run",
     "RunOptions",
     "Sampler",
+    "StepsSpent",
     "TaskRange",
     "Transfer",
     "Walked",
@@ -219,6 +220,16 @@ class Engine(Protocol):
         """A sampler of the matches of a plan that counts."""
         ...
 
+    def number_of_conditioned(self, prepared: Prepared) -> int:
+        """How many parts a count by conditioning has: candidates of the vertex that is matched first."""
+        ...
+
+    def condition(
+        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
+    ) -> Count:
+        """A count of embeddings by conditioning on the candidate graph; raises `StepsSpent` after so many steps."""
+        ...
+
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph; check(fraction of a kernel done) is called now and then, and may raise."""
         ...
@@ -234,6 +245,10 @@ class Engine(Protocol):
     def transfer(self, memory_limit: int | None) -> Transfer:
         """Copies from the engine's memory to the host that run beside its work; the caller closes it."""
         ...
+
+
+class StepsSpent(Exception):
+    """A count took more steps than it was allowed."""
 
 
 class Arrival(Protocol):

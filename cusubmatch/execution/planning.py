@@ -29,6 +29,7 @@ from cusubmatch.plan import (
     plan_tables,
 )
 from cusubmatch.plan.candidates import Candidates
+from cusubmatch.plan.conditioning import plan_conditioning
 from cusubmatch.plan.decomposition.expression import EnumerateTerm
 from cusubmatch.plan.independent_leaves import IndependentPlan
 
@@ -52,7 +53,10 @@ def plan_of(
 
     def make() -> tuple[Plan, Prepared]:
         plan, prepared = _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial)
-        if counting and suffix is None and plan.cost > engine.table_costs.worth:
+        if counting and suffix is None and plan.arcs is not None and semantics != "induced":
+            cardinalities = prepared.estimated_by.cardinalities
+            plan = dataclasses.replace(plan, conditioning=plan_conditioning(cardinalities, plan.cost))
+        elif counting and suffix is None and plan.cost > engine.table_costs.worth:
             if semantics == "induced":
                 plan = _with_induced_strategies(graph, engine, plan, prepared.candidates)
             else:

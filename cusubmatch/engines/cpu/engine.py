@@ -9,6 +9,7 @@ import numpy as np
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange, Transfer
 from cusubmatch.engines.cpu.candidates.build import build_candidate_graph, pays
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
+from cusubmatch.engines.cpu.conditioning.run import ConditioningRun, number_of_roots
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
@@ -73,6 +74,16 @@ class CpuEngine:
         """A sampler of the matches of a plan that counts."""
         return Sampler(prepared, plan, deadline=deadline, tunables=self.tunables)
 
+    def number_of_conditioned(self, prepared: Prepared) -> int:
+        """Candidates of the vertex that is matched first."""
+        return number_of_roots(_candidate_graph(prepared))
+
+    def condition(
+        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
+    ) -> ConditioningRun:
+        """A count of embeddings by conditioning; see `ConditioningRun`."""
+        return ConditioningRun(_candidate_graph(prepared), options, tasks, self.tunables, max_steps)
+
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in host memory."""
         return TableKernels(support, check)
@@ -88,3 +99,9 @@ class CpuEngine:
     def transfer(self, memory_limit: int | None) -> Transfer:
         """Not needed: what this engine makes lies in host memory."""
         raise NotImplementedError
+
+
+def _candidate_graph(prepared):
+    if prepared.candidate_graph is None:
+        raise ValueError("prepared: expected a candidate graph to count on, got none")
+    return prepared.candidate_graph

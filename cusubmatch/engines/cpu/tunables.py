@@ -64,6 +64,10 @@ class Tunables:
         A larger one is built if it keeps at most this share of the arcs.
     max_candidate_arcs : int
         Of a candidate graph; bounds its memory.
+    conditioning_steps : int
+        Candidates that a count by conditioning tries between two returns to Python.
+    conditioning_slots : int
+        Most counts of components that it keeps, a power of two; a slot takes 32 bytes.
     """
 
     threads: int | None = None
@@ -91,6 +95,8 @@ class Tunables:
     small_candidate_arcs: int = 1 << 20
     max_kept_share: float = 0.5
     max_candidate_arcs: int = 1 << 26
+    conditioning_steps: int = 1 << 16
+    conditioning_slots: int = 1 << 23
 
     def threads_for(self, tasks: int) -> int:
         """Threads that so many tasks are worth."""

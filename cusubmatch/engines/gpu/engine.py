@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
+from cusubmatch.engines.base import Count, Prepared, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
@@ -76,6 +76,16 @@ class GpuEngine:
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""
         return Sampler(prepared, plan, deadline=deadline, gpu=self.gpu)
+
+    def number_of_conditioned(self, prepared: Prepared) -> int:
+        """Not offered: this engine builds no candidate graph."""
+        raise NotImplementedError
+
+    def condition(
+        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
+    ) -> Count:
+        """Not offered: this engine builds no candidate graph."""
+        raise NotImplementedError
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in device memory."""
