@@ -22,6 +22,7 @@ from cusubmatch.plan.decomposition.table_plan import TableCosts
 
 __all__ = [
     "Arrival",
+    "ConditionedCount",
     "Count",
     "Engine",
     "Prepared",
@@ -226,7 +227,7 @@ class Engine(Protocol):
 
     def condition(
         self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
-    ) -> Count:
+    ) -> ConditionedCount:
         """A count of embeddings by conditioning on the candidate graph; raises `StepsSpent` after so many steps."""
         ...
 
@@ -249,6 +250,12 @@ class Engine(Protocol):
 
 class StepsSpent(Exception):
     """A count took more steps than it was allowed."""
+
+
+class ConditionedCount(Count, Protocol):
+    """A count by conditioning; after `StepsSpent`, with `max_steps` raised, `total` goes on where it has stopped."""
+
+    max_steps: int | None
 
 
 class Arrival(Protocol):

@@ -284,7 +284,8 @@ def _build(problem, alternative):
 
 def _arcs(problem):
     """The arcs of a candidate graph for each pair; None where the graph itself is walked."""
-    if any(relation.between is None for relation in problem.constraints.relations):
+    relations = problem.constraints.relations
+    if not relations or any(relation.between is None for relation in relations):
         return None
     return {pair: int(arcs) for pair, arcs in problem.cardinalities.pairs.items()}
 

@@ -64,6 +64,8 @@ class Tunables:
         A larger one is built if it keeps at most this share of the arcs.
     max_candidate_arcs : int
         Of a candidate graph; bounds its memory.
+    failing_set_vertices : int
+        Rows of smaller patterns on a candidate graph are walked without failing sets.
     conditioning_steps : int
         Candidates that a count by conditioning tries between two returns to Python.
     conditioning_slots : int
@@ -95,6 +97,7 @@ class Tunables:
     small_candidate_arcs: int = 1 << 20
     max_kept_share: float = 0.5
     max_candidate_arcs: int = 1 << 26
+    failing_set_vertices: int = 5
     conditioning_steps: int = 1 << 16
     conditioning_slots: int = 1 << 23
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, Prepared, RunOptions, TaskRange
+from cusubmatch.engines.base import ConditionedCount, Prepared, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
@@ -83,7 +83,7 @@ class GpuEngine:
 
     def condition(
         self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
-    ) -> Count:
+    ) -> ConditionedCount:
         """Not offered: this engine builds no candidate graph."""
         raise NotImplementedError
 

@@ -1,14 +1,22 @@
 """A count by recursive conditioning on the candidate graph, with a walk for the patterns that it does not suit.
 
-Neither way's time is known beforehand. So conditioning is given up after a number of steps, the walk after a few times
-the seconds that those took, and then conditioning goes on to the end: a wrong choice costs a few times the better one.
+Neither way's time is known beforehand. So conditioning stops after a number of steps, the walk after the seconds that
+those took, and then conditioning goes on to the end: where walking is not much better, it costs about its time again.
 """
 
 from __future__ import annotations
 
 import time
 
-from cusubmatch.engines.base import Count, Engine, Prepared, ProgressCallback, RunOptions, StepsSpent, TaskRange
+from cusubmatch.engines.base import (
+    ConditionedCount,
+    Engine,
+    Prepared,
+    ProgressCallback,
+    RunOptions,
+    StepsSpent,
+    TaskRange,
+)
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.plan import Plan
@@ -16,7 +24,7 @@ from cusubmatch.plan.conditioning import ConditioningPlan
 
 __all__ = ["Conditioning", "ConditioningCount"]
 
-WALK_FACTOR = 3.0  # a walk may take so many times the seconds that conditioning has taken
+WALK_FACTOR = 1.0  # a walk may take so many times the seconds that conditioning has taken
 
 
 class Conditioning:
@@ -90,19 +98,21 @@ class ConditioningCount:
         DeadlinePassed
         """
         strategy, begin = self.strategy, time.monotonic()
+        conditioned = self._conditioned(strategy.conditioning.max_steps)
         try:
-            total = self._conditioned(strategy.conditioning.max_steps).total()
+            total = conditioned.total()
         except StepsSpent:
             walked = self._walked(WALK_FACTOR * (time.monotonic() - begin))
             if walked is not None:
                 return walked
-            total = self.total()
+            conditioned.max_steps = None
+            total = conditioned.total()
         matches = strategy.matches_of(total)
         if self.progress is not None:
             self.progress(1.0, matches)
         return matches
 
-    def _conditioned(self, max_steps: int | None) -> Count:
+    def _conditioned(self, max_steps: int | None) -> ConditionedCount:
         strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self.progress)
         return strategy.engine.condition(strategy.prepared, options, self.tasks, max_steps)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import embeddings, matches
-from plans import tuned
+from plans import plan_for, tuned
 from strategies import cases, skewed_rows
 from tiers import examples
 
@@ -20,12 +21,13 @@ from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.plan import constraints_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
-ALWAYS = {"candidate_graph_vertices": 1, "small_candidate_arcs": 1 << 40}
+ALWAYS = {"candidate_graph_vertices": 1, "small_candidate_arcs": 1 << 40, "failing_set_vertices": 1}
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
 QUERY = "(a:A)--(b:B)--(c:A)--(a), (c)--(d:B)--(e:D), (c)--(f:D)--(g:A)"
 
@@ -192,6 +194,46 @@ def test_ranges_of_first_level_tasks_add_up_on_it():
             rows = [Counter(map(tuple, block.T.tolist())) for run in runs for block in run.blocks()]
             whole = [Counter(map(tuple, block.T.tolist())) for block in engine.run(plan, prepared).blocks()]
             assert sum(rows, Counter()) == sum(whole, Counter())
+
+
+def dead_end(width):
+    """A graph and a query: f and g need the same vertex, whichever of `width`**3 images the others have."""
+    labels = {"a": "A", "d": "D", "e": "E", "x": "F", "y": "F"}
+    edges = [("a", "d"), ("d", "e"), ("d", "x"), ("e", "x"), ("a", "y")]
+    for kind in "BCH":
+        labels |= {f"{kind}{i}": kind for i in range(width)}
+        edges += [("a", f"{kind}{i}") for i in range(width)]
+    frame = pd.DataFrame(edges, columns=["src", "dst"])
+    vertices = pd.DataFrame({"vertex": labels.keys(), "label": labels.values()})
+    text = "(a:A)--(b:B), (a)--(c:C), (a)--(h:H), (a)--(d:D)--(e:E), (d)--(f:F), (e)--(g:F)"
+    return Graph.from_edgelist(frame, vertices=vertices, vertex_label="label"), Pattern.parse(text)
+
+
+def rows_by(graph, pattern, order, seconds=60.0, **changes):
+    """The rows of a plan with this order, found in time."""
+    engine = CpuEngine(Tunables(**changes))
+    constraints = constraints_of(pattern, graph, "monomorphism")
+    prepared = engine.prepare(graph, pattern, constraints, injective=True)
+    plan, _ = plan_for(graph, pattern, counting=False, prepared=prepared, local=True, methods=("lists",), order=order)
+    run = engine.run(plan, prepared, RunOptions(deadline=time.monotonic() + seconds))
+    return Counter(tuple(row) for block in run.blocks() for row in block.T.tolist())
+
+
+def test_failing_sets_leave_out_what_fails_for_the_same_reason():
+    graph, pattern = dead_end(1000)
+    order = [pattern.names.index(name) for name in "abchdefg"]
+    assert rows_by(graph, pattern, order) == Counter()
+    with pytest.raises(DeadlinePassed):
+        rows_by(graph, pattern, order, seconds=0.3, failing_set_vertices=99)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_failing_sets_lose_no_row_when_work_is_donated(threads):
+    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
+    order = list(range(len(pattern)))
+    wanted = rows_by(graph, pattern, order, failing_set_vertices=99)
+    assert wanted
+    assert rows_by(graph, pattern, order, threads=threads, alone_s=0.0, work_units=1, first_tasks=2) == wanted
 
 
 def test_a_time_limit_ends_a_search_on_it():

@@ -24,6 +24,7 @@ from cusubmatch.plan.crt import chinese_remainder, primes_beyond
 __all__ = ["ConditioningRun", "number_of_roots"]
 
 FIRST_SLOTS = 1 << 10  # of the cache
+CALLS_BEFORE_LONGER = 16  # without a root counted
 SLOT_WORDS = 4
 
 
@@ -39,14 +40,14 @@ class ConditioningRun:
         A range of the roots, the candidates of the vertex that is branched on first.
     tunables : Tunables
     max_steps : int or None
-        After so many steps the count is given up.
+        After so many steps the count stops; it may be asked to go on with more.
 
     Attributes
     ----------
     matches : None
         Nothing is known before the end.
-    steps : int
-        Candidates tried so far, about.
+    steps, max_steps : int
+        Candidates tried so far, about, and the most that may be tried.
     """
 
     matches: int | None = None
@@ -60,7 +61,8 @@ class ConditioningRun:
         max_steps: int | None = None,
     ):
         self.local, self.deadline, self.progress, self.tunables = local, options.deadline, options.progress, tunables
-        self.steps, self._max_steps = 0, max_steps
+        self.steps, self.max_steps = 0, max_steps
+        self._prime: int | None = None
         self.size = len(local.constraints.labels)
         self.root, self._arrays, self._pool_begin = _arrays(local, tunables)
         roots = int(self._arrays.list_end[self.root] - self._arrays.list_begin[self.root])
@@ -84,34 +86,43 @@ class ConditioningRun:
         primes = primes_beyond(int(bound * (1 + 1e-6)) + 1)
         return chinese_remainder([self._count(prime)[0] for prime in primes], primes)
 
-    def _count(self, prime: int) -> tuple[int, float]:
-        """The count modulo a prime, or 2^64, and its bound."""
-        arrays = self._arrays._replace(prime=np.uint64(prime))
+    def _begin(self, prime: int) -> None:
+        """Begin to count modulo a prime, or 2^64."""
+        self._arrays = arrays = self._arrays._replace(prime=np.uint64(prime))
+        self._prime, self._sums, self._bounds = prime, np.zeros(1, np.uint64), np.zeros(1)
         arrays.table[: SLOT_WORDS * (int(arrays.registers[c.TABLE_MASK]) + 1)] = 0
         arrays.registers[:] = 0
         arrays.registers[c.TABLE_MASK] = FIRST_SLOTS - 1
         arrays.registers[c.CAPACITY_MASK] = len(arrays.table) // SLOT_WORDS - 1
-        arrays.registers[c.POSITION] = self.tasks.begin
-        sums, bounds = np.zeros(1, np.uint64), np.zeros(1)
-        vertices, end, begin = (1 << self.size) - 1, self.tasks.end, self.tasks.begin
-        budget = self.tunables.conditioning_steps
         with announced("conditioning"):
-            count_roots(arrays, self.root, vertices, 0, sums, bounds, 0, self._pool_begin)
-        arrays.registers[c.POSITION] = begin
+            self._go_on(0, 0)
+        arrays.registers[c.POSITION] = self.tasks.begin
+
+    def _go_on(self, end: int, budget: int) -> bool:
+        vertices = (1 << self.size) - 1
+        return count_roots(self._arrays, self.root, vertices, end, self._sums, self._bounds, budget, self._pool_begin)
+
+    def _count(self, prime: int) -> tuple[int, float]:
+        """The count modulo a prime, or 2^64, and its bound; goes on where an earlier call has ended."""
+        if self._prime != prime:
+            self._begin(prime)
+        registers, begin, end = self._arrays.registers, self.tasks.begin, self.tasks.end
+        budget, stuck = self.tunables.conditioning_steps, 0
         while True:
-            position = int(arrays.registers[c.POSITION])
-            done = count_roots(arrays, self.root, vertices, end, sums, bounds, budget, self._pool_begin)
-            self.steps += budget - max(int(arrays.registers[c.STEPS]), 0)
+            position = int(registers[c.POSITION])
+            done = self._go_on(end, budget)
+            self.steps += budget - max(int(registers[c.STEPS]), 0)
             if done:
-                return int(sums[0]), float(bounds[0])
-            stuck = int(arrays.registers[c.POSITION]) == position
-            budget = 2 * budget if stuck else self.tunables.conditioning_steps
+                return int(self._sums[0]), float(self._bounds[0])
+            stuck = stuck + 1 if int(registers[c.POSITION]) == position else 0
+            if stuck == CALLS_BEFORE_LONGER:  # more may be forgotten in a call than is found
+                budget, stuck = 2 * budget, 0
             self._check((position - begin) / max(end - begin, 1))
 
     def _check(self, done: float) -> None:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise DeadlinePassed
-        if self._max_steps is not None and self.steps > self._max_steps:
+        if self.max_steps is not None and self.steps > self.max_steps and not self._prime:
             raise StepsSpent
         if self.progress is not None:
             self.progress(done, 0)

@@ -19,6 +19,7 @@ from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.search.bitmap_walker import enter_bitmaps, walk_bitmaps
+from cusubmatch.engines.cpu.search.failing_set_walker import ALL_LEVELS, enter_failing_sets, walk_failing_sets
 from cusubmatch.engines.cpu.search.graph_view import longest_rows, make_view
 from cusubmatch.engines.cpu.search.list_walker import enter, walk
 from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import BitmapState, new_bitmap_state
@@ -37,6 +38,7 @@ __all__ = ["DEFAULT_OPTIONS", "Run"]
 DEFAULT_OPTIONS = RunOptions()
 WALKERS: dict[str, tuple[Callable, Callable]] = {
     "lists": (enter, walk),
+    "failing sets": (enter_failing_sets, walk_failing_sets),
     "suffix": (enter, walk_suffix),
     "bitmaps": (enter_bitmaps, walk_bitmaps),
 }
@@ -100,9 +102,16 @@ class Run:
             weights = [1 / ranges] * ranges
         else:
             weights = shares_of_work(self.plan, adjacency, roots, edges, self.tunables)
-        method = self.plan.method if self.plan.suffix is None else "suffix"
+        method = self._method()
         tasks = [Task((), *ends, weight, method) for ends, weight in zip(pairwise(edges), weights, strict=True)]
         return tasks[::-1]
+
+    def _method(self):
+        """The walker: rows on a candidate graph are walked with failing sets."""
+        if self.plan.suffix is not None:
+            return "suffix"
+        large = len(self.plan.levels) >= self.tunables.failing_set_vertices
+        return "failing sets" if large and not self._counting and self._vertices is not None else self.plan.method
 
     def count(self) -> int:
         """The number of matches, by walking.
@@ -209,6 +218,8 @@ class Run:
                 if self.tasks.waiting and status != p.DONE:
                     donated = donate_work(state, weight, task.method)
                     if donated is not None:
+                        if task.method == "failing sets":  # what fails elsewhere is not known here
+                            state.failing[:] |= ALL_LEVELS
                         self.tasks.put(donated)
                         weight -= donated.weight
                 self.progress.note(state, weight)
