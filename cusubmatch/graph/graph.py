@@ -43,6 +43,7 @@ SCALARS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_r
 ARRAYS = ("offsets", "targets", "_edge_labels", "vertex_labels")
 STATE = (*SCALARS, *ARRAYS, "edge_label_values", "vertex_label_values", "_ids")  # all that is not derived
 CACHED_ADJACENCIES = 4  # at least
+SHARED_OFFSETS = 1 << 22  # of the rows of all vertex labels, which patterns share where there are no more of them
 MAX_CACHED = 1024  # values of a kind of a small graph
 CACHED_ELEMENTS = 1 << 26  # of all values of a kind, where each is about as large as the graph
 SHOWN_LABELS = 10  # in a notebook
@@ -307,6 +308,18 @@ class Graph:
         """The rows of each relation, in the order given; those of the last few calls are cached."""
         make = functools.partial(adjacency_of, self, relations)
         return self.cache.get("rows", relations, make, self.keep(CACHED_ADJACENCIES))
+
+    @functools.cached_property
+    def shared_relations(self) -> tuple[Relation, ...]:
+        """The relations to each vertex label, where the rows of all of them take little memory; else none.
+
+        Patterns whose vertices have one label each then share their rows, and what is made of them.
+        """
+        labels = len(self.vertex_label_values or ())
+        few = labels * (self.n_vertices + 1) <= max(len(self.targets), SHARED_OFFSETS)
+        if self.xp is not np or self.directed or self.edge_label_values is not None or not labels or not few:
+            return ()
+        return tuple(Relation("any", None, frozenset([label])) for label in range(labels))
 
     def labelled(self, labels):
         """For each vertex, whether its label is one of these codes."""

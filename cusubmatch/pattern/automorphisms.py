@@ -10,6 +10,7 @@ orbits of pointwise stabilisers: all that the order of the group, and the restri
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
 __all__ = ["AutomorphismGroup"]
@@ -28,8 +29,14 @@ class AutomorphismGroup:
 
     def __init__(self, colours: Sequence[Hashable], codes: Sequence[Sequence[Hashable]]):
         self.size = len(colours)
-        self._kinds = tuple(sorted({repr(code) for row in codes for code in row}))
-        self._codes = [[self._kinds.index(repr(code)) for code in row] for row in codes]
+        uses = Counter(code for row in codes for code in row)
+        texts = {code: repr(code) for code in uses}
+        self._kinds = tuple(sorted(texts.values()))
+        number = {code: self._kinds.index(text) for code, text in texts.items()}
+        self._codes = [[number[code] for code in row] for row in codes]
+        # The commonest code (of no edge) says nothing beside the others.
+        commonest = number[min(uses, key=lambda code: (-uses[code], texts[code]))] if uses else -1
+        self._near = [[(code, w) for w, code in enumerate(row) if code != commonest] for row in self._codes]
         self._first = _ranks([(repr(colour),) for colour in colours])
         self._start = self._refine(self._first)
         self._orbits: dict[frozenset, tuple[int, ...]] = {}
@@ -75,6 +82,11 @@ class AutomorphismGroup:
                 image = self._transposition(vertex, w) or self._search(left, self._individualise(colours, [w]))
                 found[w] = image
         return found
+
+    @functools.cached_property
+    def is_trivial(self) -> bool:
+        """Whether the identity is the only automorphism."""
+        return len(set(self.orbits())) == self.size
 
     @functools.cached_property
     def order(self) -> int:
@@ -184,15 +196,15 @@ class AutomorphismGroup:
 
     def _refine(self, colours):
         """The coarsest equitable refinement; equal inputs up to an automorphism give equal outputs up to it."""
-        codes, span, count = self._codes, range(self.size), 0
+        near, span, count = self._near, range(self.size), 0
         while len(set(colours)) > count:
             count = len(set(colours))
             if count == self.size:
                 break
-            colours = _ranks([(colours[v], sorted((codes[v][u], colours[u]) for u in span)) for v in span])
+            colours = _ranks([(colours[v], tuple(sorted([(code, colours[u]) for code, u in near[v]]))) for v in span])
         return _ranks(colours)
 
 
 def _ranks(keys):
-    place = {key: rank for rank, key in enumerate(sorted({repr(key): key for key in keys}))}
-    return [place[repr(key)] for key in keys]
+    place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return [place[key] for key in keys]

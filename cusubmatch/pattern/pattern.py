@@ -227,7 +227,7 @@ class Pattern:
         """The automorphisms that keep labels, direction and edge labels."""
         size = len(self)
         numbers: dict[Hashable, int] = {}  # equal labels get one number
-        between: list[list[list[tuple]]] = [[[] for _ in range(size)] for _ in range(size)]
+        between: dict[tuple[int, int], list[tuple]] = {}
 
         def numbered(labels):
             return (
@@ -236,9 +236,12 @@ class Pattern:
 
         for edge in self.edges:
             labels = numbered(edge.labels)
-            between[edge.source][edge.target].append(("out" if edge.directed else "either", labels))
-            between[edge.target][edge.source].append(("in" if edge.directed else "either", labels))
-        codes = [[tuple(sorted(map(repr, cell))) for cell in row] for row in between]
+            source, target = edge.source, edge.target
+            between.setdefault((source, target), []).append(("out" if edge.directed else "either", labels))
+            between.setdefault((target, source), []).append(("in" if edge.directed else "either", labels))
+        codes: list[list[tuple]] = [[()] * size for _ in range(size)]
+        for (source, target), cell in between.items():
+            codes[source][target] = tuple(sorted(map(repr, cell)))
         return AutomorphismGroup([numbered(labels) for labels in self.labels], codes)
 
     def automorphism_count(self) -> int:

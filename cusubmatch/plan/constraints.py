@@ -64,7 +64,8 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
     _check(pattern, graph)
     labels = tuple(None if allowed is None else graph.vertex_label_codes(allowed) for allowed in pattern.labels)
     names = LabelNames({}, {codes: pattern.labels[v] for v, codes in enumerate(labels) if codes is not None})
-    relations: dict[Relation, int] = {}
+    shared = graph.shared_relations if _asks_for_single_labels(labels) else ()
+    relations: dict[Relation, int] = {relation: i for i, relation in enumerate(shared)}
 
     def index(direction, edge_labels, target):
         relation = Relation(direction if graph.directed else "any", edge_labels, labels[target])
@@ -91,6 +92,11 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
     every_pair = frozenset(pair for pair in pairs if pair[0] < pair[1])
     distinct = pattern.distinct if semantics == "homomorphism" else every_pair
     return Constraints(tuple(relations), required, forbidden, distinct, labels, names)
+
+
+def _asks_for_single_labels(labels):
+    """Whether each vertex has just one label."""
+    return all(allowed is not None and len(allowed) == 1 for allowed in labels)
 
 
 def are_disjoint(labels: frozenset[int] | None, other_labels: frozenset[int] | None) -> bool:

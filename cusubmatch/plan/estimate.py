@@ -7,11 +7,13 @@ section IV-B; GraphZero). What walking a level costs is in `walk_cost`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from cusubmatch.graph.statistics import Statistics
+from cusubmatch.plan.suffix.cores import Block
 
-__all__ = ["Cardinalities", "Estimator"]
+__all__ = ["Cardinalities", "Estimator", "Reached"]
 
 DISTANT_CLOSURE = 0.4  # of the closure, for a backward neighbour that is not adjacent to the nearest one
 SHORTER_ROW = 0.5  # length of the shorter of several rows, as a share of the expected length of one
@@ -37,8 +39,30 @@ class Cardinalities(NamedTuple):
     biases: dict[tuple[int, int], float]
 
 
+class Reached(NamedTuple):
+    """A backward neighbour of a vertex: what of its row are candidates of the vertex.
+
+    Attributes
+    ----------
+    vertex, level : int
+        The neighbour, and where it stands in the matching order.
+    row : float
+        Expected candidates in the row of its image. An image that was reached along an edge has more neighbours than
+        the mean candidate; the first image of an order was not reached along an edge.
+    reached_row : float
+        The same, as if the first image had been reached along an edge.
+    """
+
+    vertex: int
+    level: int
+    row: float
+    reached_row: float
+
+
 class Estimator:
     """Estimate the candidates of a vertex after a prefix of a matching order.
+
+    `near` are the backward neighbours of the vertex, by level.
 
     Parameters
     ----------
@@ -59,79 +83,88 @@ class Estimator:
         self.by_degree = not cardinalities.biases
         self._bias = max(statistics.neighbour_degree / mean_degree, 1.0)
         self.oriented_share = min(statistics.oriented_degree / max(statistics.neighbour_degree, 1e-9), 1.0)
+        self._rows: list[list[tuple[int, float]]] = [[] for _ in cardinalities.sizes]
+        for (u, v), pairs in cardinalities.pairs.items():
+            self._rows[u].append((v, pairs / max(cardinalities.sizes[u], 1.0)))
 
-    def _row_candidates(self, order, u, vertex, first=True) -> float:
-        """Expected candidates of `vertex` among the neighbours of the image of u.
+    def start(self) -> list[list[Reached]]:
+        """The backward neighbours of each vertex after no vertex."""
+        return [[] for _ in self._rows]
 
-        An image that was reached along an edge has more neighbours than the mean candidate. The first image of an
-        order was not reached along an edge; `first=False` ignores that.
-        """
-        pairs, sizes, biases = self.cardinalities.pairs, self.cardinalities.sizes, self.cardinalities.biases
-        bias = self._bias
-        if first and u == order[0]:
-            bias = 1.0
-        elif not self.by_degree:
-            origin = next((t for t in order if (u, t) in pairs), vertex)
-            bias = (biases[u, origin] * biases[u, vertex]) ** 0.5
-        return pairs[u, vertex] / max(sizes[u], 1.0) * bias
+    def extend(self, near: list[list[Reached]], order: Sequence[int], u: int) -> list[list[Reached]]:
+        """The backward neighbours of each vertex once u is matched after `order`."""
+        level, near, biases = len(order), near.copy(), self.cardinalities.biases
+        bias = own = self._bias if level else 1.0
+        if level and biases:
+            own = biases[u, near[u][0].vertex]
+        for v, mean in self._rows[u]:
+            if level and biases:
+                bias = (own * biases[u, v]) ** 0.5
+            near[v] = [*near[v], Reached(u, level, mean * bias, mean * self._bias)]
+        return near
 
-    def _backward_neighbours(self, order, vertex):
-        return [u for u in order if (u, vertex) in self.cardinalities.pairs]
+    def reach(self, order: Sequence[int]) -> list[list[Reached]]:
+        """The backward neighbours of each vertex after an order."""
+        near = self.start()
+        for level, u in enumerate(order):
+            near = self.extend(near, order[:level], u)
+        return near
 
-    def candidates(self, order, vertex, bounds) -> float:
+    def candidates(self, order: Sequence[int], vertex: int, bounds: Sequence[int], near: list[Reached]) -> float:
         """Expected candidates of `vertex` after `order` is matched; `bounds` are the levels that bound it."""
         pairs, sizes = self.cardinalities.pairs, self.cardinalities.sizes
-        backward = self._backward_neighbours(order, vertex)
-        if not backward:
+        if not near:
             return sizes[vertex]
-
-        nearest = min(backward, key=lambda u: self._row_candidates(order, u, vertex))
-        size = min(self._row_candidates(order, nearest, vertex), sizes[vertex])
+        nearest = near[0]
+        for some in near:
+            if some.row < nearest.row:
+                nearest = some
+        size = min(nearest.row, sizes[vertex])
         further = 0
-        for u in backward:
-            if u != nearest:
+        for u, _, _, _ in near if len(near) > 1 else ():
+            if u != nearest.vertex:
                 chance = pairs[u, vertex] / max(sizes[u] * sizes[vertex], 1.0)
-                adjacent = (u, nearest) in pairs or (nearest, u) in pairs
+                adjacent = (u, nearest.vertex) in pairs or (nearest.vertex, u) in pairs
                 further += 1
                 closure = self.statistics.closure ** (1 / further if self.clustered else 1.0)
                 size *= min(max(chance, closure * (1.0 if adjacent else DISTANT_CLOSURE)), 1.0)
         if bounds:
-            sparse = len(backward) == 1 or not self.clustered
-            if self.ascending and len(order) > 1 and self.by_degree and order[bounds[-1]] in backward and sparse:
+            sparse = len(near) == 1 or not self.clustered
+            last_is_near = any(level == bounds[-1] for _, level, _, _ in near)
+            if self.ascending and len(order) > 1 and self.by_degree and last_is_near and sparse:
                 size *= self.oriented_share
             else:
                 size /= len(bounds) + 1
         return size
 
-    def shortest(self, order, vertex, bounds) -> float:
-        """Expected elements of the shortest row that holds the candidates of `vertex`, cut by its restrictions."""
-        backward = self._backward_neighbours(order, vertex)
-        first = len(order) == 1 or not self.by_degree
-        length = min(self._row_candidates(order, u, vertex, first=first) for u in backward)
-        if len(backward) > 1:
+    def shortest(self, bounds: Sequence[int], near: list[Reached], alone: bool) -> float:
+        """Expected elements of the shortest row that holds the candidates of a vertex, cut by its restrictions.
+
+        `alone`: whether one vertex only is matched.
+        """
+        length = min(some.row if alone or not self.by_degree else some.reached_row for some in near)
+        if len(near) > 1:
             length *= SHORTER_ROW
         if not bounds:
             return length
         return length * self.oriented_share if self.ascending and self.by_degree else length / (len(bounds) + 1)
 
-    def intersection(self, order, vertex, bounds) -> float:
+    def intersection(self, vertex: int, bounds: Sequence[int], near: list[Reached]) -> float:
         """Expected elements that are read of the row of the last backward neighbour, cut by the restrictions.
 
         Ascending restrictions cut rows to the neighbours of higher rank, or a row is cut by the vertex that it belongs
         to. A row that is cut only by other vertices loses at most half of its elements to each of them.
         """
-        backward = self._backward_neighbours(order, vertex)
-        if len(backward) < 2:
+        if len(near) < 2:
             return 0.0
-        elements = min(self._row_candidates(order, u, vertex, first=not self.by_degree) for u in backward)
+        elements = min([some.reached_row if self.by_degree else some.row for some in near])
         read = min(elements, self.cardinalities.sizes[vertex])
         if not self.ascending:
             return read
-        by_others = bounds and not any(order[bound] in backward for bound in bounds)
+        by_others = bounds and not any(some.level in bounds for some in near)
         return read * max(self.oriented_share, 1 / (len(bounds) + 1) if by_others else 0.0)
 
-    def common(self, order, block) -> float:
+    def common(self, near: list[list[Reached]], block: Block) -> float:
         """Expected elements that are read to intersect the rows of a block of suffix vertices."""
-        required = self.cardinalities.pairs
-        pairs = [(u, v) for u in block.backward_neighbours for v in block.vertices if (u, v) in required]
-        return min(self._row_candidates(order, u, v) for u, v in pairs)
+        rows, vertices = block.backward_neighbours, block.vertices
+        return min(some.row for v in vertices for some in near[v] if some.vertex in rows)

@@ -1,24 +1,50 @@
-"""The matching order: branch and bound over connected orders.
+"""The matching order: a few greedy orders, then branch and bound over connected orders while that can pay.
 
-Every order of a small pattern is tried, up to its automorphisms: of the vertices that an automorphism fixing the prefix
-would exchange only one is tried next (GraphPi, SC 2020, section IV-B, tries all orders). The children of a prefix are
-sorted by cost, that of visiting them included, then as RI does (Bonnici et al. 2013: most neighbours among the
-matched). Larger patterns get RI's order and the greedy one from each of the most promising first vertices.
+Where degrees decide (patterns without labels) every order of a small pattern is tried, up to its automorphisms: of the
+vertices that an automorphism fixing the prefix would exchange only one is tried next (GraphPi, SC 2020, section IV-B,
+tries all orders). The children of a prefix are sorted by cost, that of visiting them included, then as RI does (Bonnici
+et al. 2013: most neighbours among the matched).
+
+Otherwise the first orders are RI's and GraphQL's (He & Singh 2008: fewest candidates). The search goes on from the most
+promising first vertices, and no longer than the best order so far is expected to take: it is limited by the prefixes
+that it expands, not by a clock, so that each call finds the same plan.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-from cusubmatch.plan.estimate import Estimator
+from cusubmatch.plan.estimate import Estimator, Reached
 from cusubmatch.plan.walk_cost import Extension, OrderProblem, walk_cost_of
 
-__all__ = ["MatchingOrder", "best_orders"]
+__all__ = ["Effort", "MatchingOrder", "best_orders"]
 
 EXHAUSTIVE_VERTICES = 7  # larger patterns get one greedy order from each of a few first vertices
 MAX_PREFIXES = 600  # that the search expands
 MAX_CORE_PREFIXES = 60  # the same for the core of a suffix, of which there are many
 FIRST_VERTICES = 5  # that a large pattern's orders may begin with
+PREFIX_NS = 1_000.0  # what expanding a prefix takes for each vertex of the pattern, about
+EFFORT_SHARE = 0.25  # of what the best plan will take, that the search for a better one may take
+
+
+class Effort:
+    """The prefixes that a search has expanded, and whether it may expand more.
+
+    Parameters
+    ----------
+    size : int
+        Vertices of the pattern.
+    bounded : bool
+        Whether a search ends where it has taken a share of what the best plan will.
+    """
+
+    def __init__(self, size: int, bounded: bool) -> None:
+        self.size, self.bounded, self.prefixes = size, bounded, 0
+
+    def left(self, cost: float) -> float:
+        """How many more prefixes are worth expanding where the best plan so far costs so many nanoseconds."""
+        return EFFORT_SHARE * cost / (PREFIX_NS * self.size) - self.prefixes if self.bounded else math.inf
 
 
 class MatchingOrder(NamedTuple):
@@ -33,8 +59,10 @@ class MatchingOrder(NamedTuple):
 def best_orders(
     problem: OrderProblem,
     estimator: Estimator,
+    effort: Effort,
     *,
-    cost_limit: float = float("inf"),
+    searching: bool = True,
+    cost_limit: float = math.inf,
     alternatives: int = 1,
     order: tuple[int, ...] | None = None,
 ) -> list[MatchingOrder]:
@@ -44,6 +72,10 @@ def best_orders(
     ----------
     problem : OrderProblem
     estimator : Estimator
+    effort : Effort
+        What the search may take; what it takes is added.
+    searching : bool
+        Whether more orders than the first few are compared, where the effort is bounded.
     cost_limit : float
         Orders that cost so many nanoseconds or more are not wanted.
     alternatives : int
@@ -51,38 +83,62 @@ def best_orders(
     order : tuple of int, optional
         The only order to consider.
     """
-    search = _OrderSearch(problem, estimator, cost_limit, alternatives)
-    sizes, vertices = estimator.cardinalities.sizes, search.vertices
+    search = _OrderSearch(problem, estimator, effort, cost_limit, alternatives)
+    vertices = search.vertices
+    small = len(vertices) <= EXHAUSTIVE_VERTICES
+    most = MAX_PREFIXES if problem.core is None else MAX_CORE_PREFIXES
     if order is not None:
         search.follow(order)
-    elif len(vertices) <= EXHAUSTIVE_VERTICES:
-        search.run(MAX_PREFIXES if problem.core is None else MAX_CORE_PREFIXES)
+    elif searching:
+        search.run(most if small else len(vertices))
     else:
-        neighbours = [adjacent.intersection(vertices) for adjacent in problem.neighbours]
-        search.follow(_ri_order(neighbours, sizes, max(vertices, key=lambda v: (len(neighbours[v]), -sizes[v]))))
-        search.follow(_ri_order(neighbours, sizes, min(vertices, key=lambda v: sizes[v] / len(neighbours[v]))))
-        search.run(len(vertices))
+        for first_order in _first_orders(problem, estimator.cardinalities.sizes):
+            search.follow(first_order)
     return search.best
 
 
-def _ri_order(neighbours, sizes, first):
-    """Next comes the vertex with most neighbours in the order, then of highest degree, then with fewest candidates."""
-    order = [first]
-    while reached := {w for v in order for w in neighbours[v]}.difference(order):
-        order.append(min(reached, key=lambda v: (-len(neighbours[v] & set(order)), -len(neighbours[v]), sizes[v])))
-    return order
+def _first_orders(problem, sizes):
+    """RI's order from the vertex of highest degree and from that of fewest candidates, and GraphQL's."""
+    vertices = problem.vertices
+    neighbours = [adjacent.intersection(vertices) for adjacent in problem.neighbours]
+    starts = [v for v in vertices if problem.may_be_first(v)]
+    if not starts:
+        return []
+    rare = min(starts, key=lambda v: (sizes[v] / max(len(neighbours[v]), 1), v))
+    orders = [
+        _connected_order(neighbours, first, lambda v, reached: (-reached, -len(neighbours[v]), sizes[v]))
+        for first in {max(starts, key=lambda v: (len(neighbours[v]), -sizes[v], -v)): None, rare: None}
+    ]
+    orders.append(_connected_order(neighbours, rare, lambda v, reached: (sizes[v], -reached)))
+    return list(dict.fromkeys(orders))
+
+
+def _connected_order(neighbours, first, key):
+    """From `first` the vertex that is least by its key comes next: key(vertex, its neighbours in the order)."""
+    order, reached = [first], dict.fromkeys(neighbours[first], 1)
+    while reached:
+        vertex = min(reached, key=lambda v: key(v, reached[v]))
+        del reached[vertex]
+        order.append(vertex)
+        for w in neighbours[vertex]:
+            if w not in order:
+                reached[w] = reached.get(w, 0) + 1
+    return tuple(order)
 
 
 class _Prefix(NamedTuple):
     """The first vertices of an order.
 
-    `cost` is in nanoseconds. `bounds` are, for every pattern vertex, the levels of the prefix that bound it.
+    `cost` is in nanoseconds. `bounds` are, for every pattern vertex, the levels of the prefix that bound it; `near` are
+    its backward neighbours. `expected` has the candidates of vertices that are known from a shorter prefix.
     """
 
     order: list[int]
     candidates: list[float]
     matches: list[float]
     bounds: list[list[int]]
+    near: list[list[Reached]]
+    expected: dict[int, float]
     cost: float
 
 
@@ -98,10 +154,13 @@ class _Child(NamedTuple):
 
 
 class _OrderSearch:
-    def __init__(self, problem: OrderProblem, estimator: Estimator, cost_limit: float, alternatives: int) -> None:
+    def __init__(
+        self, problem: OrderProblem, estimator: Estimator, effort: Effort, cost_limit: float, alternatives: int
+    ) -> None:
         self.problem, self.estimator, self.walk_cost = problem, estimator, walk_cost_of(problem, estimator)
-        self.cost_limit, self.alternatives = cost_limit, alternatives
+        self.effort, self.cost_limit, self.alternatives = effort, cost_limit, alternatives
         self.vertices = problem.vertices
+        self.rigid = problem.group.is_trivial
         self.only_order: tuple[int, ...] | None = None
         self.prefixes_left = self.max_prefixes = 0
         self.best: list[MatchingOrder] = []
@@ -109,12 +168,15 @@ class _OrderSearch:
     def run(self, max_prefixes):
         """Search all orders, or greedily from each of the best first vertices, expanding about so many prefixes."""
         self.only_order, self.prefixes_left, self.max_prefixes = None, max_prefixes, max_prefixes
-        self._extend(_Prefix([], [], [], [[] for _ in self.problem.neighbours], 0.0))
+        self._extend(self._start())
 
     def follow(self, order):
         """Cost one order."""
         self.only_order, self.prefixes_left = order, len(order)
-        self._extend(_Prefix([], [], [], [[] for _ in self.problem.neighbours], 0.0))
+        self._extend(self._start())
+
+    def _start(self):
+        return _Prefix([], [], [], [[] for _ in self.problem.neighbours], self.estimator.start(), {}, 0.0)
 
     def _extend(self, prefix):
         order, size = prefix.order, len(self.vertices)
@@ -122,68 +184,81 @@ class _OrderSearch:
             self._complete(prefix)
             return
         large = size > EXHAUSTIVE_VERTICES and self.only_order is None
-        orbits = self.problem.group.orbits(order)
+        orbits = None if self.rigid else self.problem.group.orbits(order)
         children = self._children(prefix, orbits)
         if large and not order:
             children = children[:FIRST_VERTICES]
         for child in children:
             if large and not order:
                 self.prefixes_left = self.max_prefixes
-            if child.cost >= self.cost_limit or (self.prefixes_left <= 0 and self.cost_limit < float("inf")):
+            if child.cost >= self.cost_limit:
+                continue
+            spent = self.prefixes_left <= 0 or (self.only_order is None and self.effort.left(self.cost_limit) <= 0)
+            if spent and self.cost_limit < math.inf:
                 continue
             self.prefixes_left -= 1
+            self.effort.prefixes += 1
             vertex, bounds = child.vertex, prefix.bounds
-            if self.problem.restricted:
+            if self.problem.restricted and orbits is not None:
                 bounds = [
                     [*levels, len(order)] if orbits[w] == orbits[vertex] and w != vertex else levels
                     for w, levels in enumerate(bounds)
                 ]
             candidates, matches = [*prefix.candidates, child.candidates], [*prefix.matches, child.matches]
-            self._extend(_Prefix([*order, vertex], candidates, matches, bounds, child.cost))
+            near = self.estimator.extend(prefix.near, order, vertex)
+            changed = self.problem.neighbours[vertex]
+            expected = {v: count for v, count in prefix.expected.items() if v not in changed and not bounds[v]}
+            self._extend(_Prefix([*order, vertex], candidates, matches, bounds, near, expected, child.cost))
 
     def _children(self, prefix, orbits):
         """The vertices that may come next, the most promising first, one of each orbit."""
-        order, _, matches, bounds, cost = prefix
+        order, _, matches, bounds, near, known, cost = prefix
         children: list[_Child] = []
-        for vertex in self._next(order):
-            if orbits[vertex] in {orbits[child.vertex] for child in children}:
-                continue
-            expected = self.estimator.candidates(order, vertex, bounds[vertex])
+        tried = set()
+        for vertex in self._next(order, near):
+            if orbits is not None:
+                if orbits[vertex] in tried:
+                    continue
+                tried.add(orbits[vertex])
+            expected = known.get(vertex)
+            if expected is None:
+                expected = self.estimator.candidates(order, vertex, bounds[vertex], near[vertex])
+                if order:
+                    known[vertex] = expected
             reached = (matches[-1] if matches else 1.0) * expected
-            level_cost = cost + self.walk_cost.level(Extension(order, matches, vertex, bounds[vertex], expected))
-            matched = sum(1 for u in self.problem.neighbours[vertex] if u in order)
+            extension = Extension(order, matches, vertex, bounds[vertex], expected, near[vertex])
+            level_cost = cost + self.walk_cost.level(extension)
             visited_cost = level_cost + reached * self.walk_cost.visit_ns
-            children.append(_Child(visited_cost, -matched, vertex, level_cost, expected, reached))
+            children.append(_Child(visited_cost, -len(near[vertex]), vertex, level_cost, expected, reached))
         return sorted(children)
 
-    def _next(self, order):
-        neighbours, bitmaps = self.problem.neighbours, self.problem.method == "bitmaps"
-        size = len(neighbours)
+    def _next(self, order, near):
         if self.only_order:
             vertex = self.only_order[len(order)]
-            allowed = order or not bitmaps or len(neighbours[vertex]) == size - 1
-            return [vertex] if allowed and (not order or any(u in order for u in neighbours[vertex])) else []
+            return [vertex] if (near[vertex] if order else self.problem.may_be_first(vertex)) else []
         if order:
-            return [v for v in self.vertices if v not in order and any(u in order for u in neighbours[v])]
-        return [v for v in self.vertices if not bitmaps or len(neighbours[v]) == size - 1]
+            return [v for v in self.vertices if near[v] and v not in order]
+        return [v for v in self.vertices if self.problem.may_be_first(v)]
 
     def _complete(self, prefix):
         """Keep a complete order if it is among the cheapest."""
-        order, candidates, matches, _, cost = prefix
+        order, candidates, matches, _, near, _, cost = prefix
         if self.problem.core is not None:
-            cost += self.walk_cost.suffix(self.problem.core, order, matches)
-            order, candidates, matches = self._with_suffix(order, candidates, matches)
+            cost += self.walk_cost.suffix(self.problem.core, order, matches, near)
+            order, candidates, matches = self._with_suffix(prefix)
         if cost >= self.cost_limit:
             return
-        self.best.append(MatchingOrder(cost, tuple(order), tuple(candidates), tuple(matches)))
-        self.best = sorted(self.best)[: self.alternatives]
+        found = MatchingOrder(cost, tuple(order), tuple(candidates), tuple(matches))
+        if found not in self.best:
+            self.best = sorted([*self.best, found])[: self.alternatives]
         if len(self.best) == self.alternatives:
             self.cost_limit = min(self.cost_limit, self.best[-1].cost)
 
-    def _with_suffix(self, order, candidates, matches):
+    def _with_suffix(self, prefix):
         """The order, candidates and partial matches, with the vertices of the suffix."""
+        order, candidates, matches, near = prefix.order, prefix.candidates, prefix.matches, prefix.near
         suffix = sorted(self.problem.core.suffix)
         for v in suffix:
-            candidates = [*candidates, self.estimator.candidates(order, v, [])]
+            candidates = [*candidates, self.estimator.candidates(order, v, [], near[v])]
             matches = [*matches, matches[-1] * candidates[-1]]
         return [*order, *suffix], candidates, matches

@@ -16,7 +16,7 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan.constraints import Constraints, are_disjoint
 from cusubmatch.plan.equivalent_vertices import equivalent_pairs, same_candidates
 from cusubmatch.plan.estimate import Cardinalities, Estimator
-from cusubmatch.plan.order import MatchingOrder, best_orders
+from cusubmatch.plan.order import EXHAUSTIVE_VERTICES, Effort, MatchingOrder, best_orders
 from cusubmatch.plan.plan import Level, Plan
 from cusubmatch.plan.reuse import NeighbourRows, candidate_sets
 from cusubmatch.plan.suffix.cores import Core, cores
@@ -158,24 +158,54 @@ class _PlanSearch:
     def __init__(self, problem: PlanningProblem, options: PlanOptions, alternatives: int) -> None:
         self.problem, self.options, self.alternatives = problem, options, alternatives
         self.best: list[_Alternative] = []
+        self.compared: list[tuple] = []  # methods and cores of which the first few orders are known
+        self.by_biases = bool(problem.cardinalities.biases)  # estimates by degrees are too vague to leave cores out
+        size = len(problem.pattern)
+        self.effort = Effort(size, bounded=self.by_biases or size > EXHAUSTIVE_VERTICES)
 
     def run(self):
+        """Search the orders of every method and core.
+
+        Where the effort is bounded, a few orders of each are compared first; then their orders are searched, the most
+        promising method or core first, while that can take less than the best plan.
+        """
+        size = len(self.problem.pattern)
+        for method, core in self._choices():
+            visited = size if core is None else size - len(core.suffix)
+            if core is not None and self.by_biases and not self._may_go_on(visited):
+                break
+            self._consider(method, core, searching=not self.effort.bounded)
+        if not self.effort.bounded or self.options.order is not None:
+            return
+        for _, method, _, core in sorted(self.compared, key=lambda choice: choice[0]):
+            visited = size if core is None else size - len(core.suffix)
+            if self._may_go_on(visited):
+                self._consider(method, core, searching=True)
+
+    def _choices(self):
+        """Methods, then methods with cores."""
         problem, options, size = self.problem, self.options, len(self.problem.pattern)
         for method in options.methods if not options.suffix else ():
             if method != "bitmaps" or any(len(adjacent) == size - 1 >= 2 for adjacent in problem.neighbours):
-                self._consider(method, None)
+                yield method, None
         if not problem.counting or problem.semantics == "induced" or options.suffix == 0:
+            return
+        if self.by_biases and not self._may_go_on(2):
             return
         for core in cores(problem.constraints, problem.pattern.automorphisms, problem.injective, options.suffix):
             if options.order is None or core.suffix == set(options.order[size - len(core.suffix) :]):
                 if "lists" in options.methods:
-                    self._consider("lists", core)
+                    yield "lists", core
                 few_states = len(core.suffix) < size - 1 and core.states <= MAX_WARP_SUFFIX_STATES
                 if "warps" in options.methods and few_states:
-                    self._consider("warps", core)
+                    yield "warps", core
 
-    def _consider(self, method, core):
-        """Search the orders of a method, and of a core if there is one."""
+    def _may_go_on(self, prefixes):
+        """Whether a search that expands so many prefixes is worth while, given what the best plan so far will take."""
+        return not self.best or self.effort.left(self.best[0].cost) >= prefixes
+
+    def _consider(self, method, core, searching):
+        """Compare orders of a method, and of a core if there is one; `searching`: more than the first few."""
         problem, cardinalities = self.problem, self.problem.cardinalities
         weight, paired = 1.0, problem.paired if core is None else frozenset()
         group = problem.pattern.automorphisms if core is None else core.symmetry
@@ -195,11 +225,17 @@ class _PlanSearch:
             orders = best_orders(
                 order_problem,
                 Estimator(cardinalities, problem.statistics, ascending, clustered=method == "warps"),
+                self.effort,
+                searching=searching,
                 cost_limit=self.best[-1].cost / weight if len(self.best) >= self.alternatives else float("inf"),
                 alternatives=self.alternatives,
                 order=self.options.order,
             )
-            self.best += [_Alternative(order.cost * weight, order, ascending, method, core) for order in orders]
+            found = [_Alternative(order.cost * weight, order, ascending, method, core) for order in orders]
+            if not searching:
+                self.compared.append((min([one.cost for one in found], default=math.inf), method, ascending, core))
+            known = {one[:4] for one in self.best}
+            self.best += [one for one in found if one[:4] not in known]
             self.best = sorted(self.best, key=lambda alternative: alternative[:4])[: self.alternatives]
 
     def _directions(self, group, core):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
-from cusubmatch.plan.estimate import Estimator
+from cusubmatch.plan.estimate import Estimator, Reached
 from cusubmatch.plan.suffix.cores import Core
 
 __all__ = ["Extension", "OrderProblem", "WalkCost", "walk_cost_of"]
@@ -81,6 +81,10 @@ class OrderProblem(NamedTuple):
         """The vertices that are visited."""
         return [v for v in range(len(self.neighbours)) if self.core is None or v not in self.core.suffix]
 
+    def may_be_first(self, vertex: int) -> bool:
+        """Whether an order may begin with a vertex."""
+        return self.method != "bitmaps" or len(self.neighbours[vertex]) == len(self.neighbours) - 1
+
 
 class Extension(NamedTuple):
     """A prefix of a matching order, and the vertex that comes next.
@@ -94,6 +98,8 @@ class Extension(NamedTuple):
         Levels that bound the vertex.
     candidates : float
         Its expected candidates.
+    near : list of Reached
+        Its backward neighbours.
     """
 
     order: list[int]
@@ -101,6 +107,7 @@ class Extension(NamedTuple):
     vertex: int
     bounds: list[int]
     candidates: float
+    near: list[Reached]
 
 
 class WalkCost:
@@ -120,26 +127,29 @@ class WalkCost:
 
     def level(self, extension: Extension) -> float:
         """Cost of making the candidates of the next vertex, and of visiting the level before it."""
-        order, matches, vertex, _, candidates = extension
+        order, matches, vertex, _, candidates, near = extension
         if not order:
             return candidates * FIRST_CANDIDATE_NS
-        level = len(order)
-        rest = [v for v in range(len(self.neighbours)) if v not in order and v != vertex]
-        if not rest and frozenset((order[-1], vertex)) in self.problem.paired:
-            return 0.0  # counted with the vertex before it
-        counted = not rest or (len(rest) == 1 and frozenset((vertex, rest[0])) in self.problem.paired)
-        counted = counted and self.core is None
-        last = max(i for i, u in enumerate(order) if u in self.neighbours[vertex])
-        work, visit_ns = self._set(extension, counted, last)
+        level, counted = len(order), False
+        if level + 2 >= len(self.neighbours):
+            rest = [v for v in range(len(self.neighbours)) if v not in order and v != vertex]
+            if not rest and frozenset((order[-1], vertex)) in self.problem.paired:
+                return 0.0  # counted with the vertex before it
+            counted = not rest or (len(rest) == 1 and frozenset((vertex, rest[0])) in self.problem.paired)
+            counted = counted and self.core is None
+        work, visit_ns = self._set(extension, counted, near[-1].level)
         return work + matches[level - 1] * visit_ns
 
-    def suffix(self, core: Core, order, matches) -> float:
-        """Cost of visiting the leaf of a core, and of the sizes and the polynomial at each of its vertices."""
+    def suffix(self, core: Core, order, matches, near) -> float:
+        """Cost of visiting the leaf of a core, and of the sizes and the polynomial at each of its vertices.
+
+        `near` are the backward neighbours of every vertex.
+        """
         leaf, work = len(order) - 1, matches[-1] * (SUFFIX_NS + SUFFIX_STATE_NS * core.states)
         for last, tests, block in self._suffix_sets(core, order):
             work += matches[leaf] * (SUFFIX_SIZE_NS + tests * SUFFIX_MEMBER_NS)
             if len(block.backward_neighbours) > 1:
-                read = self.estimator.common(order, block)
+                read = self.estimator.common(near, block)
                 per_set = LEAF_INTERSECTION_NS + read * LEAF_ELEMENT_NS
                 work += matches[last] * (per_set if last == leaf else LIST_SET_NS + read * LIST_ELEMENT_NS)
         return work
@@ -149,20 +159,22 @@ class WalkCost:
 
         `counted`: only the size of its candidate set is wanted. `last`: the level of its last backward neighbour.
         """
-        order, matches, vertex, bounds, _ = extension
+        order, matches, vertex, bounds, _, near = extension
         at_leaf = counted and last == len(order) - 1
         work, visit_ns = 0.0, LEAF_VISIT_NS if counted else LIST_VISIT_NS
-        if read := self.estimator.intersection(order, vertex, bounds):
+        if read := self.estimator.intersection(vertex, bounds, near):
             element_ns, set_ns = (LEAF_ELEMENT_NS, LEAF_INTERSECTION_NS) if at_leaf else (LIST_ELEMENT_NS, LIST_SET_NS)
             work += matches[last] * (read * element_ns + set_ns)
         elif at_leaf:
             visit_ns = LEAF_WHOLE_ROW_NS
-        return work + self._subtractions(extension, counted), visit_ns
+        if self.problem.non_neighbours[vertex]:
+            work += self._subtractions(extension, counted)
+        return work, visit_ns
 
     def _subtractions(self, extension, counted):
         """Cost of removing the neighbours of non-neighbours from the candidates."""
-        order, matches, vertex, _, candidates = extension
-        first = min(i for i, u in enumerate(order) if u in self.neighbours[vertex])
+        order, matches, vertex, _, candidates, near = extension
+        first = near[0].level
         row, work = self.estimator.statistics.neighbour_degree, 0.0
         for level, u in enumerate(order):
             if u in self.problem.non_neighbours[vertex]:
@@ -191,7 +203,7 @@ class _BitmapCost(WalkCost):
         self.one_sided = problem.restricted and estimator.ascending and len(set(problem.group.orbits())) == 1
 
     def _set(self, extension, counted, last):
-        order, matches, _, _, candidates = extension
+        order, matches, _, _, candidates, _ = extension
         statistics, level = self.estimator.statistics, len(order)
         degree = statistics.oriented_degree if self.one_sided else statistics.neighbour_degree
         visit_ns = LEAF_VISIT_NS if counted else BITMAP_VISIT_NS
@@ -213,27 +225,27 @@ class _WarpCost(WalkCost):
 
     def level(self, extension: Extension) -> float:
         """Cost of reading the candidates of the next vertex, or of the size of their set where that is carried."""
-        order, matches, vertex, bounds, _ = extension
+        order, matches, vertex, bounds, _, near = extension
         if not order:
             return 0.0
-        level, backward = len(order), [i for i, u in enumerate(order) if u in self.neighbours[vertex]]
+        level = len(order)
         last = level + 1 == len(self.neighbours)
         if last and frozenset((order[-1], vertex)) in self.problem.paired:
             return 0.0  # counted with the vertex before it
-        candidate_ns = WARP_CANDIDATE_NS + WARP_SEARCH_NS * (len(backward) - 1)
-        length = self.estimator.shortest(order, vertex, bounds)
-        complete = max([*backward, *bounds])
+        candidate_ns = WARP_CANDIDATE_NS + WARP_SEARCH_NS * (len(near) - 1)
+        length = self.estimator.shortest(bounds, near, level == 1)
+        complete = max([near[-1].level, *bounds])
         if last and self.problem.carries_sizes and complete < level - 1:
-            return matches[complete] * (length * candidate_ns if len(backward) > 1 else WARP_CANDIDATE_NS)
+            return matches[complete] * (length * candidate_ns if len(near) > 1 else WARP_CANDIDATE_NS)
         return matches[level - 1] * length * candidate_ns
 
-    def suffix(self, core: Core, order, matches) -> float:
+    def suffix(self, core: Core, order, matches, near) -> float:
         """Cost of visiting the leaf of a core, and of the sizes and the polynomial at each of its vertices."""
         work = matches[-1] * (WARP_CANDIDATE_NS + WARP_STATE_NS * core.states)
         for last, tests, block in self._suffix_sets(core, order):
             rows = len(block.backward_neighbours)
             work += matches[-1] * WARP_SEARCH_NS * tests
-            elements = self.estimator.common(order, block) if rows > 1 else 0.0
+            elements = self.estimator.common(near, block) if rows > 1 else 0.0
             candidate_ns = WARP_CANDIDATE_NS + WARP_SEARCH_NS * (rows - 1)
             work += matches[last] * (WARP_CANDIDATE_NS + elements * candidate_ns)
         return work

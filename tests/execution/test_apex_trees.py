@@ -13,8 +13,11 @@ from test_decomposition import table_run, walked
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
+from cusubmatch.engines.registry import engine_named
+from cusubmatch.execution.strategies.apex_trees import apex_tree_sums
 from cusubmatch.generators import rmat
-from cusubmatch.plan.decomposition.expression import ApexTree
+from cusubmatch.graph.support_graph import support_graph_of
+from cusubmatch.plan.decomposition.expression import ApexTree, Branch, Link
 
 SECONDS = 3.0  # many times what a count takes
 
@@ -129,3 +132,14 @@ def test_the_plan_says_what_is_summed():
     plan = str(csm.explain(complete(20), Pattern.cycle(8), semantics="homomorphism"))
     ways = "y1--y2, y2--y3, y3--y4, x--y4, y1--y5, y5--y6, y6--y7, x--y7"
     assert f"sum over y1, y2, y3, y4, y5, y6, y7 of [{ways}]" in plan
+
+
+def test_a_leaf_of_the_tree_need_not_be_adjacent_to_the_apex():
+    engine, graph = engine_named("cpu"), Graph.from_edgelist(rmat(4, 3, seed=3))
+    support = support_graph_of(graph.host, engine.reverse_arcs)
+    tree = Branch(Link(), ((),), (Branch(Link()),))
+    kernels = engine.table_kernels(support, lambda _done: None)
+    sums = apex_tree_sums(tree, support, kernels, lambda _factors: None, lambda _weights: None, 0)
+    degrees = np.diff(support.offsets)
+    of_neighbours = np.add.reduceat(np.append(degrees[support.targets], 0), support.offsets[:-1])
+    assert sums.tolist() == np.where(degrees > 0, of_neighbours, 0).tolist()

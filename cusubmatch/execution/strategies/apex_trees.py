@@ -89,6 +89,8 @@ class _Block:
             weights = self.weights[branch.link.weights]
             factors = [self._from_parent(child) for child in branch.branches]
             factors += [self._rows(self.arrays[chord]) for chord in branch.chord]
+            if not factors:  # a leaf that is not adjacent to the apex
+                factors = [self.xp.ones((self.support.vertices, len(self.images)), self.xp.uint64)]
             product = factors[0]
             for factor in factors[1:]:
                 product = self.reduced(product * factor)

@@ -31,10 +31,13 @@ from cusubmatch.plan.decomposition.expression import (
     Term,
     reachable,
 )
+from cusubmatch.plan.decomposition.foldable import is_foldable
 from cusubmatch.plan.decomposition.quotient import Part, canonical, merged
 
 __all__ = ["Decomposition", "decompose"]
 
+SMALL_VERTICES = 7  # of patterns whose quotients are looked at without a look at the homomorphisms first
+BOUND_MARGIN = 2.0  # the bound on the cost is of one way to fold, which need not be the cheapest
 MIN_WALKED_PAIRS_NS = 1e8  # of a term over pairs with diamonds, from which walking is considered instead
 
 
@@ -68,7 +71,7 @@ def decompose(
     filters: tuple[int | None, ...],
     cost: Callable[[Node | Term], float],
     roots: Iterable[int] = (-1,),
-    most_parts: int = 1500,
+    most_work: float = float("inf"),
     most_cost: float = float("inf"),
 ) -> list[Decomposition] | None:
     """Find a decomposition for each root; None where there is none.
@@ -83,18 +86,22 @@ def decompose(
         Nanoseconds of a table or a term, without those of the tables that it is made of.
     roots : iterable of int
         Pattern vertices whose images the count is wanted by; -1: one count of all.
-    most_parts : int
-        How many distinct weighted patterns are considered before the search is given up.
+    most_work : float
+        How much is considered before the search is given up: each distinct weighted pattern counts with the square of
+        its vertices.
     most_cost : float
-        Nanoseconds of a table from which it is of no use.
+        Nanoseconds from which tables are of no use.
     """
     tables, size = Expressions(), len(constraints.labels)
-    if size == 1:
+    if size == 1 or sum(k * k for k in range(2, size + 1)) > most_work:  # of one elimination after another
         return None
-    search, sums = _DecompositionSearch(tables, cost, most_parts, most_cost), []
+    sums: list[dict[Term, int]] = []
+    search = _DecompositionSearch(tables, cost, most_work, most_cost)
     try:
         for root in roots:
             whole = _whole(constraints, filters, tables, root)
+            if size > SMALL_VERTICES and not sums and not search.may_fold(whole):
+                return None
             terms = search.terms(whole)
             if terms is None:
                 return None
@@ -138,17 +145,32 @@ class _DecompositionSearch:
     """The terms of parts; those of isomorphic parts are found once."""
 
     def __init__(
-        self, tables: Expressions, cost: Callable[[Node | Term], float], most_parts: int, most_cost: float
+        self, tables: Expressions, cost: Callable[[Node | Term], float], most_work: float, most_cost: float
     ) -> None:
-        self.tables, self.cost, self.most_parts = tables, cost, most_parts
+        self.tables, self.cost, self.work_left, self.most_cost = tables, cost, most_work, most_cost
         self.eliminations = Eliminations(tables, cost, most_cost)
         self.known: dict[tuple, Counter | None] = {}
+
+    def may_fold(self, whole: Part) -> bool:
+        """Whether the homomorphisms can be counted by tables, at a cost that leaves the injective count a chance.
+
+        That is the sum without its quotients, so it is found quickly.
+        """
+        if whole.root < 0 and not is_foldable(whole.neighbours()):
+            return False
+        terms = self.terms(whole._replace(distinct_pairs=frozenset()))
+        if terms is None:
+            return False
+        used = reachable(self.tables.nodes, list(terms))
+        costs = [self.cost(self.tables.nodes[node]) for node in used]
+        return sum(costs) + sum(map(self.cost, terms)) < BOUND_MARGIN * self.most_cost
 
     def terms(self, part: Part) -> Counter | None:
         """The terms that a part's count is the sum of; None where there is no decomposition."""
         name, part = canonical(part, self.tables)
         if name not in self.known:
-            if len(self.known) >= self.most_parts:
+            self.work_left -= part.size**2
+            if self.work_left < 0:
                 raise TooManyPartsError
             self.known[name] = None
             self.known[name] = self._search(part)

@@ -31,8 +31,8 @@ from cusubmatch.plan.estimate import Cardinalities
 
 __all__ = ["TableCosts", "TablePlan", "TableSizes", "plan_tables"]
 
-WALKING_NS_PER_PART = 4e5  # so much walking is worth a search through one more part of the pattern
-MIN_PARTS, MAX_PARTS = 40, 1500  # that are searched
+WALKING_NS_PER_STEP = 1e4  # so much walking is worth a step of the search, which takes about a microsecond
+MIN_STEPS, MAX_STEPS = 2_000, 600_000  # of the search
 BLOCK_COLUMNS = 64  # of dense matrices, about
 PATHS_EXPONENT = 1.5  # the number of paths of two shrinks with this power of the share of arcs that is kept
 
@@ -173,10 +173,8 @@ def plan_tables(
     cost = _TableCostModel(cardinalities, sizes, walk_cost, steps)
     if cost.preparing > walking:
         return None
-    most_parts = int(max(MIN_PARTS, min(walking / WALKING_NS_PER_PART, MAX_PARTS)))
-    decompositions = decompose(constraints, filters, cost, roots, most_parts, walking)
-    if decompositions is None and any(tested is not None for tested in filters):  # quotients are walked without filters
-        decompositions = decompose(constraints, (None,) * len(filters), cost, roots, most_parts, walking)
+    most_steps = max(MIN_STEPS, min(walking / WALKING_NS_PER_STEP, MAX_STEPS))
+    decompositions = decompose(constraints, filters, cost, roots, most_steps, walking)
     if decompositions is None:
         return None
     terms, nodes = _distinct_terms(decompositions), decompositions[0].nodes

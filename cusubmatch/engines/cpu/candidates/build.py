@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.candidates.filters import candidate_lists
+from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.tunables import Tunables

@@ -1,15 +1,16 @@
-"""Candidate sets of the pattern vertices: arc consistency and counts on host memory.
+"""Candidates on the CPU: labels, degrees, arc consistency and counts in one compiled pass over lists of candidates.
 
-`plan/candidates.py` looks up labels and degrees and makes the result. Here bits are cleared until nothing changes, or
-for a few rounds: a candidate stays if it has, for each pattern neighbour, a neighbour that is a candidate of it
-(GraphQL, He & Singh 2008). Each candidate set is a list, so that a round reads the rows of candidates only.
+The rest is `plan.candidates`. A vertex keeps the bit of a pattern vertex while each pattern edge there has a candidate
+at its other end. An edge is tested again only if its other end has lost a candidate since.
 """
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.pattern import Pattern
@@ -21,11 +22,10 @@ from cusubmatch.plan.candidates import (
     candidate_constraints_of,
     label_degree_filter,
     select,
-    spacing,
     uniform,
 )
 
-__all__ = ["Candidates", "candidate_lists", "find_candidates"]
+__all__ = ["Candidates", "find_candidates"]
 
 
 def find_candidates(
@@ -39,70 +39,115 @@ def find_candidates(
 ) -> Candidates:
     """Filter the vertices of a host graph for every vertex of `pattern`."""
     requirements = candidate_constraints_of(constraints, injective)
-    masks = label_degree_filter(graph, constraints, requirements, adjacency)
     if requirements.uniform:
+        masks = label_degree_filter(graph, constraints, requirements, adjacency)
         return uniform(graph, requirements, adjacency, masks)
-    lists, begins = candidate_lists(masks, len(pattern))
-    sizes = np.diff(begins)
-    for _ in range(ROUNDS if len(masks) else 0):
-        if not _arc_consistency_pass(
-            adjacency.offsets, adjacency.targets, masks, requirements.edges, lists, begins, sizes
-        ):
-            break
-    strides = np.array([spacing(size, sample) for size in sizes.tolist()], np.int64)
-    pair_counts = np.zeros((len(requirements.edges), 2), np.int64)
-    _count_pairs(
-        adjacency.offsets, adjacency.targets, masks, requirements.edges, lists, begins, sizes, strides, pair_counts
-    )
-
-    def have_equal_candidates(u, w):
-        first, second = (lists[begins[vertex] : begins[vertex] + sizes[vertex]] for vertex in (u, w))
-        return np.array_equal(first, second)
-
-    return select(
-        graph,
-        constraints,
-        requirements,
+    size = len(pattern)
+    words = _label_words(graph, constraints)
+    labels = graph.vertex_labels if len(words) > 1 else np.zeros(graph.n_vertices, np.int32)
+    needed = [need for of_vertex in requirements.min_degrees for need in of_vertex.items()]
+    ends = list(accumulate(map(len, requirements.min_degrees), initial=0))
+    masks = np.zeros(graph.n_vertices, np.uint32)
+    counts = np.zeros(2 * size + 2 * len(requirements.edges), np.int64)
+    _filter(
+        adjacency.offsets,
+        adjacency.targets,
+        labels,
+        words,
+        np.array(needed, np.int64).reshape(-1, 2),
+        np.array(ends, np.int64),
+        requirements.edges,
         masks,
-        sizes.tolist(),
-        [(pairs, twos) for pairs, twos in pair_counts.tolist()],
-        have_equal_candidates,
+        counts,
+        ROUNDS,
         sample,
     )
+    sizes, sums = counts[:size].tolist(), counts[size : 2 * size].tolist()
+    pair_counts = [(pairs, twos) for pairs, twos in counts[2 * size :].reshape(-1, 2).tolist()]
+
+    def have_equal_candidates(u, w):
+        return sums[u] == sums[w] and not (((masks >> np.uint32(u)) ^ (masks >> np.uint32(w))) & np.uint32(1)).any()
+
+    return select(graph, constraints, requirements, masks, sizes, pair_counts, have_equal_candidates, sample)
 
 
-def candidate_lists(masks: np.ndarray, vertices: int) -> tuple[np.ndarray, np.ndarray]:
-    """The candidates of each of so many pattern vertices, ascending, one list after another, and where each begins."""
-    begins = np.zeros(vertices + 1, np.int64)
-    _count_candidates(masks, begins)
-    np.cumsum(begins, out=begins)
-    lists = np.empty(begins[-1], np.int32)
-    _list_candidates(masks, begins, lists)
-    return lists, begins
+def _label_words(graph, constraints):
+    """By label, the pattern vertices that allow it, as bits; no label is -1, the last element. One word: no labels."""
+    every = (1 << len(constraints.labels)) - 1
+    if all(allowed is None for allowed in constraints.labels):
+        return np.array([every], np.uint32)
+    words = [0] * (len(graph.vertex_label_values or ()) + 1)
+    free = sum(1 << u for u, allowed in enumerate(constraints.labels) if allowed is None)
+    for u, allowed in enumerate(constraints.labels):
+        for label in allowed or ():
+            words[label] |= 1 << u
+    return np.array([word | free for word in words], np.uint32)
 
 
 @jit
-def _count_candidates(masks, begins):
-    """Count the candidates of pattern vertex u in begins[u + 1]."""
-    counts = pointer(begins)
-    for v in range(len(masks)):
-        mask = masks[v]
-        while mask:
-            counts[trailing_zeros(mask) + 1] += 1
-            mask &= mask - np.uint32(1)
+def _filter(offsets, targets, labels, words, needed, need_ends, edges, masks, counts, rounds, sample):
+    """Set the masks, and count: candidates of each pattern vertex, their sums, then what `_count_pairs` does."""
+    size, n = len(need_ends) - 1, len(masks)
+    lengths = counts[:size]
+    for v in range(n):
+        word = words[labels[v]]
+        for u in range(size):
+            if (word >> u) & 1:
+                for i in range(need_ends[u], need_ends[u + 1]):
+                    relation = needed[i, 0]
+                    if offsets[relation, v + 1] - offsets[relation, v] < needed[i, 1]:
+                        word ^= np.uint32(1) << u
+                        break
+                else:
+                    lengths[u] += 1
+        masks[v] = word
+    begins = np.zeros(size + 1, np.int64)
+    for u in range(size):
+        begins[u + 1] = begins[u] + lengths[u]
+    lists, filled = np.empty(begins[size], np.int32), begins[:size].copy()
+    for v in range(n):
+        word, u = masks[v], 0
+        while word:
+            if word & 1:
+                lists[filled[u]] = v
+                filled[u] += 1
+            word >>= np.uint32(1)
+            u += 1
+    _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds)
+    for u in range(size):
+        for i in range(begins[u], begins[u] + lengths[u]):
+            counts[size + u] += lists[i]
+    for e in range(len(edges)):
+        u = edges[e, 0]
+        some = lists[begins[u] : begins[u] + lengths[u]]
+        pairs, twos = _count_pairs(offsets, targets, masks, some, edges[e, 1], edges[e, 2], sample)
+        counts[2 * size + 2 * e], counts[2 * size + 2 * e + 1] = pairs, twos
 
 
 @jit
-def _list_candidates(masks, begins, lists):
-    """Write each candidate to the list of its pattern vertex."""
-    ends = begins.copy()
-    for v in range(len(masks)):
-        mask = masks[v]
-        while mask:
-            u = trailing_zeros(mask)
-            lists[ends[u]] = v
-            ends[u] += 1
-            mask &= mask - np.uint32(1)
+def _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds):
+    """Clear the bits of vertices that lack a candidate neighbour for a pattern edge, and shorten the lists."""
+    changed_in = np.zeros(len(lengths), np.int64)  # the last round that shortened the list of a pattern vertex
+    rows, bits = pointer(targets), pointer(masks)
+    for turn in range(1, rounds + 1):
+        changed = False
+        for e in range(len(edges)):
+            u, w, relation = edges[e, 0], edges[e, 1], edges[e, 2]
+            if turn > 1 and changed_in[w] < turn - 1:
+                continue
+            begin, kept = begins[u], begins[u]
+            for i in range(begin, begin + lengths[u]):
+                v = lists[i]
+                if _has_candidate(rows, bits, offsets[relation, v], offsets[relation, v + 1], w):
+                    lists[kept] = v
+                    kept += 1
+                else:
+                    masks[v] ^= np.uint32(1) << u
+            if kept - begin < lengths[u]:
+                lengths[u] = kept - begin
+                changed_in[u], changed = turn, True
+        if not changed:
+            break
 
 
 @jit
@@ -114,39 +159,15 @@ def _has_candidate(targets, masks, begin, end, w):
 
 
 @jit
-def _arc_consistency_pass(offsets, targets, masks, edges, lists, begins, sizes):
-    """Drop candidates that lack a candidate neighbour for a pattern edge; whether any was dropped."""
-    changed, rows, bits = False, pointer(targets), pointer(masks)
-    for e in range(len(edges)):
-        u, w, relation = edges[e, 0], edges[e, 1], edges[e, 2]
-        kept = begins[u]
-        for i in range(begins[u], begins[u] + sizes[u]):
-            v = lists[i]
-            if _has_candidate(rows, bits, offsets[relation, v], offsets[relation, v + 1], w):
-                lists[kept] = v
-                kept += 1
-            else:
-                masks[v] ^= np.uint32(1) << np.uint32(u)
-        if kept < begins[u] + sizes[u]:
-            sizes[u] = kept - begins[u]
-            changed = True
-    return changed
+def _count_pairs(offsets, targets, masks, candidates, w, relation, sample):
+    """Pairs of candidates of an edge, and ordered pairs of two of them with the same candidate of its source.
 
-
-@jit
-def _count_pairs(offsets, targets, masks, edges, lists, begins, sizes, strides, counts):
-    """Of each edge the pairs of candidates, and the ordered pairs of two of them with the same candidate of u.
-
-    From every strides[u]-th of u's candidates.
+    From every so many of the source's candidates that `sample` of them, about, are looked at.
     """
-    rows, bits = pointer(targets), pointer(masks)
-    for e in range(len(edges)):
-        u, w, relation = edges[e, 0], edges[e, 1], edges[e, 2]
-        pairs, pairs_of_pairs = 0, 0
-        for i in range(begins[u], begins[u] + sizes[u], strides[u]):
-            v = lists[i]
-            of_vertex = 0
-            for j in range(offsets[relation, v], offsets[relation, v + 1]):
-                of_vertex += (bits[rows[j]] >> w) & 1
-            pairs, pairs_of_pairs = pairs + of_vertex, pairs_of_pairs + of_vertex * (of_vertex - 1)
-        counts[e, 0], counts[e, 1] = pairs, pairs_of_pairs
+    pairs, pairs_of_pairs, rows, bits = 0, 0, pointer(targets), pointer(masks)
+    for i in range(0, len(candidates), max(len(candidates) // sample, 1)):
+        v, of_vertex = candidates[i], 0
+        for j in range(offsets[relation, v], offsets[relation, v + 1]):
+            of_vertex += (bits[rows[j]] >> w) & 1
+        pairs, pairs_of_pairs = pairs + of_vertex, pairs_of_pairs + of_vertex * (of_vertex - 1)
+    return pairs, pairs_of_pairs

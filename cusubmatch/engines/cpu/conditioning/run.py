@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
-from cusubmatch.engines.cpu.candidates.filters import candidate_lists
+from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.conditioning import state as c
 from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
 from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW, count_roots

@@ -35,9 +35,15 @@ def make_view(
     )
 
 
-def longest_rows(adjacency: Adjacency) -> list[int]:
-    """The length of the longest row of each relation."""
-    return [int(np.diff(offsets).max(initial=0)) for offsets in adjacency.offsets]
+def longest_rows(graph: Graph, adjacency: Adjacency) -> list[int]:
+    """The length of the longest row of each relation; kept with the graph for the next call."""
+
+    def measure():
+        return [int(np.diff(offsets).max(initial=0)) for offsets in adjacency.offsets]
+
+    if adjacency.key is None:
+        return measure()
+    return graph.cache.get("longest rows", adjacency.key, measure, RELATION_SETS_KEPT)
 
 
 def _hub_bitmaps(adjacency, tunables):

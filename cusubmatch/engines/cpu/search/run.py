@@ -79,7 +79,7 @@ class Run:
         self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
         self._then = options.then
         candidates, adjacency, self._vertices = prepared.walked_by(plan)
-        self.longest = longest_rows(adjacency)
+        self.longest = longest_rows(prepared.graph, adjacency)
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(plan.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
         if tasks is not None:

@@ -55,7 +55,7 @@ class Sampler:
         leaf_modes = list(dict.fromkeys([plan.leaf_mode, "size", "rows"]))
         plans = [dataclasses.replace(plan, leaf_mode=leaf_mode) for leaf_mode in leaf_modes]
         candidates, adjacency, self._vertices = prepared.walked_by(plan)
-        longest = longest_rows(adjacency)
+        longest = longest_rows(prepared.graph, adjacency)
         columns = {vertex: vertex for vertex in range(self.size)}
         encoded = [encode(each, columns, longest) for each in plans]
         roots = candidates.of(plan.levels[0].vertex)
