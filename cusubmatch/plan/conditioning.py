@@ -14,8 +14,7 @@ from cusubmatch.plan.estimate import Cardinalities
 __all__ = ["ConditioningPlan", "plan_conditioning"]
 
 STEP_NS = 150.0  # to try a candidate
-MIN_STEPS = 1 << 21  # before a walk is preferred
-STEPS_PER_WALK = 2.0  # a walk's estimated time, in which as many steps as fit are tried
+MIN_STEPS = 1 << 17  # before a walk is tried, or as many as fit in its estimated time
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class ConditioningPlan:
     @property
     def max_steps(self) -> int:
         """Candidates that are tried before it is given up for a walk."""
-        return max(MIN_STEPS, int(min(STEPS_PER_WALK * self.walking / STEP_NS, 2.0**62)))
+        return max(MIN_STEPS, int(min(self.walking / STEP_NS, 2.0**62)))
 
 
 def plan_conditioning(cardinalities: Cardinalities, walking: float) -> ConditioningPlan:

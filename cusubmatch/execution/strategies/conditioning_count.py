@@ -1,7 +1,7 @@
 """A count by recursive conditioning on the candidate graph, with a walk for the patterns that it does not suit.
 
 Neither way's time is known beforehand. So conditioning stops after a number of steps, the walk after the seconds that
-those took, and then conditioning goes on to the end: where walking is not much better, it costs about its time again.
+those took, and then conditioning goes on to the end: a wrong choice costs a few times the better one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cusubmatch.plan.conditioning import ConditioningPlan
 
 __all__ = ["Conditioning", "ConditioningCount"]
 
-WALK_FACTOR = 1.0  # a walk may take so many times the seconds that conditioning has taken
+WALK_FACTOR = 1.5  # a walk may take so many times the seconds that conditioning has taken
 
 
 class Conditioning:
