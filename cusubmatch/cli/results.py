@@ -102,9 +102,11 @@ def print_plan(plan: Plan, form: str) -> None:
         typer.echo(plan)
         return
     names = plan.pattern.names
-    strategy = (
-        "walk" if plan.in_parts is None or not plan.in_parts.first else "tables" if plan.tables else "supergraphs"
-    )
+    strategy = "supergraphs"
+    if plan.in_parts is None or not plan.in_parts.first:
+        strategy = "walk"
+    elif plan.in_parts in (plan.conditioning, plan.tables):
+        strategy = "tables" if plan.conditioning is None else "conditioning"
     order = [
         {
             "vertex": None if names[level.vertex] is None else str(names[level.vertex]),

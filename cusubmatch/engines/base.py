@@ -16,11 +16,13 @@ from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
+from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.decomposition.table_plan import TableCosts
 
 __all__ = [
     "Arrival",
+    "ConditionedCount",
     "Count",
     "Engine",
     "Prepared",
@@ -28,8 +30,10 @@ __all__ = [
     "Run",
     "RunOptions",
     "Sampler",
+    "StepsSpent",
     "TaskRange",
     "Transfer",
+    "Walked",
 ]
 
 ProgressCallback = Callable[[float, int], None]
@@ -45,12 +49,48 @@ class Prepared(NamedTuple):
     candidates : Candidates
         The candidate set of each pattern vertex.
     adjacency : Adjacency
-        The rows that each pattern edge is walked on: row block r belongs to `Plan.relations[r]`.
+        The rows of the graph: row block r belongs to relation r of the constraints.
+    candidate_graph : CandidateGraph or None
+        What is walked on instead, where an engine has built it.
     """
 
     graph: Graph
     candidates: Candidates
     adjacency: Adjacency
+    candidate_graph: CandidateGraph | None = None
+
+    def walked_by(self, plan: Plan) -> Walked:
+        """What a plan is walked on: the graph's rows, or the candidate graph if the plan was made for it."""
+        local = self.candidate_graph
+        if local is not None and plan.relations == local.constraints.relations:
+            return Walked(local.candidates, local.adjacency, local.vertices)
+        return Walked(self.candidates, self.adjacency, None)
+
+    def constraints(self, of_graph: Constraints) -> Constraints:
+        """The constraints that a plan is to be made for: those of the candidate graph, if there is one."""
+        return of_graph if self.candidate_graph is None else self.candidate_graph.constraints
+
+    @property
+    def estimated_by(self) -> Candidates:
+        """The candidates whose cardinalities and filters a plan is made with."""
+        return self.candidates if self.candidate_graph is None else self.candidate_graph.candidates
+
+
+class Walked(NamedTuple):
+    """What one plan is walked on.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    adjacency : Adjacency
+        The rows that each pattern edge is walked on: row block r belongs to `Plan.relations[r]`.
+    vertices : tuple of arrays, or None
+        Per pattern vertex the internal vertex of each number in the rows; None: numbers are internal vertices.
+    """
+
+    candidates: Candidates
+    adjacency: Adjacency
+    vertices: tuple[Any, ...] | None
 
 
 class TaskRange(NamedTuple):
@@ -144,12 +184,15 @@ class Engine(Protocol):
     name : {"cpu", "gpu"}
     methods : tuple of str
         The ways of walking that its plans may have.
+    candidate_graph_methods : tuple of str
+        Those of them that walk a candidate graph.
     table_costs : TableCosts
         Nanoseconds of the steps of its table kernels.
     """
 
     name: str
     methods: tuple[str, ...]
+    candidate_graph_methods: tuple[str, ...]
     table_costs: TableCosts
 
     def place(self, graph: Graph) -> Graph:
@@ -182,6 +225,16 @@ class Engine(Protocol):
         """A sampler of the matches of a plan that counts."""
         ...
 
+    def number_of_conditioned(self, prepared: Prepared) -> int:
+        """How many parts a count by conditioning has: candidates of the vertex that is matched first."""
+        ...
+
+    def condition(
+        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
+    ) -> ConditionedCount:
+        """A count of embeddings by conditioning on the candidate graph; raises `StepsSpent` after so many steps."""
+        ...
+
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph; check(fraction of a kernel done) is called now and then, and may raise."""
         ...
@@ -197,6 +250,16 @@ class Engine(Protocol):
     def transfer(self, memory_limit: int | None) -> Transfer:
         """Copies from the engine's memory to the host that run beside its work; the caller closes it."""
         ...
+
+
+class StepsSpent(Exception):
+    """A count took more steps than it was allowed."""
+
+
+class ConditionedCount(Count, Protocol):
+    """A count by conditioning; after `StepsSpent`, with `max_steps` raised, `total` goes on where it has stopped."""
+
+    max_steps: int | None
 
 
 class Arrival(Protocol):

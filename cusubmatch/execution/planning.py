@@ -29,6 +29,7 @@ from cusubmatch.plan import (
     plan_tables,
 )
 from cusubmatch.plan.candidates import Candidates
+from cusubmatch.plan.conditioning import plan_conditioning
 from cusubmatch.plan.decomposition.expression import EnumerateTerm
 from cusubmatch.plan.independent_leaves import IndependentPlan
 
@@ -52,7 +53,10 @@ def plan_of(
 
     def make() -> tuple[Plan, Prepared]:
         plan, prepared = _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial)
-        if counting and suffix is None and plan.cost > engine.table_costs.worth:
+        if counting and suffix is None and plan.arcs is not None and semantics != "induced":
+            cardinalities = prepared.estimated_by.cardinalities
+            plan = dataclasses.replace(plan, conditioning=plan_conditioning(cardinalities, plan.cost))
+        elif counting and suffix is None and plan.cost > engine.table_costs.worth:
             if semantics == "induced":
                 plan = _with_induced_strategies(graph, engine, plan, prepared.candidates)
             else:
@@ -97,7 +101,7 @@ def tables_of(
 
     `walking` is what it is to be cheaper than, in nanoseconds.
     """
-    graph, candidates, _ = prepared
+    graph, candidates = prepared.graph, prepared.candidates
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
     sizes = table_sizes(graph, engine)
 
@@ -134,15 +138,16 @@ def _walking(
     prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
     problem = PlanningProblem(
         pattern,
-        constraints,
-        prepared.candidates.cardinalities,
-        prepared.candidates.filters,
+        prepared.constraints(constraints),
+        prepared.estimated_by.cardinalities,
+        prepared.estimated_by.filters,
         graph.statistics,
         semantics=semantics,
         unique=unique,
         counting=counting,
     )
-    plans = functools.partial(make_plans, problem, PlanOptions(engine.methods, suffix=suffix))
+    methods = engine.methods if prepared.candidate_graph is None else engine.candidate_graph_methods
+    plans = functools.partial(make_plans, problem, PlanOptions(methods, suffix=suffix))
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
 
 

@@ -15,17 +15,22 @@ __all__ = ["Adjacency", "Relation", "adjacency_of", "with_label"]
 
 
 class Relation(NamedTuple):
-    """Which edges count from a vertex: direction "out", "in" or "any"; label codes, None for all."""
+    """Which edges count from a vertex: direction "out", "in" or "any"; label codes, None for all.
+
+    `between` names the rows of a candidate graph, which hold only some of these edges; None: all of the graph's.
+    """
 
     direction: str
     edge_labels: frozenset[int] | None = None
     target_labels: frozenset[int] | None = None
+    between: Hashable = None
 
 
 class Adjacency(NamedTuple):
     """Rows of several relations: row v of relation r is targets[offsets[r, v]:offsets[r, v + 1]], ascending.
 
-    `key` identifies an adjacency among those of one graph: what is derived from it is cached under this key.
+    `key` identifies an adjacency among those of one graph: what is derived from it is cached under this key. None:
+    nothing is.
     """
 
     offsets: Any  # (relations, n + 1) int64
@@ -54,7 +59,7 @@ def with_label(graph, labels):
 def _rows(graph, relation):
     """The offsets and targets of one relation, made from the stored edges."""
     xp, n, stored_labels = graph.xp, graph.n_vertices, graph._edge_labels  # noqa: SLF001
-    direction, edge_labels, target_labels = relation
+    direction, edge_labels, target_labels, _ = relation
     if not graph.directed:
         direction = "out"
     kept = None

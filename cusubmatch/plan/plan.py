@@ -10,12 +10,14 @@ is known by name. `planner` makes plans.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cusubmatch.display import notebook
 from cusubmatch.graph import Relation
 from cusubmatch.pattern import Pattern
+from cusubmatch.plan.conditioning import ConditioningPlan
 from cusubmatch.plan.constraints import LabelNames
 from cusubmatch.plan.decomposition.table_plan import TablePlan
 from cusubmatch.plan.explain.describe import describe, summarize
@@ -95,10 +97,14 @@ class Plan:
         long.
     supergraphs : SupergraphPlan or None
         The same for induced matches: their count from the counts of supergraphs.
+    conditioning : ConditioningPlan or None
+        The same on a candidate graph: the count by recursive conditioning.
     columns : tuple of int
         The pattern vertices whose images make a row, in this order: the named ones, unless rows are to be sorted.
     independent : IndependentPlan or None
         The same for induced matches: their count by independent sets of leaves.
+    arcs : dict or None
+        Of a plan for a candidate graph, the arcs that it has for each ordered pair of pattern vertices with an edge.
     label_names : LabelNames
         For the text.
     """
@@ -121,8 +127,10 @@ class Plan:
     why: str = ""
     tables: TablePlan | None = None
     supergraphs: SupergraphPlan | None = None
+    conditioning: ConditioningPlan | None = None
     columns: tuple[int, ...] = ()
     independent: IndependentPlan | None = None
+    arcs: Mapping[tuple[int, int], int] | None = field(default=None, compare=False)
     label_names: LabelNames = field(default=LabelNames({}, {}), compare=False)
 
     def __str__(self) -> str:
@@ -146,9 +154,9 @@ class Plan:
         return total * self.factor // self.divisor
 
     @property
-    def in_parts(self) -> TablePlan | SupergraphPlan | IndependentPlan | None:
+    def in_parts(self) -> ConditioningPlan | TablePlan | SupergraphPlan | IndependentPlan | None:
         """The way of counting without walking the pattern itself, if there is one."""
-        return self.tables or self.independent or self.supergraphs
+        return self.conditioning or self.tables or self.independent or self.supergraphs
 
     @property
     def count_cost(self) -> float:

@@ -312,9 +312,18 @@ def _build(problem, alternative):
         divisor=divisor // shared,
         suffix=suffix,
         cost=alternative.order.cost,
+        arcs=_arcs(problem),
         label_names=constraints.label_names,
         columns=tuple(vertex for vertex, name in enumerate(pattern.names) if name is not None),
     )
+
+
+def _arcs(problem):
+    """The arcs of a candidate graph for each pair; None where the graph itself is walked."""
+    relations = problem.constraints.relations
+    if not relations or any(relation.between is None for relation in relations):
+        return None
+    return {pair: int(arcs) for pair, arcs in problem.cardinalities.pairs.items()}
 
 
 def _rows(relations, order, level, visited):

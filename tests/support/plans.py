@@ -9,18 +9,19 @@ from cusubmatch.engines.registry import engine_named
 from cusubmatch.plan import PlanningProblem, PlanOptions, constraints_of, make_plan
 
 
-def plan_for(graph, pattern, semantics="monomorphism", unique=True, counting=True, prepared=None, **only):
+def plan_for(graph, pattern, semantics="monomorphism", unique=True, counting=True, prepared=None, local=False, **only):
     """The cheapest plan with the options `only` (see `PlanOptions`), and what it is walked on.
 
-    Unless `only` says otherwise, no suffix is counted.
+    Unless `only` says otherwise, no suffix is counted. With `local` it is a plan for the candidate graph.
     """
     constraints = constraints_of(pattern, graph, semantics)
     prepared = prepared or CpuEngine().prepare(graph, pattern, constraints, semantics != "homomorphism")
+    candidates = prepared.estimated_by if local else prepared.candidates
     problem = PlanningProblem(
         pattern,
-        constraints,
-        prepared.candidates.cardinalities,
-        prepared.candidates.filters,
+        prepared.constraints(constraints) if local else constraints,
+        candidates.cardinalities,
+        candidates.filters,
         graph.statistics,
         semantics=semantics,
         unique=unique,

@@ -1,9 +1,7 @@
-"""The 854 labelled queries on the yeast protein network: none answered wrong, nearly all walkable ones within a second.
+"""The 854 labelled queries on the yeast protein network: all are counted, none wrong, nearly all within a second.
 
-The recorded counts are embeddings. 658 queries have up to 10^8 of them; the rest go up to 4 x 10^16, where walking has
-to give up: a query that reaches its time limit is out of reach, not wrong, but what it had counted by then must not
-exceed the truth. Seconds are CPU seconds on one thread, so that a busy machine does not fail the test. A sample runs
-always; all of them are marked slow.
+The recorded counts are embeddings, up to 4 x 10^16: far more than can be walked. Seconds are CPU seconds on one thread,
+so that a busy machine does not fail the test. A sample runs always; all of them are marked slow.
 """
 
 import time
@@ -14,9 +12,9 @@ import pytest
 
 import cusubmatch as csm
 
-WALKABLE = 10**8
 IN_TIME_S = 1.0
-SAMPLE_EVERY = 8
+LIMIT_S = 120.0  # on a busy machine, too
+SAMPLE_EVERY = 20
 
 
 @pytest.fixture(scope="module")
@@ -39,27 +37,24 @@ def pattern_of(part):
     )
 
 
-def answer(G, queries, *, walkable_limit_s, limit_s):
+def answer(G, queries):
     """Columns count, found (NA where the limit was reached) and seconds (CPU), a row a query."""
     rows = []
     for query in queries.itertuples():
-        limit = walkable_limit_s if query.count <= WALKABLE else limit_s
         start = time.process_time()
         try:
-            found = csm.count_matches(G, query.pattern, unique=False, time_limit=limit)
-        except csm.TimeLimitExceeded as reached:
+            found = csm.count_matches(G, query.pattern, unique=False, time_limit=LIMIT_S)
+        except csm.TimeLimitExceeded:
             found = None
-            assert reached.partial is None or reached.partial <= query.count
         rows.append((query.query, query.count, found, time.process_time() - start))
     return pd.DataFrame(rows, columns=["query", "count", "found", "seconds"]).convert_dtypes()
 
 
 def assert_right_and_in_time(answers, share):
-    wrong = answers[answers.found.notna() & (answers.found != answers["count"])]
-    assert wrong.empty, f"wrong counts:\n{wrong}"
-    walkable = answers[answers["count"] <= WALKABLE]
-    late = walkable[walkable.found.isna() | (walkable.seconds > IN_TIME_S)]
-    assert len(late) <= (1 - share) * len(walkable), f"{len(late)} of {len(walkable)} were late:\n{late}"
+    wrong = answers[answers.found.isna() | (answers.found != answers["count"])]
+    assert wrong.empty, f"wrong or no counts:\n{wrong}"
+    late = answers[answers.seconds > IN_TIME_S]
+    assert len(late) <= (1 - share) * len(answers), f"{len(late)} of {len(answers)} were late:\n{late}"
 
 
 @pytest.fixture
@@ -71,17 +66,16 @@ def one_thread(monkeypatch):
 def warm_yeast(data_graph, queries, one_thread):
     """The yeast graph, with everything compiled that the queries need."""
     G = data_graph("yeast")
-    answer(G, queries.groupby("size").head(2), walkable_limit_s=30, limit_s=1)
+    answer(G, queries.groupby("size").head(2))
     return G
 
 
 def test_a_sample_of_the_queries_is_answered_right_and_in_time(warm_yeast, queries):
-    answers = answer(warm_yeast, queries.iloc[::SAMPLE_EVERY], walkable_limit_s=3, limit_s=0.3)
-    assert_right_and_in_time(answers, share=0.95)  # 79 walkable ones: one in fifty of all may well be three of these
+    sample = queries[queries["count"] < 10**11].iloc[::SAMPLE_EVERY]
+    assert_right_and_in_time(answer(warm_yeast, sample), share=0.9)
 
 
 @pytest.mark.slow
 def test_all_854_queries_are_answered_right_and_in_time(warm_yeast, queries):
     assert len(queries) == 854
-    answers = answer(warm_yeast, queries, walkable_limit_s=5, limit_s=0.5)
-    assert_right_and_in_time(answers, share=0.98)
+    assert_right_and_in_time(answer(warm_yeast, queries), share=0.94)

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange, Transfer
+from cusubmatch.engines.cpu.candidates.build import build_candidate_graph, pays
+from cusubmatch.engines.cpu.candidates.filters import find_candidates
+from cusubmatch.engines.cpu.conditioning.run import ConditioningRun, number_of_roots
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
-from cusubmatch.engines.cpu.search.filters import find_candidates
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.sampler import Sampler
@@ -35,6 +37,7 @@ class CpuEngine:
 
     name = "cpu"
     methods: tuple[str, ...] = ("lists", "bitmaps")
+    candidate_graph_methods: tuple[str, ...] = ("lists",)
     table_costs = TABLE_COSTS
 
     def __init__(self, tunables: Tunables = DEFAULT_TUNABLES):
@@ -45,10 +48,14 @@ class CpuEngine:
         return graph.host
 
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
-        """Candidates of every pattern vertex in a host graph, and the rows of the pattern's relations."""
-        adjacency = graph.adjacency(constraints.relations)
+        """Candidates of every pattern vertex in a host graph, and the rows of the pattern's relations or candidates."""
+        adjacency, candidate_graph = graph.adjacency(constraints.relations), None
         with announced("filters"):
-            return Prepared(graph, find_candidates(graph, pattern, constraints, adjacency, injective), adjacency)
+            candidates = find_candidates(graph, pattern, constraints, adjacency, injective)
+        if pays(constraints, candidates, adjacency, self.tunables):
+            with announced("candidate graph"):
+                candidate_graph = build_candidate_graph(constraints, candidates, adjacency, self.tunables)
+        return Prepared(graph, candidates, adjacency, candidate_graph)
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:  # noqa: ARG002
         """The cheapest plan by the estimates."""
@@ -56,7 +63,7 @@ class CpuEngine:
 
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
         """Candidates of the first vertex."""
-        return len(prepared.candidates.of(plan.levels[0].vertex))
+        return len(prepared.walked_by(plan).candidates.of(plan.levels[0].vertex))
 
     def shares_of_work(self, plan: Plan, prepared: Prepared, edges: Sequence[int]) -> list[float]:
         """The estimated share of the work of each range of candidates of the first vertex."""
@@ -73,6 +80,16 @@ class CpuEngine:
         """A sampler of the matches of a plan that counts."""
         return Sampler(prepared, plan, deadline=deadline, tunables=self.tunables)
 
+    def number_of_conditioned(self, prepared: Prepared) -> int:
+        """Candidates of the vertex that is matched first."""
+        return number_of_roots(_candidate_graph(prepared))
+
+    def condition(
+        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
+    ) -> ConditioningRun:
+        """A count of embeddings by conditioning; see `ConditioningRun`."""
+        return ConditioningRun(_candidate_graph(prepared), options, tasks, self.tunables, max_steps)
+
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in host memory."""
         return TableKernels(support, check)
@@ -88,3 +105,9 @@ class CpuEngine:
     def transfer(self, memory_limit: int | None) -> Transfer:
         """Not needed: what this engine makes lies in host memory."""
         raise NotImplementedError
+
+
+def _candidate_graph(prepared):
+    if prepared.candidate_graph is None:
+        raise ValueError("prepared: expected a candidate graph to count on, got none")
+    return prepared.candidate_graph

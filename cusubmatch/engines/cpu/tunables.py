@@ -56,6 +56,20 @@ class Tunables:
         Tasks of a sampler.
     sample_task_s : float
         Estimated seconds of a sampler's task.
+    candidate_graph_vertices : int
+        Smaller patterns are searched in as little time as their candidate graph is built in.
+    small_candidate_arcs : int
+        A candidate graph for which so many arcs are read, about, is built in any case.
+    max_kept_share : float
+        A larger one is built if it keeps at most this share of the arcs.
+    max_candidate_arcs : int
+        Of a candidate graph; bounds its memory.
+    failing_set_vertices : int
+        Rows of smaller patterns on a candidate graph are walked without failing sets.
+    conditioning_steps : int
+        Candidates that a count by conditioning tries between two returns to Python.
+    conditioning_slots : int
+        Most counts of components that it keeps, a power of two; a slot takes 32 bytes.
     """
 
     threads: int | None = None
@@ -79,6 +93,13 @@ class Tunables:
     min_sample_tasks: int = 1 << 6
     max_sample_tasks: int = 1 << 15
     sample_task_s: float = 3e-5
+    candidate_graph_vertices: int = 5
+    small_candidate_arcs: int = 1 << 20
+    max_kept_share: float = 0.5
+    max_candidate_arcs: int = 1 << 26
+    failing_set_vertices: int = 5
+    conditioning_steps: int = 1 << 16
+    conditioning_slots: int = 1 << 23
 
     def threads_for(self, tasks: int) -> int:
         """Threads that so many tasks are worth."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
+from cusubmatch.engines.base import ConditionedCount, Prepared, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
@@ -37,6 +37,7 @@ class GpuEngine:
 
     name = "gpu"
     methods: tuple[str, ...] = ("warps",)
+    candidate_graph_methods: tuple[str, ...] = ()  # it builds none
     table_costs = TABLE_COSTS
 
     def __init__(self, gpu: Device | None = None):
@@ -86,6 +87,16 @@ class GpuEngine:
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""
         return Sampler(prepared, plan, deadline=deadline, gpu=self.gpu)
+
+    def number_of_conditioned(self, prepared: Prepared) -> int:
+        """Not offered: this engine builds no candidate graph."""
+        raise NotImplementedError
+
+    def condition(
+        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
+    ) -> ConditionedCount:
+        """Not offered: this engine builds no candidate graph."""
+        raise NotImplementedError
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in device memory."""

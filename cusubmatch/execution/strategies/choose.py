@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cusubmatch.engines.base import Engine, Prepared
 from cusubmatch.execution.planning import plan_of
+from cusubmatch.execution.strategies.conditioning_count import Conditioning
 from cusubmatch.execution.strategies.independent_count import IndependentSets
 from cusubmatch.execution.strategies.race import Race
 from cusubmatch.execution.strategies.strategy import Strategy
@@ -12,9 +13,12 @@ from cusubmatch.execution.strategies.table_count import Tables
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan, TablePlan
+from cusubmatch.plan.conditioning import ConditioningPlan
 from cusubmatch.plan.independent_leaves import IndependentPlan
 
 __all__ = ["strategy_of"]
+
+CONDITIONING_GRACE_S = 0.003  # that a walk which was expected to be short may take more
 
 
 def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
@@ -27,6 +31,9 @@ def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
         return strategy_of(engine, *plan_of(prepared.graph, engine, pattern, "monomorphism", True))
 
     other: Strategy
+    if isinstance(plan.in_parts, ConditioningPlan):
+        other = Conditioning(engine, plan, prepared, plan.in_parts)
+        return other if plan.in_parts.first else Race(walk, other, CONDITIONING_GRACE_S)
     if isinstance(plan.in_parts, TablePlan):
         other = Tables(engine, plan, prepared, plan.in_parts)
     elif isinstance(plan.in_parts, IndependentPlan):

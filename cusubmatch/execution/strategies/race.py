@@ -21,8 +21,8 @@ GRACE_S = 0.05  # and this many seconds more
 class Race:
     """A walk that is given up for another strategy."""
 
-    def __init__(self, walk: Strategy, other: Strategy):
-        self.walk, self.other = walk, other
+    def __init__(self, walk: Strategy, other: Strategy, grace_s: float = GRACE_S):
+        self.walk, self.other, self.grace_s = walk, other, grace_s
 
     @property
     def estimate(self) -> float:
@@ -67,7 +67,7 @@ class RaceCount:
         DeadlinePassed
         """
         walk, other = self.race.walk, self.race.other
-        patience_s = max(RACE_FACTOR * walk.estimate, other.estimate) / 1e9 + GRACE_S
+        patience_s = max(RACE_FACTOR * walk.estimate, other.estimate) / 1e9 + self.race.grace_s
         give_up = time.monotonic() + patience_s
         limited = self.deadline is not None and self.deadline <= give_up
         count = walk.run(self.deadline if limited else give_up, self.progress)

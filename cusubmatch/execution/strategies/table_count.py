@@ -90,7 +90,7 @@ class TableCount(SummedCount):
         tasks: TaskRange | None = None,
     ):
         self.strategy, self.engine, self.plan, self.tables = strategy, strategy.engine, strategy.plan, strategy.tables
-        self.graph, self.candidates, _ = strategy.prepared
+        self.graph, self.candidates = strategy.prepared.graph, strategy.prepared.candidates
         self.decompositions = self.tables.decompositions
         if tasks is not None:
             terms = list(self.decompositions[0].terms.items())[tasks.begin : tasks.end]

@@ -43,16 +43,22 @@ class _PlanText:
         plan = self.plan
         lines = [f"{plan.pattern!r}", f"{plan.semantics}, {self._wanted()}; {self._way()}"]
         lines += [f"engine: {plan.engine} ({plan.why})"] if plan.engine else []
+        if plan.conditioning is not None and plan.conditioning.first:
+            return "\n".join(lines + self._conditioning())
         if plan.in_parts is not None and plan.in_parts.first:
             return "\n".join(lines + (lines_of_tables(plan) if plan.tables is not None else self._induced()))
-        lines += [*self._method(), ""]
+        lines += [*self._method(), *self._candidate_graph(), ""]
         for index, level in enumerate(plan.levels):
             lines += self._level(index, level)
         if plan.suffix is not None:
             lines += self._suffix(plan.suffix)
         lines += [*self._factors(), "", f"estimated time: {duration(plan.cost)} {plan.where}"]
         if plan.in_parts is not None:
-            way = "decomposition takes" if plan.tables is not None else "counts of supergraphs take"
+            way = (
+                "decomposition takes"
+                if plan.tables is not None or plan.conditioning is not None
+                else "counts of supergraphs take"
+            )
             lines.append(f"if walking takes much longer, {way} over: {duration(plan.in_parts.cost)}")
         return "\n".join(lines)
 
@@ -70,6 +76,8 @@ class _PlanText:
 
     def _way(self):
         plan = self.plan
+        if plan.conditioning is not None and plan.conditioning.first:
+            return "count by recursive conditioning"
         if plan.independent is not None:
             return "count by independent sets"
         if plan.in_parts is not None and plan.in_parts.first:
@@ -80,6 +88,19 @@ class _PlanText:
             ", ".join(map(self._name, levels)) for levels in (range(plan.walked), range(plan.walked, len(plan.levels)))
         )
         return f"count by walking the core {core}; the suffix {suffix} is counted from sizes of sets"
+
+    def _conditioning(self):
+        """Lines about a count by conditioning."""
+        plan = self.plan
+        times = f"{duration(plan.conditioning.cost)} on one core, instead of {duration(plan.cost)} by walking"
+        return [
+            "method: a vertex is matched to each of its candidates; what is left falls into components, whose counts",
+            "        are multiplied, and kept for the next time that they have the same candidates",
+            *self._candidate_graph(),
+            "",
+            f"estimated time: at least {times}",
+            "if it takes much longer, the pattern is walked",
+        ]
 
     def _induced(self):
         """Lines about the counts that replace walking induced matches."""
@@ -117,6 +138,18 @@ class _PlanText:
             side = "higher" if plan.ascending else "lower"
             lines.append(f"symmetry: vertices are ranked by degree; of equivalent ones, later levels get a {side} rank")
         return lines
+
+    def _candidate_graph(self):
+        """Lines about the candidate graph."""
+        plan = self.plan
+        if plan.arcs is None:
+            return []
+        sizes = ", ".join(f"{name} {size:,.0f}" for name, size in zip(self.names, plan.sizes, strict=True))
+        arcs = ", ".join(
+            f"{self.names[e.source]}-{self.names[e.target]} {plan.arcs[e.source, e.target]:,}"
+            for e in plan.pattern.edges
+        )
+        return [f"candidate graph: rows hold candidates only; candidates {sizes};", f"        arcs {arcs}"]
 
     def _factors(self):
         """Lines about what a sum is divided and multiplied by."""
@@ -207,7 +240,7 @@ class _PlanText:
     def _source(self, source):
         if not isinstance(source, NeighbourRows):
             return self.sets[source]
-        direction, edge_labels, target_labels = self.plan.relations[source.relation]
+        direction, edge_labels, target_labels, _ = self.plan.relations[source.relation]
         edge_names, vertex_label_names = self.plan.label_names
         row = {"any": "N", "out": "N_out", "in": "N_in"}[direction]
         labels = f", edge label {labels_text(edge_names.get(edge_labels))}" if edge_labels is not None else ""

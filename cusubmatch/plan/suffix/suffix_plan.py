@@ -120,7 +120,8 @@ def tests_of(relations: Sequence[Relation], loss: Loss) -> list[tuple[int, int, 
     """The tests (relation, level of the row, level of the image) of a loss; where either may own the row, the first."""
     found = []
     for relation, level in loss.rows:
-        swaps = relations[relation].direction == "any" and relations[relation].target_labels is None
+        direction, _, target_labels, between = relations[relation]
+        swaps = direction == "any" and target_labels is None and between is None
         ends = sorted((level, loss.level)) if swaps else (level, loss.level)
         found.append((relation, *ends))
     return found
@@ -174,6 +175,8 @@ def _is_implied(relations, row, other):
 
 def _covers(loose: Relation, strict: Relation) -> bool:
     """Whether every neighbour in the strict relation is one in the loose relation."""
+    if loose.between is not None or strict.between is not None:
+        return loose == strict
 
     def within(some, others):
         return others is None or (some is not None and some <= others)

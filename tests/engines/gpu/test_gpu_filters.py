@@ -20,7 +20,7 @@ from test_yeast import pattern_of
 from tiers import examples
 
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.cpu.search import filters as on_cpu
+from cusubmatch.engines.cpu.candidates import filters as on_cpu
 from cusubmatch.engines.gpu.runtime.device import Device as GpuDevice
 from cusubmatch.engines.gpu.search import filters as on_gpu
 from cusubmatch.plan import constraints_of

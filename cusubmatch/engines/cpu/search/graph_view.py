@@ -22,10 +22,14 @@ RELATION_SETS_KEPT = 4  # whose bitmaps stay with the graph
 def make_view(
     graph: Graph, adjacency: Adjacency, masks: np.ndarray, roots: np.ndarray, tunables: Tunables = DEFAULT_TUNABLES
 ) -> View:
-    """A view of a host graph; bitmaps are kept with the graph for the next call."""
-    key = adjacency.key, tunables.hub_bitmap_bytes, tunables.min_hub_degree
-    bits, hub, words = graph.cache.get("hubs", key, lambda: _hub_bitmaps(adjacency, tunables), RELATION_SETS_KEPT)
+    """A view of rows; bitmaps of a host graph's hubs are kept with the graph for the next call."""
     offsets = adjacency.offsets
+    if adjacency.key is None:  # a candidate graph: its rows are short, and it is used for one plan
+        n = offsets.shape[1] - 1
+        bits, hub, words = np.zeros(1, np.uint32), n, max((n + 31) // 32, 1)
+    else:
+        key = adjacency.key, tunables.hub_bitmap_bytes, tunables.min_hub_degree
+        bits, hub, words = graph.cache.get("hubs", key, lambda: _hub_bitmaps(adjacency, tunables), RELATION_SETS_KEPT)
     return View(
         offsets.ravel(), adjacency.targets, masks, roots, bits, hub, words, offsets.shape[1], len(offsets), len(roots)
     )
@@ -37,6 +41,8 @@ def longest_rows(graph: Graph, adjacency: Adjacency) -> list[int]:
     def measure():
         return [int(np.diff(offsets).max(initial=0)) for offsets in adjacency.offsets]
 
+    if adjacency.key is None:
+        return measure()
     return graph.cache.get("longest rows", adjacency.key, measure, RELATION_SETS_KEPT)
 
 

@@ -13,7 +13,7 @@ from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.search.leaf import count_leaf
 from cusubmatch.engines.cpu.search.local_candidates import level_row, make_sets, on_program, on_view, open_level
 
-__all__ = ["descend", "differs", "enter", "next_vertex", "on_state", "walk"]
+__all__ = ["descend", "differs", "emit", "enter", "next_vertex", "on_state", "walk"]
 
 LEAF_WINDOW_UNITS = 1 << 14  # work in the leaf between two looks at the budget
 
@@ -32,6 +32,7 @@ def on_state(state):
         pointer(state.pool),
         pointer(state.marks),
         pointer(state.excluded),
+        pointer(state.failing),
     )
 
 
@@ -57,7 +58,7 @@ def differs(program, state, level, x):
 
 
 @jit
-def _emit(program, view, state, leaf, out, capacity):
+def emit(program, view, state, leaf, out, capacity):
     """Write one row per vertex of the leaf's open range, until the buffer is full; columns are rows of `out`."""
     first = row = state.registers[p.FILLED]
     column = level_row(program, leaf)[p.COLUMN]
@@ -134,7 +135,7 @@ def walk(program, view, state, out, budget):
     while budget > 0:
         if level == leaf:
             if emitting:
-                budget -= _emit(program, view, state, leaf, out, capacity)
+                budget -= emit(program, view, state, leaf, out, capacity)
                 if state.position[leaf] < state.end[leaf]:
                     registers[p.LEVEL] = level
                     return p.FULL

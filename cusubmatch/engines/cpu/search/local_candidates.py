@@ -167,6 +167,7 @@ def make_sets(program, view, state, level):
             length = _combine(view, state, pool, s0, s1, -1, operation, relation, operand, out)
         state.set_end[target] = out + length
         if length < step[p.NEED]:
+            state.registers[p.FAILED] = step[p.SET_DEPENDS]
             return False
     return True
 

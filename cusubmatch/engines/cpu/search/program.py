@@ -28,13 +28,14 @@ from cusubmatch.plan import NeighbourRows, Plan, implied_bounds
     STEP,
     STEP_END,
     COLUMN,
-) = range(12)
-LEVEL_FIELDS = 12
+    DEPENDS,
+) = range(13)
+LEVEL_FIELDS = 13
 ROOTS, ROW, SET = 0, 1, 2  # kinds of candidates: the first level's list, a row of the graph, a set of the pool
 
 # Fields of a step's row.
-TARGET, FROM_KIND, FROM_A, FROM_B, OPERATION, WITH_A, WITH_B, MASK, CUT, CUT_END, NEED = range(11)
-STEP_FIELDS = 11
+TARGET, FROM_KIND, FROM_A, FROM_B, OPERATION, WITH_A, WITH_B, MASK, CUT, CUT_END, NEED, SET_DEPENDS = range(12)
+STEP_FIELDS = 12
 INTERSECT, SUBTRACT, FILTER = 0, 1, 2
 OPERATIONS = {"intersect": INTERSECT, "subtract": SUBTRACT, "filter": FILTER}
 
@@ -48,8 +49,8 @@ LEAF_MODES = {"rows": EMIT, "size": SIZE, "choose": CHOOSE, "ordered": ORDERED, 
 FIXED, MEMBER, BOUNDED, COMMON, GENERAL = 0, 1, 2, 3, 4
 
 # Fields of the registers of a state.
-LEVEL, FLOOR, COUNT_0, COUNT_1, COUNT_2, FILLED, UNIVERSE = range(7)
-REGISTERS = 7
+LEVEL, FLOOR, COUNT_0, COUNT_1, COUNT_2, FILLED, UNIVERSE, FAILED = range(8)
+REGISTERS = 8
 LIMB_BITS = 31  # of a count, which is kept in three registers so that it does not wrap
 
 DONE, PAUSED, FULL, OVERSIZE = 0, 1, 2, 3  # why a walker returned
@@ -98,6 +99,7 @@ class State(NamedTuple):
     """Where one thread is: matched vertices, the open range of each level, and the sets made so far.
 
     `excluded` is for vertices that are taken off a set, at most one a level; what a suffix is counted in follows.
+    `failing` has the failing set of each level's partial match so far, as bits (`failing_set_walker`).
     """
 
     registers: np.ndarray
@@ -110,6 +112,7 @@ class State(NamedTuple):
     pool: np.ndarray
     marks: np.ndarray
     excluded: np.ndarray
+    failing: np.ndarray
 
 
 def new_list_state(program: Program, view: View, pool: int) -> State:
@@ -126,6 +129,7 @@ def new_list_state(program: Program, view: View, pool: int) -> State:
         pool=np.zeros(pool + 1, np.int32),
         marks=np.zeros(view.words, np.uint32),
         excluded=np.zeros(levels + int(program.header[SCRATCH]), np.int64),
+        failing=np.zeros(levels, np.int64),
     )
 
 
@@ -143,6 +147,7 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
     refs: list[int] = []
     steps = np.zeros((len(plan.steps), STEP_FIELDS), np.int32)
     capacity, base = {}, 0
+    depends: dict[int, int] = {}  # of each set, the levels that it is made of
     for row, step in zip(steps, plan.steps, strict=True):
         if isinstance(step.source, NeighbourRows):
             capacity[step.target] = capacities[step.source.relation]
@@ -157,6 +162,8 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
         row[MASK] = -1 if step.mask is None else step.mask
         row[CUT], row[CUT_END] = _append(refs, step.bounds)
         row[NEED] = step.need
+        depends[step.target] = _bits(step.bounds) | _depends(step.source, depends) | _depends(step.operand, depends)
+        row[SET_DEPENDS] = _as_int32(depends[step.target])
     bases = np.zeros(len(plan.steps), np.int64)
     for target in range(len(plan.steps)):
         bases[target] = base
@@ -173,6 +180,7 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
         row[STEP] = sum(step.when < index for step in plan.steps)
         row[STEP_END] = sum(step.when <= index for step in plan.steps)
         row[COLUMN] = columns.get(level.vertex, -1)
+        row[DEPENDS] = _as_int32(_bits(level.deferred_restrictions) | _depends(level.source, depends))
     header = np.zeros(HEADER_FIELDS, np.int64)
     header[LEVELS] = len(plan.levels)
     header[LEAF] = plan.walked - 1
@@ -196,6 +204,22 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
         header[SUFFIX_AT], _ = _append(refs, fields)
         header[CONSTANTS_AT], bases = len(bases), np.concatenate([bases, constants])
     return Program(header, levels.ravel(), steps.ravel(), np.array(refs or [0], np.int32), bases, outer, inner), base
+
+
+def _bits(levels):
+    """Levels as bits."""
+    return sum(1 << level for level in set(levels))
+
+
+def _depends(source, depends):
+    """The levels, as bits, that a row, a set or nothing depends on."""
+    if source is None:
+        return 0
+    return 1 << source.level if isinstance(source, NeighbourRows) else depends[source]
+
+
+def _as_int32(bits):
+    return bits - (1 << 32) if bits >> 31 else bits
 
 
 def _append(refs, values):

@@ -19,6 +19,7 @@ from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.search.bitmap_walker import enter_bitmaps, walk_bitmaps
+from cusubmatch.engines.cpu.search.failing_set_walker import ALL_LEVELS, enter_failing_sets, walk_failing_sets
 from cusubmatch.engines.cpu.search.graph_view import longest_rows, make_view
 from cusubmatch.engines.cpu.search.list_walker import enter, walk
 from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import BitmapState, new_bitmap_state
@@ -37,6 +38,7 @@ __all__ = ["DEFAULT_OPTIONS", "Run"]
 DEFAULT_OPTIONS = RunOptions()
 WALKERS: dict[str, tuple[Callable, Callable]] = {
     "lists": (enter, walk),
+    "failing sets": (enter_failing_sets, walk_failing_sets),
     "suffix": (enter, walk_suffix),
     "bitmaps": (enter_bitmaps, walk_bitmaps),
 }
@@ -76,13 +78,13 @@ class Run:
         self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
         self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
         self._then = options.then
-        graph, candidates, adjacency = prepared
-        self.longest = longest_rows(graph, adjacency)
+        candidates, adjacency, self._vertices = prepared.walked_by(plan)
+        self.longest = longest_rows(prepared.graph, adjacency)
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(plan.columns)}, self.longest)
         roots = candidates.of(plan.levels[0].vertex)
         if tasks is not None:
             roots = roots[tasks.begin : tasks.end]
-        self.view = make_view(graph, adjacency, candidates.masks, roots, tunables)
+        self.view = make_view(prepared.graph, adjacency, candidates.masks, roots, tunables)
         self.matches: Any = 0
         self._sum, self._counting = 0, plan.leaf_mode != "rows"
         self._late = False
@@ -100,9 +102,16 @@ class Run:
             weights = [1 / ranges] * ranges
         else:
             weights = shares_of_work(self.plan, adjacency, roots, edges, self.tunables)
-        method = self.plan.method if self.plan.suffix is None else "suffix"
+        method = self._method()
         tasks = [Task((), *ends, weight, method) for ends, weight in zip(pairwise(edges), weights, strict=True)]
         return tasks[::-1]
+
+    def _method(self):
+        """The walker: rows on a candidate graph are walked with failing sets."""
+        if self.plan.suffix is not None:
+            return "suffix"
+        large = len(self.plan.levels) >= self.tunables.failing_set_vertices
+        return "failing sets" if large and not self._counting and self._vertices is not None else self.plan.method
 
     def count(self) -> int:
         """The number of matches, by walking.
@@ -170,14 +179,21 @@ class Run:
             self._add(filled - counted)
             counted = filled
             if status == p.FULL or self.tasks.stopped:
-                yield out[:, :filled]
+                yield self._internal(out[:, :filled])
                 rows = min(2 * rows, self.block_rows)
                 out = np.empty((len(self.plan.columns), rows), np.int32)
                 state.registers[p.FILLED] = counted = 0
             else:
                 yield None
         if counted:
-            yield out[:, :counted]
+            yield self._internal(out[:, :counted])
+
+    def _internal(self, rows):
+        """The internal vertices of found rows."""
+        if self._vertices is not None:
+            for column, vertex in zip(rows, self.plan.columns, strict=True):
+                column[:] = self._vertices[vertex][column]
+        return rows
 
     def _walks(self, out):
         """Work on tasks until none is left: (status, state) each time a walker returns. Rows are written to out()."""
@@ -202,6 +218,8 @@ class Run:
                 if self.tasks.waiting and status != p.DONE:
                     donated = donate_work(state, weight, task.method)
                     if donated is not None:
+                        if task.method == "failing sets":  # what fails elsewhere is not known here
+                            state.failing[:] |= ALL_LEVELS
                         self.tasks.put(donated)
                         weight -= donated.weight
                 self.progress.note(state, weight)

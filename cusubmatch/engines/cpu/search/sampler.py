@@ -54,15 +54,15 @@ class Sampler:
         self.size, self.method = len(plan.levels), plan.method if plan.walked > 1 else "lists"
         leaf_modes = list(dict.fromkeys([plan.leaf_mode, "size", "rows"]))
         plans = [dataclasses.replace(plan, leaf_mode=leaf_mode) for leaf_mode in leaf_modes]
-        graph, candidates, adjacency = prepared
-        longest = longest_rows(graph, adjacency)
+        candidates, adjacency, self._vertices = prepared.walked_by(plan)
+        longest = longest_rows(prepared.graph, adjacency)
         columns = {vertex: vertex for vertex in range(self.size)}
         encoded = [encode(each, columns, longest) for each in plans]
         roots = candidates.of(plan.levels[0].vertex)
         self.sampled = SampledPlans(
             plans,
             [program for program, _ in encoded],
-            make_view(graph, adjacency, candidates.masks, roots, tunables),
+            make_view(prepared.graph, adjacency, candidates.masks, roots, tunables),
             pool=encoded[0][1],
             longest_row=max(longest, default=0),
             tunables=tunables,
@@ -106,9 +106,15 @@ class Sampler:
             drawn.setdefault(group, []).append(in_group)
         if self._one_vertex:
             places = [self.groups[group].begin + rank for group, [only] in drawn.items() for rank in only.ranks]
-            return self.sampled.view.roots[np.array(places, np.int64)].reshape(1, -1)
+            return self._internal(self.sampled.view.roots[np.array(places, np.int64)].reshape(1, -1))
         rows = self._each(RankWalk.matches_at, [(self.groups[group], tasks) for group, tasks in drawn.items()])
-        return np.concatenate([np.empty((self.size, 0), np.int32), *rows], axis=1)
+        return self._internal(np.concatenate([np.empty((self.size, 0), np.int32), *rows], axis=1))
+
+    def _internal(self, rows: np.ndarray) -> np.ndarray:
+        """The internal vertices of found rows."""
+        if self._vertices is None:
+            return rows
+        return np.stack([vertices[row] for vertices, row in zip(self._vertices, rows, strict=True)])
 
     def check(self) -> None:
         """Raise if the deadline has passed, or another thread has failed."""

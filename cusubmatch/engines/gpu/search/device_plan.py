@@ -97,7 +97,7 @@ def make_device_plan(
     `sample_share`: one first candidate, or root, of so many is searched; `extra_task_words`: words that a task of the
     ring has beside its own, if the walker keeps counts by task.
     """
-    graph, candidates, adjacency = prepared
+    graph, candidates, adjacency = prepared.graph, prepared.candidates, prepared.adjacency
     xp, target, tunables = graph.xp, gpu.target, gpu.tunables
     key = adjacency.key, tunables
     rows = graph.cache.get("device rows", key, lambda: make_rows(gpu, xp, adjacency), graph.keep(KEPT_ROWS))

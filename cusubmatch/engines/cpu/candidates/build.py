@@ -1,0 +1,236 @@
+"""The candidate graph in host memory: numbering candidates, then rows of each pair of pattern vertices, twice.
+
+The first pass over the rows counts arcs, so that the second fills arrays of the right size, and so that the graph is
+given up before memory is taken where it would be too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.cpu.candidates.lists import candidate_lists
+from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.pointers import pointer
+from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.graph import Adjacency
+from cusubmatch.plan import Constraints
+from cusubmatch.plan.candidate_graph import CandidateGraph, PairRelation, local_constraints, pair_relations
+from cusubmatch.plan.candidates import Candidates
+from cusubmatch.plan.estimate import Cardinalities
+
+__all__ = ["build_candidate_graph", "pays"]
+
+
+def pays(constraints: Constraints, candidates: Candidates, adjacency: Adjacency, tunables: Tunables) -> bool:
+    """Whether a candidate graph is expected to be built in less time than it saves.
+
+    It is where it is small, or where it keeps few of the arcs that a search would read otherwise: those of the rows of
+    candidates, assumed to be as long as the relation's rows are on average.
+    """
+    sizes, pairs = candidates.cardinalities.sizes, candidates.cardinalities.pairs
+    if not candidates.cardinalities.biases or len(sizes) < tunables.candidate_graph_vertices:
+        return False
+    row_counts = adjacency.offsets.shape[1] - 1
+    read = 0.0
+    for (u, _), relations in constraints.required.items():
+        for relation in relations:
+            arcs = int(adjacency.offsets[relation, -1] - adjacency.offsets[relation, 0])
+            read += sizes[u] * arcs / max(row_counts, 1)
+    kept = sum(pairs.values())
+    if kept > tunables.max_candidate_arcs:
+        return False
+    return max(read, kept) <= tunables.small_candidate_arcs or kept <= tunables.max_kept_share * read
+
+
+def build_candidate_graph(
+    constraints: Constraints, candidates: Candidates, adjacency: Adjacency, tunables: Tunables
+) -> CandidateGraph | None:
+    """The candidate graph of a pattern on a host graph; None if it would have too many arcs."""
+    size = len(constraints.labels)
+    numbering = _number(candidates.masks, size)
+    required, forbidden, relations = pair_relations(constraints, numbering.first_alike)
+    kinds, refs = _encoded(relations)
+    width = max(map(len, numbering.vertices), default=0)
+    offsets = np.zeros((len(relations), width + 1), np.int64)
+    rows = adjacency.offsets, adjacency.targets, candidates.masks
+    counts = np.zeros((len(relations), 2), np.int64)
+    _count_arcs(*rows, numbering.members, numbering.begins, kinds, refs, offsets, counts)
+    arcs = counts[:, 0].tolist()
+    if sum(arcs) > tunables.max_candidate_arcs:
+        return None
+    targets = np.empty(sum(arcs), np.int32)
+    _fill_arcs(*rows, numbering.members, numbering.begins, numbering.local, kinds, refs, targets)
+    sizes = candidates.cardinalities.sizes
+    biases = [
+        max(sizes[kind.source] * twos / max(count**2, 1), 1.0)
+        for kind, (count, twos) in zip(relations, counts.tolist(), strict=True)
+    ]
+    cardinalities = Cardinalities(
+        sizes,
+        {pair: float(arcs[number]) for pair, number in required.items()},
+        {pair: biases[number] for pair, number in required.items()},
+    )
+    masks = np.zeros(width, np.uint32)
+    for u, vertices in enumerate(numbering.vertices):
+        masks[: len(vertices)] |= candidates.masks[vertices] & np.uint32(1 << u)
+    local = local_constraints(constraints, required, forbidden, relations, arcs, numbering.shares)
+    return CandidateGraph(
+        local,
+        Candidates(masks, cardinalities, (None,) * size),
+        Adjacency(offsets, targets, None),
+        numbering.vertices,
+    )
+
+
+class _Numbering(NamedTuple):
+    """The candidates in groups: the vertices of a group share candidates, directly or through others.
+
+    Attributes
+    ----------
+    first_alike : list of int
+        Per pattern vertex, the first vertex with the same candidates.
+    shares : list of int
+        Per pattern vertex, as bits, the vertices that share a candidate with it.
+    members, begins
+        The data vertices of each group, ascending, one group after another; where that of a pattern vertex begins
+        (row 0) and ends (row 1).
+    local : int32 (n,)
+        The place of a data vertex in its group.
+    vertices : tuple
+        Per pattern vertex, its group's data vertices.
+    """
+
+    first_alike: list[int]
+    shares: list[int]
+    members: np.ndarray
+    begins: np.ndarray
+    local: np.ndarray
+    vertices: tuple[np.ndarray, ...]
+
+
+def _number(masks: np.ndarray, size: int) -> _Numbering:
+    """Number the candidates."""
+    shares, differs = np.zeros((2, size), np.uint32)
+    _compare(masks, shares, differs)
+    group_bits = [int(bits) for bits in shares]
+    for _ in range(size):
+        for u in range(size):
+            group_bits[u] |= 1 << u
+            for w in range(size):
+                if group_bits[u] >> w & 1:
+                    group_bits[u] |= group_bits[w]
+    groups = sorted(set(group_bits))
+    table = np.zeros(size, np.int64)
+    for u, bits in enumerate(group_bits):
+        table[u] = groups.index(bits)
+    group_masks = np.zeros(len(masks), np.uint32)
+    local = np.zeros(len(masks), np.int32)
+    _group(masks, table, group_masks)
+    members, ends = candidate_lists(group_masks, len(groups))
+    for begin, end in pairwise(ends.tolist()):
+        local[members[begin:end]] = np.arange(end - begin, dtype=np.int32)
+    begins = np.stack([ends[table], ends[table + 1]])
+    vertices = [members[ends[group] : ends[group + 1]] for group in range(len(groups))]
+    alike = [next(w for w in range(u + 1) if w == u or not int(differs[u]) >> w & 1) for u in range(size)]
+    return _Numbering(alike, shares.tolist(), members, begins, local, tuple(vertices[group] for group in table))
+
+
+def _encoded(relations: Sequence[PairRelation]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (source, target, begin, end) of the pair relations, and the relations that [begin, end) refers to."""
+    refs: list[int] = []
+    kinds = np.zeros((len(relations), 4), np.int64)
+    for row, relation in zip(kinds, relations, strict=True):
+        row[:] = relation.source, relation.target, len(refs), len(refs) + len(relation.relations)
+        refs.extend(relation.relations)
+    return kinds, np.array(refs or [0], np.int64)
+
+
+@jit
+def _compare(masks, shares, differs):
+    """Of each pattern vertex, as bits, the vertices that share a candidate with it, and those with other candidates."""
+    for v in range(len(masks)):
+        mask = masks[v]
+        rest = mask
+        while rest:
+            u = trailing_zeros(rest)
+            shares[u] |= mask
+            differs[u] |= ~mask
+            rest &= rest - np.uint32(1)
+    size = len(differs)
+    for u in range(size):
+        for w in range(size):
+            if (differs[u] >> np.uint32(w)) & np.uint32(1):
+                differs[w] |= np.uint32(1) << np.uint32(u)
+
+
+@jit
+def _group(masks, group_of, group_masks):
+    """Set the bit of the group that each candidate is in."""
+    for v in range(len(masks)):
+        if masks[v]:
+            group_masks[v] = np.uint32(1) << np.uint32(group_of[trailing_zeros(masks[v])])
+
+
+@jit
+def _is_adjacent(offsets, targets, relation, v, x):
+    """Whether x lies in row v of a relation."""
+    begin, end = offsets[relation, v], offsets[relation, v + 1]
+    while begin < end:
+        middle = (begin + end) >> 1
+        if targets[middle] < x:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin < offsets[relation, v + 1] and targets[begin] == x
+
+
+@jit
+def _count_arcs(offsets, targets, masks, members, begins, kinds, refs, out_offsets, counts):
+    """Count the arcs of each row of each pair, as offsets, and of each pair the arcs and ordered pairs of them."""
+    rows, bits, total = pointer(targets), pointer(masks), 0
+    for k in range(len(kinds)):
+        u, w, first, last = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3]
+        relation, begin = refs[first], begins[0, u]
+        out_offsets[k, 0] = total
+        for i in range(begin, begins[1, u]):
+            v, length = members[i], 0
+            if (bits[v] >> u) & 1:
+                if last == first + 1:
+                    for j in range(offsets[relation, v], offsets[relation, v + 1]):
+                        length += (bits[rows[j]] >> w) & 1
+                else:
+                    for j in range(offsets[relation, v], offsets[relation, v + 1]):
+                        keep = (bits[rows[j]] >> w) & 1
+                        for r in range(first + 1, last):
+                            keep = keep and _is_adjacent(offsets, targets, refs[r], v, rows[j])
+                        length += 1 if keep else 0
+            total += length
+            counts[k, 0] += length
+            counts[k, 1] += length * (length - 1)
+            out_offsets[k, i - begin + 1] = total
+        for i in range(begins[1, u] - begin + 1, out_offsets.shape[1]):
+            out_offsets[k, i] = total
+
+
+@jit
+def _fill_arcs(offsets, targets, masks, members, begins, local, kinds, refs, out):
+    """Write the rows that `_count_arcs` has counted."""
+    rows, bits, numbers, arcs, position = pointer(targets), pointer(masks), pointer(local), pointer(out), 0
+    for k in range(len(kinds)):
+        u, w, first, last = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3]
+        relation = refs[first]
+        for i in range(begins[0, u], begins[1, u]):
+            v = members[i]
+            if (bits[v] >> u) & 1:
+                for j in range(offsets[relation, v], offsets[relation, v + 1]):
+                    x = rows[j]
+                    keep = (bits[x] >> w) & 1
+                    for r in range(first + 1, last):
+                        keep = keep and _is_adjacent(offsets, targets, refs[r], v, x)
+                    if keep:
+                        arcs[position] = numbers[x]
+                        position += 1

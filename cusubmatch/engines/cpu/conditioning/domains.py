@@ -1,0 +1,229 @@
+"""Domains: matching a vertex narrows those of its neighbours and of the vertices that it is in conflict with.
+
+What changes is kept on a trail and restored by `undo`. A touched domain never holds the image of a vertex that it must
+differ from. The images that an untouched vertex must not take are *pending*.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cusubmatch.engines.cpu.conditioning import state as c
+from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.sorted_sets import has, lower_bound
+
+__all__ = ["assign", "choices", "common_size", "is_pending", "overlap", "row_of", "undo"]
+
+GALLOP_RATIO = 16
+
+
+@jit
+def row_of(s, v, w, x):
+    """The row of x, an image of v, among the candidates of w."""
+    at = s.relations[(v << 5) + w] * s.stride + x
+    return s.offsets[at], s.offsets[at + 1]
+
+
+@jit
+def _save(s, w):
+    """Put the domain of w on the trail."""
+    top = s.registers[c.TRAIL_TOP]
+    s.trail[4 * top] = w
+    s.trail[4 * top + 1] = s.begin[w]
+    s.trail[4 * top + 2] = s.end[w]
+    s.trail[4 * top + 3] = s.registers[c.TOUCHED]
+    s.trail_fingerprints[2 * top] = s.fingerprint_1[w]
+    s.trail_fingerprints[2 * top + 1] = s.fingerprint_2[w]
+    s.registers[c.TRAIL_TOP] = top + 1
+
+
+@jit
+def undo(s, trail_top, pool_top, matched):
+    """Go back to an earlier state."""
+    top = s.registers[c.TRAIL_TOP]
+    while top > trail_top:
+        top -= 1
+        w = s.trail[4 * top]
+        s.begin[w], s.end[w] = s.trail[4 * top + 1], s.trail[4 * top + 2]
+        s.registers[c.TOUCHED] = s.trail[4 * top + 3]
+        s.fingerprint_1[w], s.fingerprint_2[w] = s.trail_fingerprints[2 * top], s.trail_fingerprints[2 * top + 1]
+    s.registers[c.TRAIL_TOP] = trail_top
+    s.registers[c.POOL_TOP] = pool_top
+    s.registers[c.MATCHED] = matched
+
+
+@jit
+def is_pending(s, w, x):
+    """Whether x is the image of a vertex that w must differ from."""
+    others = s.conflicts[w] & s.registers[c.MATCHED]
+    while others:
+        if s.image[trailing_zeros(others)] == x:
+            return True
+        others &= others - 1
+    return False
+
+
+@jit
+def _set_domain(s, w, begin, end):
+    """Let the domain of w be a part of the pool that has just been written."""
+    first, second = np.uint64(0), np.uint64(0)
+    for i in range(begin, end):
+        x = s.store[i]
+        first += s.words_1[x]
+        second += s.words_2[x]
+    s.begin[w], s.end[w] = begin, end
+    s.fingerprint_1[w], s.fingerprint_2[w] = first, second
+    s.registers[c.TOUCHED] |= np.int64(1) << w
+    s.registers[c.POOL_TOP] = end
+
+
+@jit
+def _narrow(s, w, row, row_end):
+    """Intersect the domain of w with a row; whether anything is left."""
+    _save(s, w)
+    out = begin = s.registers[c.POOL_TOP]
+    store = s.store
+    if not (s.registers[c.TOUCHED] >> w) & 1:
+        others, lost = s.conflicts[w] & s.registers[c.MATCHED], False
+        while others and not lost:
+            lost = has(store, row, row_end, s.image[trailing_zeros(others)])
+            others &= others - 1
+        if not lost:
+            s.begin[w], s.end[w] = row, row_end
+            s.fingerprint_1[w] = s.prefix_1[row_end] - s.prefix_1[row]
+            s.fingerprint_2[w] = s.prefix_2[row_end] - s.prefix_2[row]
+            s.registers[c.TOUCHED] |= np.int64(1) << w
+            return row < row_end
+        for i in range(row, row_end):
+            if not is_pending(s, w, store[i]):
+                store[out] = store[i]
+                out += 1
+    else:
+        i, end = s.begin[w], s.end[w]
+        if row_end - row > GALLOP_RATIO * (end - i):
+            while i < end:
+                row = lower_bound(store, row, row_end, store[i])
+                if row < row_end and store[row] == store[i]:
+                    store[out] = store[i]
+                    out += 1
+                i += 1
+        elif end - i > GALLOP_RATIO * (row_end - row):
+            while row < row_end:
+                i = lower_bound(store, i, end, store[row])
+                if i < end and store[i] == store[row]:
+                    store[out] = store[row]
+                    out += 1
+                row += 1
+        else:
+            while i < end and row < row_end:
+                x, y = store[i], store[row]
+                if x == y:
+                    store[out] = x
+                    out += 1
+                i += x <= y
+                row += y <= x
+    _set_domain(s, w, begin, out)
+    return begin < out
+
+
+@jit
+def _remove(s, w, x):
+    """Take x out of a touched domain; whether anything is left."""
+    if not has(s.store, s.begin[w], s.end[w], x):
+        return True
+    _save(s, w)
+    out = begin = s.registers[c.POOL_TOP]
+    for i in range(s.begin[w], s.end[w]):
+        if s.store[i] != x:
+            s.store[out] = s.store[i]
+            out += 1
+    _set_domain(s, w, begin, out)
+    return begin < out
+
+
+@jit
+def assign(s, v, x, others):
+    """Match v to x and narrow the domains of `others`; False if one is empty."""
+    s.image[v] = x
+    s.registers[c.MATCHED] |= np.int64(1) << v
+    near = s.neighbours[v] & others
+    while near:
+        w = trailing_zeros(near)
+        near &= near - 1
+        row, row_end = row_of(s, v, w, x)
+        if not _narrow(s, w, row, row_end):
+            return False
+    near = s.conflicts[v] & others & s.registers[c.TOUCHED]
+    while near:
+        w = trailing_zeros(near)
+        near &= near - 1
+        if not _remove(s, w, x):
+            return False
+    return True
+
+
+@jit
+def choices(s, w):
+    """The number of candidates of w that it may take."""
+    if (s.registers[c.TOUCHED] >> w) & 1:
+        return s.end[w] - s.begin[w]
+    n, others = s.list_end[w] - s.list_begin[w], s.conflicts[w] & s.registers[c.MATCHED]
+    seen = np.int64(0)
+    while others:
+        v = trailing_zeros(others)
+        others &= others - 1
+        if (s.masks[s.image[v]] >> w) & 1:
+            again, earlier = False, seen
+            while earlier:
+                again |= s.image[trailing_zeros(earlier)] == s.image[v]
+                earlier &= earlier - 1
+            n -= not again
+            seen |= np.int64(1) << v
+    return n
+
+
+@jit
+def common_size(s, begin, end, other, other_end):
+    """The number of elements that two ranges share."""
+    store, n = s.store, 0
+    if end - begin > other_end - other:
+        begin, end, other, other_end = other, other_end, begin, end
+    if other_end - other > GALLOP_RATIO * (end - begin):
+        while begin < end:
+            other = lower_bound(store, other, other_end, store[begin])
+            n += other < other_end and store[other] == store[begin]
+            begin += 1
+        return n
+    while begin < end and other < other_end:
+        x, y = store[begin], store[other]
+        n += x == y
+        begin += x <= y
+        other += y <= x
+    return n
+
+
+@jit
+def overlap(s, u, w, out):
+    """Write the candidates that both u and w may take to the store at `out`, or with out < 0 count them; how many."""
+    touched, n = s.registers[c.TOUCHED], 0
+    if not (touched >> u) & 1:
+        u, w = w, u
+    if (touched >> u) & 1:
+        begin, end = s.begin[u], s.end[u]
+    else:
+        begin, end = s.list_begin[u], s.list_end[u]
+    of_w, w_end, w_touched = s.begin[w], s.end[w], (touched >> w) & 1
+    for i in range(begin, end):
+        x = s.store[i]
+        if w_touched:
+            of_w = lower_bound(s.store, of_w, w_end, x)
+            if of_w == w_end:
+                break
+            inside = s.store[of_w] == x
+        else:
+            inside = ((s.masks[x] >> w) & 1) != 0 and not is_pending(s, w, x)
+        if inside and ((touched >> u) & 1 or not is_pending(s, u, x)):
+            if out >= 0:
+                s.store[out + n] = x
+            n += 1
+    return n

@@ -1,0 +1,302 @@
+"""Counting by recursive conditioning with a cache (Darwiche 2001; AND/OR search, Dechter & Mateescu 2007).
+
+The unmatched pattern vertices are split into components: vertices in one are joined by pattern edges, or by conflicts
+of domains that overlap. Counts of components are multiplied. Inside a component a vertex is matched to each of its
+candidates in turn, and what is left is counted the same way. Counts of components are kept, by their domains, so that
+no state of a component is counted twice: the matched vertices it depends on are those of a tree decomposition's bags.
+
+A conflict between two parts without a pattern edge does not have to join them. The count is that without the conflict,
+less that of the maps which send both vertices to one image (a quotient of the pattern); these are few where domains
+overlap little.
+
+Counts are modulo 2^64 or a prime, and come with a bound, as floats, that tells whether 64 bits suffice.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cusubmatch.engines.cpu.conditioning import state as c
+from cusubmatch.engines.cpu.conditioning.cache import key_of, lookup, remember
+from cusubmatch.engines.cpu.conditioning.domains import (
+    assign,
+    choices,
+    common_size,
+    is_pending,
+    overlap,
+    row_of,
+    undo,
+)
+from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.sorted_sets import has
+
+__all__ = ["EXACT_BELOW", "count_roots"]
+
+EXACT_BELOW = float(1 << 62)  # counts below it are exact in 64 bits
+
+
+@jit
+def _plus(s, a, b):
+    total = a + b
+    if s.prime != 0 and total >= s.prime:
+        total -= s.prime
+    return total
+
+
+@jit
+def _minus(s, a, b):
+    if s.prime != 0:
+        return (a + s.prime - b) % s.prime
+    return a - b
+
+
+@jit
+def _times(s, a, b):
+    product = a * b
+    if s.prime != 0:
+        product %= s.prime
+    return product
+
+
+@jit
+def _residue(s, number):
+    value = np.uint64(number)
+    if s.prime != 0:
+        value %= s.prime
+    return value
+
+
+@jit
+def _tightened(s, value, bound):
+    """The bound of a count; the count itself where 64 bits hold it."""
+    if s.prime == 0 and bound < EXACT_BELOW:
+        return np.float64(value)
+    return bound
+
+
+@jit
+def _connected(s, vertices, first):
+    """The vertices that pattern edges join to `first`."""
+    reached = frontier = first
+    while frontier:
+        v = trailing_zeros(frontier)
+        frontier &= frontier - 1
+        new = s.neighbours[v] & vertices & ~reached
+        reached |= new
+        frontier |= new
+    return reached
+
+
+@jit
+def _may_collide(s, u, w):
+    """Whether two vertices in conflict can still take the same candidate."""
+    touched = s.registers[c.TOUCHED]
+    if not (touched >> u) & 1 and not (touched >> w) & 1:
+        return True
+    if (touched >> u) & 1 and (touched >> w) & 1:
+        if s.store[s.end[u] - 1] < s.store[s.begin[w]] or s.store[s.end[w] - 1] < s.store[s.begin[u]]:
+            return False
+        return common_size(s, s.begin[u], s.end[u], s.begin[w], s.end[w]) > 0
+    return overlap(s, u, w, -1) > 0
+
+
+@jit
+def _component(s, vertices):
+    """The vertices that edges and possible collisions join to the first one."""
+    reached = frontier = vertices & -vertices
+    while frontier:
+        v = trailing_zeros(frontier)
+        frontier &= frontier - 1
+        new = s.neighbours[v] & vertices & ~reached
+        others = s.conflicts[v] & vertices & ~reached & ~new
+        while others:
+            w = trailing_zeros(others)
+            others &= others - 1
+            if _may_collide(s, v, w):
+                new |= np.int64(1) << w
+        reached |= new
+        frontier |= new
+    return reached
+
+
+@jit
+def _branch_vertex(s, component):
+    """The vertex to match next: the one with the fewest candidates, or of an untouched component the first of all."""
+    touched = component & s.registers[c.TOUCHED]
+    rest = touched or component
+    best, fewest = -1, np.int64(0)
+    while rest:
+        w = trailing_zeros(rest)
+        rest &= rest - 1
+        rank = s.priority[w]
+        if touched:
+            rank += (s.end[w] - s.begin[w]) * c.MAX_VERTICES
+        if best < 0 or rank < fewest:
+            best, fewest = w, rank
+    return best
+
+
+@jit
+def _count_edge(s, component):
+    """The count of a component of two adjacent vertices, one of them touched; -1 if it is not one."""
+    u = trailing_zeros(component)
+    w = trailing_zeros(component & (component - 1))
+    touched = s.registers[c.TOUCHED]
+    if not (s.neighbours[u] >> w) & 1 or not touched & component:
+        return -1
+    if not (touched >> u) & 1 or ((touched >> w) & 1 and s.end[w] - s.begin[w] < s.end[u] - s.begin[u]):
+        u, w = w, u
+    n, w_touched = 0, (touched >> w) & 1
+    others = s.conflicts[w] & s.registers[c.MATCHED]
+    for i in range(s.begin[u], s.end[u]):
+        row, row_end = row_of(s, u, w, s.store[i])
+        if w_touched:
+            n += common_size(s, row, row_end, s.begin[w], s.end[w])
+        else:
+            lost = False
+            rest = others
+            while rest and not lost:
+                lost = has(s.store, row, row_end, s.image[trailing_zeros(rest)])
+                rest &= rest - 1
+            if lost:
+                for j in range(row, row_end):
+                    n += not is_pending(s, w, s.store[j])
+            else:
+                n += row_end - row
+    return n
+
+
+@jit
+def _conflict_across(s, component, part):
+    """A conflict between a part of a component and the rest: the one whose domains are least."""
+    best, best_u, best_w = np.int64(1) << 62, -1, -1
+    rest = part
+    while rest:
+        u = trailing_zeros(rest)
+        rest &= rest - 1
+        others = s.conflicts[u] & component & ~part
+        while others:
+            w = trailing_zeros(others)
+            others &= others - 1
+            size = min(choices(s, u), choices(s, w))
+            if size < best and _may_collide(s, u, w):
+                best, best_u, best_w = size, u, w
+    return best_u, best_w
+
+
+@jit
+def _count_small(s, component):
+    """The count of a component of one vertex, or of one edge; -1 for others."""
+    rest = component & (component - 1)
+    if rest == 0:
+        return choices(s, trailing_zeros(component))
+    if rest & (rest - 1) == 0:
+        return _count_edge(s, component)
+    return -1
+
+
+@jit
+def _waive(s, u, w):
+    """Let two vertices have the same image, or no longer, if they already may."""
+    s.conflicts[u] ^= np.int64(1) << w
+    s.conflicts[w] ^= np.int64(1) << u
+
+
+@jit
+def _solve(s, rest):
+    """The number of ways to match the vertices of `rest`, and a bound on it; nothing is promised once it is ABORTED."""
+    registers = s.registers
+    total, total_bound = np.uint64(1), 1.0
+    while rest:
+        component = _component(s, rest)
+        rest &= ~component
+        value, bound = np.uint64(0), 0.0
+        small = _count_small(s, component)
+        if small == 0:
+            return np.uint64(0), 0.0
+        if small > 0:
+            total, total_bound = _times(s, total, _residue(s, small)), total_bound * small
+            continue
+        first, second = key_of(s, component)
+        slot = lookup(s, first, second)
+        if slot >= 0:
+            value, bound = s.table[slot + 2], s.bounds[slot + 3]
+        else:
+            trail_top, pool_top, matched = registers[c.TRAIL_TOP], registers[c.POOL_TOP], registers[c.MATCHED]
+            part = _connected(s, component, component & -component)
+            if part != component:
+                u, w = _conflict_across(s, component, part)
+                others = component & ~(np.int64(1) << u) & ~(np.int64(1) << w)
+                end = pool_top + overlap(s, u, w, pool_top)
+                registers[c.POOL_TOP] = end
+                _waive(s, u, w)
+                value, bound = _solve(s, component)
+                for i in range(pool_top, end if bound > 0.0 else pool_top):
+                    if _spend_step(s):
+                        return np.uint64(0), 0.0
+                    if assign(s, u, s.store[i], others) and assign(s, w, s.store[i], others):
+                        lost, _ = _solve(s, others)
+                        value = _minus(s, value, lost)
+                    undo(s, trail_top, end, matched)
+                registers[c.POOL_TOP] = pool_top
+                _waive(s, u, w)
+            else:
+                v = _branch_vertex(s, component)
+                others = component & ~(np.int64(1) << v)
+                touched = (registers[c.TOUCHED] >> v) & 1
+                begin, end = (s.begin[v], s.end[v]) if touched else (s.list_begin[v], s.list_end[v])
+                for i in range(begin, end):
+                    if _spend_step(s):
+                        return np.uint64(0), 0.0
+                    if (touched or not is_pending(s, v, s.store[i])) and assign(s, v, s.store[i], others):
+                        part_value, part_bound = _solve(s, others)
+                        value, bound = _plus(s, value, part_value), bound + part_bound
+                    undo(s, trail_top, pool_top, matched)
+            if registers[c.ABORTED]:
+                return np.uint64(0), 0.0
+            bound = _tightened(s, value, bound)
+            remember(s, first, second, value, bound)
+        if bound == 0.0:
+            return np.uint64(0), 0.0
+        total, total_bound = _times(s, total, value), total_bound * bound
+    return total, _tightened(s, total, total_bound)
+
+
+@jit
+def _spend_step(s):
+    """Count a step; whether the count is given up."""
+    s.registers[c.STEPS] -= 1
+    if s.registers[c.STEPS] < 0:
+        s.registers[c.ABORTED] = 1
+    return s.registers[c.ABORTED] != 0
+
+
+@jit
+def count_roots(arrays, root, vertices, end, sums, bounds, steps, pool_begin):
+    """Count from each candidate of `root`, from the register POSITION to `end`; whether all were counted.
+
+    sums[0] and bounds[0] are added to. After about `steps` steps the count is given up until the next call.
+    """
+    s = c.on_arrays(arrays)
+    registers = s.registers
+    registers[c.STEPS] = steps
+    begin = registers[c.POSITION]
+    for i in range(begin, end):
+        registers[c.TOUCHED] = registers[c.MATCHED] = registers[c.TRAIL_TOP] = registers[c.ABORTED] = 0
+        registers[c.POOL_TOP] = pool_begin
+        for v in range(c.MAX_VERTICES):
+            s.conflicts[v] = s.all_conflicts[v]
+        others = vertices & ~(np.int64(1) << root)
+        if assign(s, root, s.store[s.list_begin[root] + i], others):
+            value, bound = _solve(s, others)
+            if registers[c.ABORTED]:
+                registers[c.POSITION] = i
+                return False
+            sums[0] = _plus(s, sums[0], value)
+            bounds[0] += bound
+        registers[c.STEPS] -= 1
+        if registers[c.STEPS] < 0 and i + 1 < end:
+            registers[c.POSITION] = i + 1
+            return False
+    registers[c.POSITION] = end
+    return True

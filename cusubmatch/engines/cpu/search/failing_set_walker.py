@@ -1,0 +1,103 @@
+"""The list walker with failing sets, for rows: a dead end tells which levels have caused it (DAF, Han et al. 2019).
+
+The failing set of a partial match without a match is a set of levels such that no partial match with the same images at
+these levels has one. Where a level draws from an empty set, it is the levels that the set is made of; where a candidate
+is taken already, that level and the one that has it. If the failing set of a candidate does not hold its own level, its
+siblings fail for the same reason and are left out. Otherwise the failing set one level up is the union over all
+candidates and of the levels that these depend on. Where a match was found it is the set of all levels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.pointers import pointer
+from cusubmatch.engines.cpu.search import program as p
+from cusubmatch.engines.cpu.search.list_walker import emit, enter, next_vertex, on_state
+from cusubmatch.engines.cpu.search.local_candidates import level_row, make_sets, on_program, on_view, open_level
+
+__all__ = ["ALL_LEVELS", "enter_failing_sets", "walk_failing_sets"]
+
+ALL_LEVELS = (1 << 32) - 1
+FINAL = 1 << 40  # the failing set is that of one candidate; the siblings were left out
+
+
+@jit
+def enter_failing_sets(program, view, state, prefix, depth, begin, end):
+    """Begin a task, as `enter` does."""
+    enter(program, view, state, prefix, depth, begin, end)
+    state.failing[depth] = 0
+
+
+@jit
+def _taken_at(program, state, level, x):
+    """The level, among those that `level` must differ from, whose image x is; -1 if none has it."""
+    for d in range(level_row(program, level)[p.INJECTIVITY], level_row(program, level)[p.INJECTIVITY_END]):
+        if state.matched[program.refs[d]] == x:
+            return program.refs[d]
+    return -1
+
+
+@jit
+def _fail(state, level, failing):
+    """Note the failing set of a candidate of a level."""
+    if (failing >> level) & 1:
+        state.failing[level] |= failing
+    else:
+        state.failing[level] = failing | FINAL
+        state.position[level] = state.end[level]
+
+
+@jit
+def _fail_leaf(program, view, state, leaf):
+    """Note the failing set of a leaf all of whose candidates are taken."""
+    state.position[leaf] = state.begin[leaf]
+    while state.position[leaf] < state.end[leaf]:
+        other = _taken_at(program, state, leaf, next_vertex(view, state, leaf))
+        state.failing[leaf] |= (np.int64(1) << leaf) | (np.int64(1) << max(other, 0))
+
+
+@jit
+def walk_failing_sets(program, view, state, out, budget):
+    """Go on with the task in `state` as `walk` does, for plans that write rows."""
+    capacity = out.shape[1]
+    program, view, state, out = on_program(program), on_view(view), on_state(state), pointer(out)
+    registers, leaf = state.registers, program.header[p.LEAF]
+    level, floor = registers[p.LEVEL], registers[p.FLOOR]
+    while budget > 0:
+        if level == leaf and state.position[level] < state.end[level]:
+            rows = emit(program, view, state, leaf, out, capacity)
+            budget -= rows + 1
+            if rows > 0:
+                state.failing[leaf] = ALL_LEVELS
+            if state.position[leaf] < state.end[leaf]:
+                registers[p.LEVEL] = level
+                return p.FULL
+            if state.failing[leaf] == 0:
+                _fail_leaf(program, view, state, leaf)
+        if state.position[level] == state.end[level]:
+            if level == floor:
+                return p.DONE
+            failing = state.failing[level]
+            if not failing & FINAL:
+                failing |= np.int64(level_row(program, level)[p.DEPENDS]) & ALL_LEVELS
+            level -= 1
+            _fail(state, level, failing & ALL_LEVELS & ~(np.int64(1) << (level + 1)))
+            continue
+        x = next_vertex(view, state, level)
+        budget -= 1 + ((view.offsets[x + 1] - view.offsets[x]) >> 6)
+        other = _taken_at(program, state, level, x)
+        if other >= 0:
+            state.failing[level] |= (np.int64(1) << level) | (np.int64(1) << other)
+            continue
+        state.matched[level] = x
+        if not make_sets(program, view, state, level):
+            _fail(state, level, registers[p.FAILED] & ALL_LEVELS)
+        elif not open_level(program, view, state, level + 1):
+            _fail(state, level, np.int64(level_row(program, level + 1)[p.DEPENDS]) & ALL_LEVELS)
+        else:
+            level += 1
+            state.failing[level] = 0
+    registers[p.LEVEL] = level
+    return p.PAUSED

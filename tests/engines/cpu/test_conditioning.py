@@ -1,0 +1,181 @@
+"""Counting by recursive conditioning: it agrees with the definition, and with closed forms beyond 64 bits."""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import embeddings
+from plans import tuned
+from strategies import cases
+from test_candidate_graph import ALWAYS, QUERY, skewed_graph
+from tiers import examples
+
+import cusubmatch as csm
+from cusubmatch import Graph, Pattern
+from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
+from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.planning import plan_of
+from cusubmatch.execution.strategies.conditioning_count import Conditioning
+from cusubmatch.plan import constraints_of
+from cusubmatch.plan.conditioning import ConditioningPlan
+
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
+TIGHT = {"conditioning_slots": 1 << 10, "conditioning_steps": 7}  # the cache forgets, and counts are given up often
+
+
+def prepared_for(graph, pattern, semantics, **changes):
+    engine = CpuEngine(Tunables(**ALWAYS, **changes))
+    constraints = constraints_of(pattern, graph, semantics)
+    return engine, engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
+
+
+def count_of(graph, pattern, semantics="monomorphism", tasks=None, **changes):
+    engine, prepared = prepared_for(graph, pattern, semantics, **changes)
+    return engine.condition(prepared, RunOptions(), tasks, None).total()
+
+
+def multipartite(parts, size):
+    """A graph whose vertices with labels 0, 1, ... are adjacent to all with another label."""
+    labels = np.repeat(np.arange(parts), size)
+    pairs = np.argwhere(labels[:, None] < labels[None, :])
+    vertices = pd.DataFrame({"vertex": range(len(labels)), "label": labels})
+    return Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+
+
+def path(labels):
+    return Pattern(list(pairwise(range(len(labels)))), labels=dict(enumerate(labels)))
+
+
+# Counts --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changes", [{}, TIGHT], ids=["roomy", "tight"])
+@pytest.mark.parametrize("semantics", ["monomorphism", "homomorphism"])
+@examples(80)
+@given(data=st.data())
+def test_a_count_is_that_of_the_definition(semantics, changes, data):
+    raw, pattern = data.draw(cases())
+    graph = raw.graph()
+    engine, prepared = prepared_for(graph, pattern, semantics, **changes)
+    if prepared.candidate_graph is not None:
+        found = engine.condition(prepared, RunOptions(), None, None).total()
+        assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
+
+
+@pytest.mark.parametrize("vertices", [5, 6, 7, 8])
+def test_vertices_of_one_label_are_kept_apart(vertices):
+    labels = [v % 2 for v in range(vertices)]
+    wanted = math.perm(7, labels.count(0)) * math.perm(7, labels.count(1))
+    graph = multipartite(2, 7)
+    assert count_of(graph, path(labels)) == wanted
+    assert count_of(graph, path(labels), **TIGHT) == wanted
+    assert count_of(graph, path(labels), "homomorphism") == 7**vertices
+
+
+def test_only_named_pairs_are_kept_apart_in_a_homomorphism():
+    pattern = Pattern([(0, 1), (1, 2), (2, 3), (3, 4)], labels={i: i % 2 for i in range(5)}, distinct=[(0, 4), (1, 3)])
+    assert count_of(multipartite(2, 7), pattern, "homomorphism") == 7 * 6 * 7 * 6 * 7
+
+
+@pytest.mark.parametrize("vertices", [10, 20, 32])
+def test_counts_beyond_64_bits_are_exact(vertices):
+    graph, pattern = multipartite(vertices, 30 if vertices < 32 else 12), path(range(vertices))
+    size = 30 if vertices < 32 else 12
+    assert count_of(graph, pattern) == size**vertices
+    assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == size**vertices
+
+
+def test_ranges_of_roots_add_up():
+    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    plan, _ = plan_of(graph, engine, pattern, "monomorphism", unique=True)
+    strategy = Conditioning(engine, plan, prepared, ConditioningPlan(1.0, 1e9))
+    tasks = strategy.number_of_tasks
+    for parts in (1, 2, 3, 7):
+        cuts = np.linspace(0, tasks, parts + 1).astype(int).tolist()
+        total = sum(strategy.run(None, None, TaskRange(*ends)).total() for ends in pairwise(cuts))
+        assert (
+            strategy.matches_of(total)
+            == csm.count_matches(graph, QUERY, engine="cpu")
+            == strategy.run(None, None).count()
+        )
+
+
+# How it is chosen, and how it ends -----------------------------------------------------------------------------------
+
+
+def hard():
+    """Every vertex is a candidate of every second pattern vertex, and the pattern has cycles."""
+    edges = [(i, j) for i in range(9) for j in range(i) if (i - j) % 2]
+    return multipartite(2, 40), Pattern(edges, labels={i: i % 2 for i in range(9)})
+
+
+def test_a_long_count_is_made_by_conditioning_and_explain_says_so():
+    graph, pattern = multipartite(12, 20), path(range(12))
+    plan = csm.explain(graph, pattern, unique=False, engine="cpu")
+    assert plan.conditioning is not None
+    assert plan.conditioning.first
+    assert "conditioning" in str(plan)
+    assert "conditioning" in repr(plan)
+    begin = time.monotonic()
+    assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == 20**12
+    assert time.monotonic() - begin < 60
+
+
+def test_induced_counts_and_rows_are_walked():
+    graph = skewed_graph()
+    assert csm.explain(graph, QUERY, semantics="induced", engine="cpu").conditioning is None
+    plan, _ = plan_of(graph, CpuEngine(), Pattern.parse(QUERY), "monomorphism", unique=True, counting=False)
+    assert plan.conditioning is None
+
+
+def test_it_ends_at_a_deadline_and_after_its_steps():
+    graph, pattern = hard()
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    with pytest.raises(DeadlinePassed):
+        engine.condition(prepared, RunOptions(deadline=time.monotonic() + 0.1), None, None).total()
+    with pytest.raises(StepsSpent):
+        engine.condition(prepared, RunOptions(), None, 1000).total()
+    with pytest.raises(csm.TimeLimitExceeded):
+        csm.count_matches(graph, pattern, unique=False, engine="cpu", time_limit=0.3)
+
+
+def test_where_its_steps_are_spent_the_pattern_is_walked(monkeypatch):
+    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", conditioning_steps=1)
+    plan, _ = plan_of(graph, engine, pattern, "monomorphism", unique=True)
+    wanted = csm.count_matches(graph, QUERY, engine="cpu")
+    monkeypatch.setattr(ConditioningPlan, "max_steps", 3)
+    for factor in (1e9, 0.0):  # the walk ends, or is given up as well
+        monkeypatch.setattr("cusubmatch.execution.strategies.conditioning_count.WALK_FACTOR", factor)
+        assert Conditioning(engine, plan, prepared, ConditioningPlan(1.0, 1e9)).run(None, None).count() == wanted
+
+
+def test_a_short_walk_gives_way_to_it(monkeypatch):
+    with tuned(work_units=64):
+        graph = skewed_graph()
+        wanted = csm.count_matches(graph, QUERY, engine="cpu")
+        monkeypatch.setattr("cusubmatch.execution.strategies.choose.CONDITIONING_GRACE_S", -1e9)
+        monkeypatch.setattr(ConditioningPlan, "first", False)
+        assert csm.count_matches(skewed_graph(), QUERY, engine="cpu") == wanted
+
+
+def test_progress_never_goes_back():
+    graph, pattern = multipartite(10, 20), path(range(10))
+    seen = []
+    with tuned(conditioning_steps=500):
+        csm.count_matches(
+            graph, pattern, unique=False, engine="cpu", progress=lambda done, matches: seen.append((done, matches))
+        )
+    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert seen[-1] == (1.0, 20**10)
