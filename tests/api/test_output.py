@@ -373,7 +373,7 @@ def failing_writer(error, after):
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace", "cusubmatch.io.publish._locked"])
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace", "cusubmatch.io.publish.locked"])
 def test_a_step_that_fails_leaves_all_as_it_was(tmp_path, monkeypatch, name, step):
     def fail(*arguments):
         raise OSError(errno.EIO, "Input/output error")

@@ -11,9 +11,9 @@ ONCE = ("cusubmatch: compiling", "Matplotlib is building the font cache")  # sai
 
 
 def execute(notebook, folder, settings):
-    """Run the cells of a notebook in a folder; `settings` is where IPython keeps its own, instead of the user's."""
+    """Run the cells of a notebook in a folder; `settings` is where it keeps what is its own or temporary."""
     paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    environment = os.environ | {"PYTHONPATH": paths, "IPYTHONDIR": str(settings)}
+    environment = os.environ | {"PYTHONPATH": paths, "IPYTHONDIR": str(settings), "TMPDIR": str(settings)}
     client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}})
     client.execute(env=environment)
 
