@@ -3,9 +3,12 @@
 import pickle
 from itertools import pairwise
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plans import tuned
 from tiers import examples
 
 import cusubmatch as csm
@@ -55,6 +58,28 @@ def test_rows_of_ranges_of_a_plan_from_elsewhere_are_the_rows(text):
     assert sorted(zip(*[iter(ids.tolist())] * expected.shape[1], strict=True)) == sorted(
         map(tuple, expected.to_numpy().tolist())
     )
+
+
+@pytest.mark.parametrize("semantics", ["monomorphism", "induced", "homomorphism"])
+def test_a_plan_on_a_candidate_graph_is_shared(semantics):
+    edges, labels = rmat(9, 8, seed=3), np.random.default_rng(2).integers(0, 3, 512)
+    vertices = pd.DataFrame({"vertex": range(512), "label": labels})
+    here, there = (csm.Graph.from_edgelist(edges, vertices=vertices, vertex_label="label").host for _ in range(2))
+    text = "(h:0)--(g:1)--(f:0)--(e:1)--(d:0)--(c:1)--(b:1)--(a:1)--(c)"
+    for counting in (True, False):
+        options = QueryOptions(semantics, engine="cpu", counting=counting)
+        with tuned(max_estimate_share=1e9):
+            shared = pickle.loads(pickle.dumps(share(checked_query(here, text, options), counting)))
+        assert shared.plan.arcs is not None
+        middle = shared.number_of_tasks // 3
+        ranges = TaskRange(0, middle), TaskRange(middle, shared.number_of_tasks)
+        if counting:
+            strategy = strategy_on(there, shared.plan)
+            count = strategy.matches_of(sum(strategy.run(None, None, tasks).total() for tasks in ranges))
+        else:
+            queries = [query_of(there, shared.plan, None, tasks) for tasks in ranges]
+            count = sum(block.shape[1] for query in queries for block in query.blocks(None, None))
+        assert count == csm.count_matches(here, text, semantics=semantics, engine="cpu") > 0
 
 
 def test_estimated_work_of_the_cells_adds_up_to_one():

@@ -67,8 +67,9 @@ class CpuEngine:
 
     def shares_of_work(self, plan: Plan, prepared: Prepared, edges: Sequence[int]) -> list[float]:
         """The estimated share of the work of each range of candidates of the first vertex."""
-        roots = prepared.candidates.of(plan.levels[0].vertex)
-        return shares_of_work(plan, prepared.adjacency, roots, list(edges), self.tunables)
+        candidates, adjacency, _ = prepared.walked_by(plan)
+        roots = candidates.of(plan.levels[0].vertex)
+        return shares_of_work(plan, adjacency, roots, list(edges), self.tunables)
 
     def run(
         self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULT_OPTIONS, tasks: TaskRange | None = None
