@@ -273,10 +273,7 @@ def _spend_step(s):
 
 @jit
 def count_roots(arrays, root, vertices, end, sums, bounds, steps, pool_begin):
-    """Count from each candidate of `root`, from the register POSITION to `end`; whether all were counted.
-
-    sums[0] and bounds[0] are added to. After about `steps` steps the count is given up until the next call.
-    """
+    """Count from each candidate of `root`, from the register POSITION to `end`; whether that was done in `steps`."""
     s = c.on_arrays(arrays)
     registers = s.registers
     registers[c.STEPS] = steps
