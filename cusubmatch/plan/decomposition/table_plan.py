@@ -175,6 +175,8 @@ def plan_tables(
         return None
     most_steps = max(MIN_STEPS, min(walking / WALKING_NS_PER_STEP, MAX_STEPS))
     decompositions = decompose(constraints, filters, cost, roots, most_steps, walking)
+    if decompositions is None and any(tested is not None for tested in filters):  # quotients are walked without filters
+        decompositions = decompose(constraints, (None,) * len(filters), cost, roots, most_steps, walking)
     if decompositions is None:
         return None
     terms, nodes = _distinct_terms(decompositions), decompositions[0].nodes
