@@ -1,20 +1,13 @@
-"""What the tests share: the data graphs, found in CUSUBMATCH_DATA or in `../shared/data` beside the repository.
-
-The graphs are not part of the repository; a test that asks for one is skipped where their folder is not there. Their
-sizes and counts are: `truth/*.tsv`.
-"""
+"""What the tests share: graphs, and which tests run in which tier and process."""
 
 from __future__ import annotations
 
-import functools
-import os
 from itertools import groupby
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from paths import TESTS, TRUTH
+from data_graphs import data_folder, load_graph
 from tiers import one_each  # and the profiles of hypothesis, which --hypothesis-profile names
 
 
@@ -54,45 +47,6 @@ def pytest_collection_modifyitems(items):
         for item in parameters:
             if item not in kept:
                 item.add_marker("thorough")
-
-
-def data_folder() -> Path:
-    """The folder of the data graphs; a CUSUBMATCH_DATA that leads nowhere is an error, not a reason to skip."""
-    named = os.environ.get("CUSUBMATCH_DATA")
-    folder = Path(named) if named else TESTS.parents[1] / "shared" / "data"
-    if folder.is_dir():
-        return folder
-    if named:
-        pytest.fail(f"CUSUBMATCH_DATA: {named} is not a folder", pytrace=False)
-    pytest.skip("the data graphs are not here: set CUSUBMATCH_DATA to the folder that holds them")
-
-
-@functools.cache
-def load_graph(name: str):
-    """The data graph of `NAME.parquet`, with every vertex of its record and the labels that it comes with.
-
-    `NAME.directed` keeps directions; a column `label` of vertices or edges becomes their label.
-    """
-    import cusubmatch as csm
-
-    folder = data_folder()
-    plain = name.removesuffix(".directed")
-    edges = pd.read_parquet(folder / f"{name}.parquet")
-    labels = folder / f"{plain}.labels.parquet"
-    if labels.exists():
-        vertices = pd.read_parquet(labels)
-    else:
-        sizes = pd.read_csv(TRUTH / "graphs.tsv", sep="\t", index_col="graph")
-        vertices = pd.DataFrame({"vertex": range(sizes.loc[plain, "vertices"])})
-    return csm.Graph.from_edgelist(
-        edges,
-        "src",
-        "dst",
-        directed=name.endswith(".directed"),
-        edge_label="label" if "label" in edges else None,
-        vertices=vertices,
-        vertex_label="label" if "label" in vertices else None,
-    )
 
 
 @pytest.fixture(scope="session")

@@ -439,7 +439,7 @@ def test_two_writers_of_one_name_do_not_meet(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
 
-KILLED_ANYWHERE = 21  # and 9 at the last steps: 3 of a file, 6 of a folder of three parts
+KILLED_ANYWHERE = 11  # and 9 at the last steps: 3 of a file, 6 of a folder of three parts
 KILLED_ROWS = 40 * 39 * 38
 
 

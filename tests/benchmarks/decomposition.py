@@ -29,7 +29,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
-from conftest import load_graph
+from data_graphs import load_graph
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -192,7 +192,7 @@ def _random(console, engine, number, limit):
 
 
 def _folder():
-    from conftest import data_folder
+    from data_graphs import data_folder
 
     return data_folder()
 

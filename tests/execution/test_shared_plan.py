@@ -62,8 +62,8 @@ def test_rows_of_ranges_of_a_plan_from_elsewhere_are_the_rows(text):
 
 @pytest.mark.parametrize("semantics", ["monomorphism", "induced", "homomorphism"])
 def test_a_plan_on_a_candidate_graph_is_shared(semantics):
-    edges, labels = rmat(9, 8, seed=3), np.random.default_rng(2).integers(0, 3, 512)
-    vertices = pd.DataFrame({"vertex": range(512), "label": labels})
+    edges, labels = rmat(7, 4, seed=3), np.random.default_rng(2).integers(0, 3, 128)
+    vertices = pd.DataFrame({"vertex": range(128), "label": labels})
     here, there = (csm.Graph.from_edgelist(edges, vertices=vertices, vertex_label="label").host for _ in range(2))
     text = "(h:0)--(g:1)--(f:0)--(e:1)--(d:0)--(c:1)--(b:1)--(a:1)--(c)"
     for counting in (True, False):

@@ -25,8 +25,9 @@ PATTERNS = {
 def rows(table, name):
     """The rows of a table as parameters, those whose `walk` is long marked slow; `name` gives their ids."""
     frame = pd.read_csv(TRUTH / table, sep="\t")
+    marks = {"long": [pytest.mark.slow], "second tier": [pytest.mark.thorough]}
     return [
-        pytest.param(row, id=name.format(**row._asdict()), marks=[pytest.mark.slow] if row.walk == "long" else [])
+        pytest.param(row, id=name.format(**row._asdict()), marks=marks.get(row.walk, []))
         for row in frame.assign(walk=frame.get("walk", "short")).itertuples(index=False)
     ]
 

@@ -31,8 +31,8 @@ from cusubmatch.plan.estimate import Cardinalities
 
 __all__ = ["TableCosts", "TablePlan", "TableSizes", "plan_tables"]
 
-WALKING_NS_PER_STEP = 1e4  # so much walking is worth a step of the search, which takes about a microsecond
-MIN_STEPS, MAX_STEPS = 2_000, 600_000  # of the search
+WALKING_NS_PER_STEP = 1e4  # so much walking is worth a step of the search, which takes up to 20 microseconds
+MIN_STEPS, MAX_STEPS = 2_000, 60_000  # of the search
 BLOCK_COLUMNS = 64  # of dense matrices, about
 PATHS_EXPONENT = 1.5  # the number of paths of two shrinks with this power of the share of arcs that is kept
 

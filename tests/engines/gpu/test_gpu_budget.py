@@ -91,15 +91,11 @@ def kernels():
 
 
 def parameters():
-    """All kernels; of those that differ only in a factory's arguments, such as the width of offsets, one is quick.
-
-    Of the walkers so is the one with a suffix, which may take more registers.
-    """
+    """All kernels; of those that differ only in a factory's arguments, such as the width of offsets, one is quick."""
     seen = set()
     for module, name, function, signature in kernels():
-        kind = (function.__code__, module == "walk with a suffix")
-        marks = [pytest.mark.thorough] if kind in seen else []
-        seen.add(kind)
+        marks = [pytest.mark.thorough] if function.__code__ in seen else []
+        seen.add(function.__code__)
         yield pytest.param(module, name, function, signature, id=f"{module}-{name}", marks=marks)
 
 

@@ -10,7 +10,7 @@ from math import comb, perm
 import numpy as np
 import pandas as pd
 import pytest
-from conftest import data_folder
+from data_graphs import data_folder
 from hypothesis import given
 from naive import matches
 from plans import plan_for
