@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 _HOME = {
-    "ClusterError": "errors",
+    "ClusterError": "cluster_error",
     "Graph": "graph",
     "count_many": "counts",
     "count_matches": "counts",

@@ -8,7 +8,7 @@ from typing import Any
 
 from distributed import Client, default_client
 
-from cusubmatch.dask.errors import ClusterError
+from cusubmatch.dask.cluster_error import ClusterError
 
 __all__ = ["client_of", "on_all_workers", "threads_of"]
 

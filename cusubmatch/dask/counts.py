@@ -10,7 +10,7 @@ from cusubmatch.api.options import as_pattern
 from cusubmatch.api.outcomes import DONE, OUT_OF_MEMORY, TIME_LIMIT
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
-from cusubmatch.dask.errors import ClusterError
+from cusubmatch.dask.cluster_error import ClusterError
 from cusubmatch.dask.graph import Graph
 from cusubmatch.dask.job import Job
 from cusubmatch.dask.job_state import Result

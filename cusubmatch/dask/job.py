@@ -22,9 +22,9 @@ from distributed import Client, Future, KilledWorker, as_completed
 
 from cusubmatch.api.outcomes import DONE, ERROR, OUT_OF_MEMORY, TIME_LIMIT
 from cusubmatch.dask.clients import threads_of
-from cusubmatch.dask.errors import ClusterError
-from cusubmatch.dask.job_state import Result, Sharing, Task, result_of
-from cusubmatch.dask.progress import JobProgress
+from cusubmatch.dask.cluster_error import ClusterError
+from cusubmatch.dask.job_progress import JobProgress
+from cusubmatch.dask.job_state import JobTask, Result, Sharing, result_of
 from cusubmatch.dask.shards import cut, factored_shares
 from cusubmatch.dask.tasks import Answer, Question, Shard, answer, matches_of
 from cusubmatch.errors import TimeLimitExceeded
@@ -70,9 +70,9 @@ class Job:
         self._weights = {question.number: weight for question, weight in zip(questions, weights, strict=True)}
         self._progress = JobProgress(progress, sum(weights))
         self._topic = questions[0].topic if questions else ""
-        self._tasks: dict[Any, Task] = {}
+        self._tasks: dict[Any, JobTask] = {}
         self._futures: dict[Any, Future] = {}
-        self._alone: list[Task] = []
+        self._alone: list[JobTask] = []
         self._sharing: dict[int, Sharing] = {}
         self._deaths: Counter[int] = Counter()
         self._numbers = 0
@@ -91,7 +91,7 @@ class Job:
         """
         self._completed = as_completed(raise_errors=False, timeout=self._time_limit)
         try:
-            self._submit([Task(question, question, answer) for question in self._questions])
+            self._submit([JobTask(question, question, answer) for question in self._questions])
             while self._futures or self._alone:
                 if not self._futures:
                     self._submit([self._alone.pop(0)])
@@ -109,7 +109,7 @@ class Job:
         """How often each question was begun, as far as the workers could tell."""
         return Counter(number for _, number in self._client.get_events(self._topic))
 
-    def _submit(self, tasks: list[Task], priority: int = 0) -> list[Any]:
+    def _submit(self, tasks: list[JobTask], priority: int = 0) -> list[Any]:
         """Hand tasks of one kind to the workers, the first one first; their keys."""
         if not tasks:
             return []
@@ -178,7 +178,7 @@ class Job:
         else:
             self._answered(task, result)
 
-    def _answered(self, task: Task, found: Answer) -> None:
+    def _answered(self, task: JobTask, found: Answer) -> None:
         """Note the answer to a question, or let the workers share it."""
         if found.shared is not None:
             self._share(task.question, found)
@@ -201,11 +201,11 @@ class Job:
         limits = [limit for limit in (question.options.time_limit, shared.patience_s) if limit is not None]
         limit_s = min(limits, default=None)
         shards = [Shard(question, shared.plan, part.tasks, shared.number_of_tasks, limit_s) for part in ranges]
-        keys = self._submit([Task(shard, question, answer) for shard in shards], SHARD_PRIORITY)
+        keys = self._submit([JobTask(shard, question, answer) for shard in shards], SHARD_PRIORITY)
         weight = self._weights[question.number]
         sharing.open = {key: weight * part.share for key, part in zip(keys, ranges, strict=True)}
 
-    def _shard_ended(self, task: Task, key: Any, found: Answer) -> None:
+    def _shard_ended(self, task: JobTask, key: Any, found: Answer) -> None:
         sharing = self._sharing[task.question.number]
         weight = sharing.open.pop(key)
         sharing.seconds += found.seconds
@@ -229,7 +229,7 @@ class Job:
             self._progress.add(weight, 0)
             self._weights[task.question.number] -= weight
             if not sharing.open:
-                task = Task(task.question, task.question, matches_of, (sharing.shared.plan, sharing.total))
+                task = JobTask(task.question, task.question, matches_of, (sharing.shared.plan, sharing.total))
                 self._submit([task], SUM_PRIORITY)
 
     def _give_up(self, sharing: Sharing) -> None:
@@ -239,7 +239,7 @@ class Job:
         limit = sharing.question.options.time_limit
         left = None if limit is None else max(0.0, limit - (time.monotonic() - sharing.begun))
         shard = Shard(sharing.question, sharing.shared.plan, None, sharing.shared.number_of_tasks, left)
-        (key,) = self._submit([Task(shard, sharing.question, answer)], SHARD_PRIORITY)
+        (key,) = self._submit([JobTask(shard, sharing.question, answer)], SHARD_PRIORITY)
         sharing.open[key] = 0.0
 
     def _drop(self, sharing: Sharing) -> None:
@@ -259,7 +259,7 @@ class Job:
         seconds = time.monotonic() - sharing.begun
         self._end(result_of(sharing.question.number, found, seconds, sharing.absent))
 
-    def _lost(self, task: Task, error: KilledWorker) -> None:
+    def _lost(self, task: JobTask, error: KilledWorker) -> None:
         """Run a task again alone, or find it to blame."""
         number = task.question.number
         self._deaths[number] += error.allowed_failures + 1
@@ -276,12 +276,12 @@ class Job:
         )
         self._end(Result(number, None, 0.0, error.last_worker.address, 1, ERROR, reason, lost=True))
 
-    def _lost_shard(self, task: Task) -> None:
+    def _lost_shard(self, task: JobTask) -> None:
         """Ask the whole question alone: a shard that ends workers is looked at no further."""
         sharing = self._sharing.pop(task.question.number)
         self._drop(sharing)
         question = dataclasses.replace(task.question, whole_s=float("inf"))
-        self._alone.append(Task(question, question, answer, alone=True, tries_alone=1))
+        self._alone.append(JobTask(question, question, answer, alone=True, tries_alone=1))
 
     def _end(self, result: Result) -> None:
         self._matches += result.value or 0

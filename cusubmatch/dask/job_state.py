@@ -9,7 +9,7 @@ from typing import Any
 from cusubmatch.dask.tasks import Answer, Question, Shard
 from cusubmatch.execution.shared_plan import SharedPlan
 
-__all__ = ["Result", "Sharing", "Task", "result_of"]
+__all__ = ["JobTask", "Result", "Sharing", "result_of"]
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Sharing:
 
 
 @dataclass
-class Task:
+class JobTask:
     """A task on the cluster: what is asked, and how often its workers were lost when it was alone."""
 
     work: Question | Shard

@@ -23,7 +23,7 @@ from cusubmatch.dask.graph import Graph
 from cusubmatch.dask.job import Job
 from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.manifest import JOB, JobFolder
-from cusubmatch.dask.query_set import Query, guessed_seconds, longest_first, queries_of
+from cusubmatch.dask.query_set import NamedQuery, guessed_seconds, longest_first, queries_of
 from cusubmatch.dask.shared_files import check_shared
 from cusubmatch.dask.tasks import Question
 from cusubmatch.engines.registry import ENGINES
@@ -77,7 +77,7 @@ def answer_all(
     path: str | os.PathLike[str] | None,
     resume: bool,
     write: bool,
-) -> tuple[Graph, list[Query], dict[int, Result]]:
+) -> tuple[Graph, list[NamedQuery], dict[int, Result]]:
     """Have all queries of a set answered; their results by number.
 
     Parameters
@@ -142,12 +142,12 @@ def answer_all(
     return graph, asked, results
 
 
-def file_of(query: Query) -> str:
+def file_of(query: NamedQuery) -> str:
     """The name of the file of a query's matches."""
     return f"matches-{query.number:05d}.parquet"
 
 
-def table_of(family: Family, queries: list[Query], results: dict[int, Result], write: bool) -> Any:
+def table_of(family: Family, queries: list[NamedQuery], results: dict[int, Result], write: bool) -> Any:
     """The results as a dataframe, one row a query in their order."""
     rows = [results[query.number] for query in queries]
     files = [file_of(query) if result.status == DONE else "" for query, result in zip(queries, rows, strict=True)]
@@ -191,7 +191,7 @@ def _keep(folder: JobFolder, table: Any) -> None:
     folder.write_whole(RESULTS, sink.getvalue().to_pybytes())
 
 
-def _unread(query: Query) -> Result:
+def _unread(query: NamedQuery) -> Result:
     return Result(query.number, None, 0.0, "", 0, query.read.status, query.read.reason)
 
 

@@ -17,7 +17,7 @@ from cusubmatch.dask.tasks import GraphSummary
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.pattern import Pattern
 
-__all__ = ["Query", "guessed_seconds", "longest_first", "queries_of"]
+__all__ = ["NamedQuery", "guessed_seconds", "longest_first", "queries_of"]
 
 PLANNING_S = 7e-6  # for a pattern of v vertices times v ** PLANNING_POWER, about
 PLANNING_POWER = 3.5
@@ -25,7 +25,7 @@ CANDIDATE_S = 2e-8  # to visit a candidate
 
 
 @dataclass(frozen=True)
-class Query:
+class NamedQuery:
     """A query of a set: its place, its name, its text if it came as text, and its pattern or why there is none."""
 
     number: int
@@ -34,7 +34,7 @@ class Query:
     read: Outcome
 
 
-def queries_of(queries: Any) -> list[Query]:
+def queries_of(queries: Any) -> list[NamedQuery]:
     """The queries of a mapping of names, of an iterable, or of a dataframe with a column of texts.
 
     A dataframe has the column ``pattern`` and, for names, ``query``; or the texts are in ``query`` and are the names.
@@ -61,12 +61,12 @@ def queries_of(queries: Any) -> list[Query]:
     return [_query(number, name, pattern) for number, (name, pattern) in enumerate(pairs)]
 
 
-def _query(number: int, name: Any, pattern: Any) -> Query:
+def _query(number: int, name: Any, pattern: Any) -> NamedQuery:
     text = pattern if isinstance(pattern, str) else repr(pattern)
-    return Query(number, str(name), text, outcome_of(as_pattern, pattern, f"queries[{number}]"))
+    return NamedQuery(number, str(name), text, outcome_of(as_pattern, pattern, f"queries[{number}]"))
 
 
-def longest_first(queries: list[Query], graph: GraphSummary) -> list[Query]:
+def longest_first(queries: list[NamedQuery], graph: GraphSummary) -> list[NamedQuery]:
     """The queries that can be read, those that are guessed to take longest first."""
     readable = [query for query in queries if query.read.status == DONE]
     return sorted(readable, key=lambda query: -guessed_seconds(query.read.value, graph))

@@ -14,7 +14,7 @@ from typing import Any
 import dask
 
 from cusubmatch.dask.clients import on_all_workers
-from cusubmatch.dask.errors import ClusterError
+from cusubmatch.dask.cluster_error import ClusterError
 from cusubmatch.dask.sources import FileStamp, stamps_of
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import is_dask_frame

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange, Transfer
-from cusubmatch.engines.cpu.candidates.build import build_candidate_graph, pays
+from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
-from cusubmatch.engines.cpu.conditioning.run import ConditioningRun, number_of_roots
+from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun, number_of_roots
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import state as c
-from cusubmatch.engines.cpu.conditioning.cache import key_of, lookup, remember
+from cusubmatch.engines.cpu.conditioning.component_cache import key_of, lookup, remember
 from cusubmatch.engines.cpu.conditioning.domains import (
     assign,
     choices,
