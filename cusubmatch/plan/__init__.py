@@ -5,7 +5,8 @@ from cusubmatch.plan.decomposition.table_plan import TableCosts, TablePlan, Tabl
 from cusubmatch.plan.estimate import Cardinalities
 from cusubmatch.plan.independent_leaves import IndependentPlan, plan_independent
 from cusubmatch.plan.plan import Level, Plan, SupergraphPlan, SupergraphTerm
-from cusubmatch.plan.planner import PlanningProblem, PlanOptions, make_plan, make_plans
+from cusubmatch.plan.planner import make_plan, make_plans
+from cusubmatch.plan.planning_problem import PlanningProblem, PlanOptions
 from cusubmatch.plan.reuse import NeighbourRows, SetOperation
 from cusubmatch.plan.suffix.polynomial import instructions
 from cusubmatch.plan.suffix.suffix_plan import Loss, Suffix, Variable, suffix_primes, tests_of

@@ -9,7 +9,7 @@ from cusubmatch import Graph, Pattern, count_matches
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.plan import PlanningProblem, constraints_of, planner
 from cusubmatch.plan.decomposition.foldable import is_foldable
-from cusubmatch.plan.planner import PlanOptions
+from cusubmatch.plan.planning_problem import PlanOptions
 
 
 def labelled_graph(n, edges, kinds, seed=4):

@@ -1,0 +1,104 @@
+"""What a plan is made for, and which plans are considered."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from cusubmatch.graph.statistics import Statistics
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan.constraints import Constraints
+from cusubmatch.plan.equivalent_vertices import equivalent_pairs
+from cusubmatch.plan.estimate import Cardinalities
+
+__all__ = ["PlanOptions", "PlanningProblem"]
+
+MAX_EXPANDED_AUTOMORPHISMS = 1024  # with more of them, rows are walked instead of expanded from one of each orbit
+
+
+@dataclass(frozen=True)
+class PlanningProblem:
+    """What a plan is made for.
+
+    Attributes
+    ----------
+    pattern : Pattern
+    constraints : Constraints
+        What the pattern asks of pairs of its vertices, as relations of the graph.
+    cardinalities : Cardinalities
+        Candidates per pattern vertex and candidate pairs per required pair.
+    filters : tuple of int or None
+        Per pattern vertex, the vertex whose filter its candidates must pass.
+    statistics : Statistics
+    semantics, unique
+        As the public functions take them.
+    counting : bool
+        Whether no rows are wanted.
+    """
+
+    pattern: Pattern
+    constraints: Constraints
+    cardinalities: Cardinalities
+    filters: tuple[int | None, ...]
+    statistics: Statistics
+    semantics: str
+    unique: bool
+    counting: bool
+
+    @property
+    def injective(self) -> bool:
+        """Whether different pattern vertices have different images."""
+        return self.semantics != "homomorphism"
+
+    @functools.cached_property
+    def restricted(self) -> bool:
+        """Whether restrictions break the symmetry, though every embedding may be wanted."""
+        return self.injective and (self.unique or self.counting or _can_expand_orbits(self.pattern))
+
+    @functools.cached_property
+    def neighbours(self) -> list[set[int]]:
+        """Per pattern vertex, the vertices that share an edge with it."""
+        span = range(len(self.pattern))
+        return [{w for w in span if (v, w) in self.constraints.required} for v in span]
+
+    @functools.cached_property
+    def non_neighbours(self) -> list[set[int]]:
+        """Per pattern vertex, the vertices that it must not be adjacent to."""
+        span = range(len(self.pattern))
+        return [{u for u in span if (u, v) in self.constraints.forbidden} for v in span]
+
+    @functools.cached_property
+    def paired(self) -> set[frozenset[int]]:
+        """Pairs of vertices that are counted together as the last two levels."""
+        if not self.counting or self.semantics == "induced":
+            return set()
+        return equivalent_pairs(self.pattern, self.constraints, self.filters)
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """Which plans are considered.
+
+    Attributes
+    ----------
+    methods : tuple of {"lists", "bitmaps", "warps"}
+        The ways of walking that the engine has.
+    ascending : bool, optional
+        Only this direction of restrictions (for tests and measurements).
+    order : tuple of int, optional
+        Only this matching order (likewise).
+    suffix : int, optional
+        Only plans with a suffix of so many vertices; 0: none, so that every level but the last (or two) is visited.
+    """
+
+    methods: tuple[str, ...] = ("lists", "bitmaps")
+    ascending: bool | None = None
+    order: tuple[int, ...] | None = None
+    suffix: int | None = None
+
+
+def _can_expand_orbits(pattern):
+    """Whether the rows of all embeddings follow from one of each orbit: no orbit mixes columns and other vertices."""
+    orbits, named = pattern.automorphisms.orbits(), [name is not None for name in pattern.names]
+    mixed = any(named[v] != named[orbit] for v, orbit in enumerate(orbits))
+    return not mixed and pattern.automorphisms.order <= MAX_EXPANDED_AUTOMORPHISMS
