@@ -185,6 +185,9 @@ def sampled_by(gpu):
     class Engine(CpuEngine):
         name, methods = "gpu", ("warps",)
 
+        def prepare(self, *arguments):  # this sampler knows no candidate graph
+            return super().prepare(*arguments)._replace(candidate_graph=None)
+
         def sampler(self, plan, prepared, deadline):
             return Sampler(prepared, plan, deadline=deadline, gpu=gpu)
 
