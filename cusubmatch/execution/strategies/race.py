@@ -21,8 +21,9 @@ GRACE_S = 0.05  # and this many seconds more
 class Race:
     """A walk that is given up for another strategy."""
 
-    def __init__(self, walk: Strategy, other: Strategy, grace_s: float = GRACE_S):
-        self.walk, self.other, self.grace_s = walk, other, grace_s
+    def __init__(self, walk: Strategy, other: Strategy, grace_s: float | None = None):
+        self.walk, self.other = walk, other
+        self.grace_s = GRACE_S if grace_s is None else grace_s
 
     @property
     def estimate(self) -> float:
