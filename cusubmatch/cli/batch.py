@@ -75,12 +75,14 @@ def answer_queries(
     how: dict[str, Any],
 ) -> Any:
     """The results of a query set as a dataframe; the folder `output` gets them, too."""
-    import pandas as pd
+    import numpy as np
 
     import cusubmatch.dask as dcsm
+    from cusubmatch.frames import family_named
 
-    names, patterns = zip(*asked, strict=True)
-    queries = pd.DataFrame({"query": pd.Series(names, dtype=object), "pattern": pd.Series(patterns, dtype=object)})
+    family, columns = family_named("pandas"), zip(*asked, strict=True)
+    objects = [family.values(np.fromiter(column, object, len(asked))) for column in columns]
+    queries = family.frame(dict(zip(("query", "pattern"), objects, strict=True)))
     if matches:
         return dcsm.match_many(graph, queries, output, limit=limit, progress=progress, **how)
     return dcsm.count_many(graph, queries, path=output, progress=progress, **how)

@@ -186,15 +186,7 @@ def _write_parts(
     report: Any,
 ) -> None:
     """Have the parts written that are not there yet."""
-    part = RowsShard(
-        question.source,
-        0,
-        question.pattern,
-        question.options,
-        question.topic,
-        plan=shared.plan,
-        number_of_tasks=shared.number_of_tasks,
-    )
+    part = RowsShard.of_plan(question, shared)
     missing = [number for number in range(len(ranges)) if number not in folder.done]
     shards = [part.of(ranges[number], number, str(folder.path / _part(number))) for number in missing]
 

@@ -119,7 +119,7 @@ def subgraph_match(
     if limit is not None:
         npartitions = 1
     ranges = row_ranges(shared, npartitions, threads_of(connected))
-    part = RowsShard(graph.source, 0, pattern, options, plan=shared.plan, number_of_tasks=shared.number_of_tasks)
+    part = RowsShard.of_plan(question, shared)
     return dask.dataframe.from_map(
         _partition, ranges, args=(part,), meta=empty, label="subgraph_match", enforce_metadata=False
     )

@@ -23,7 +23,7 @@ from cusubmatch.dask.graph import Graph
 from cusubmatch.dask.job import Job
 from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.manifest import JOB, JobFolder
-from cusubmatch.dask.query_set import NamedQuery, guessed_seconds, longest_first, queries_of
+from cusubmatch.dask.query_set import NamedQuery, longest_first, queries_of
 from cusubmatch.dask.shared_files import check_shared
 from cusubmatch.dask.tasks import Question
 from cusubmatch.engines.registry import ENGINES
@@ -109,8 +109,8 @@ def answer_all(
         done = {} if folder is None else folder.done
         results |= {number: Result(number, **facts) for number, facts in done.items()}
         measured = graph.summary(connected)
-        open_queries = [query for query in longest_first(asked, measured) if query.number not in results]
-        weights = [guessed_seconds(query.read.value, measured) for query in open_queries]
+        unanswered = [query for query in asked if query.number not in results]
+        open_queries = longest_first(unanswered, measured)
         whole_s = WHOLE_S if threads_of(connected) > 1 else float("inf")
         topic = new_topic()
         questions = [
@@ -123,7 +123,7 @@ def answer_all(
                 str(folder.path / file_of(query)) if write and folder is not None else None,
                 whole_s,
             )
-            for query in open_queries
+            for query, _ in open_queries
         ]
 
         def finished(result: Result) -> None:
@@ -133,7 +133,7 @@ def answer_all(
                 folder.note(facts.pop("number"), **facts)
 
         if questions:
-            job = Job(connected, questions, weights, report, finished)
+            job = Job(connected, questions, [seconds for _, seconds in open_queries], report, finished)
             job.run()
             results |= _with_attempts(results, job.attempts())
         warn_absent({f"queries[{query.name!r}]": results[query.number].absent for query in asked})

@@ -66,10 +66,10 @@ def _query(number: int, name: Any, pattern: Any) -> NamedQuery:
     return NamedQuery(number, str(name), text, outcome_of(as_pattern, pattern, f"queries[{number}]"))
 
 
-def longest_first(queries: list[NamedQuery], graph: GraphSummary) -> list[NamedQuery]:
-    """The queries that can be read, those that are guessed to take longest first."""
-    readable = [query for query in queries if query.read.status == DONE]
-    return sorted(readable, key=lambda query: -guessed_seconds(query.read.value, graph))
+def longest_first(queries: list[NamedQuery], graph: GraphSummary) -> list[tuple[NamedQuery, float]]:
+    """The queries that can be read with the seconds that they are guessed to take, the longest first."""
+    guessed = [(query, guessed_seconds(query.read.value, graph)) for query in queries if query.read.status == DONE]
+    return sorted(guessed, key=lambda pair: -pair[1])
 
 
 def guessed_seconds(pattern: Pattern, graph: GraphSummary) -> float:

@@ -123,6 +123,12 @@ class RowsShard(Question):
     tasks: TaskRange = NO_TASKS
     number_of_tasks: int = 0
 
+    @classmethod
+    def of_plan(cls, question: Question, shared: SharedPlan) -> RowsShard:
+        """The question by a plan, for no tasks yet."""
+        asked = {field.name: getattr(question, field.name) for field in dataclasses.fields(Question)}
+        return cls(**asked, plan=shared.plan, number_of_tasks=shared.number_of_tasks)
+
     def of(self, tasks: TaskRange, number: int = 0, path: str | None = None) -> RowsShard:
         """The same question for other tasks, to be written to a file if there is one."""
         return dataclasses.replace(self, tasks=tasks, number=number, path=path)

@@ -15,6 +15,7 @@ import numpy as np
 from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import pointer
+from cusubmatch.engines.cpu.primitives.sorted_sets import has
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.graph import Adjacency
 from cusubmatch.plan import Constraints
@@ -176,19 +177,6 @@ def _group(masks, group_of, group_masks):
 
 
 @jit
-def _is_adjacent(offsets, targets, relation, v, x):
-    """Whether x lies in row v of a relation."""
-    begin, end = offsets[relation, v], offsets[relation, v + 1]
-    while begin < end:
-        middle = (begin + end) >> 1
-        if targets[middle] < x:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin < offsets[relation, v + 1] and targets[begin] == x
-
-
-@jit
 def _count_arcs(offsets, targets, masks, members, begins, kinds, refs, out_offsets, counts):
     """Count the arcs of each row of each pair, as offsets, and of each pair the arcs and ordered pairs of them."""
     rows, bits, total = pointer(targets), pointer(masks), 0
@@ -206,7 +194,7 @@ def _count_arcs(offsets, targets, masks, members, begins, kinds, refs, out_offse
                     for j in range(offsets[relation, v], offsets[relation, v + 1]):
                         keep = (bits[rows[j]] >> w) & 1
                         for r in range(first + 1, last):
-                            keep = keep and _is_adjacent(offsets, targets, refs[r], v, rows[j])
+                            keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], rows[j])
                         length += 1 if keep else 0
             total += length
             counts[k, 0] += length
@@ -230,7 +218,7 @@ def _fill_arcs(offsets, targets, masks, members, begins, local, kinds, refs, out
                     x = rows[j]
                     keep = (bits[x] >> w) & 1
                     for r in range(first + 1, last):
-                        keep = keep and _is_adjacent(offsets, targets, refs[r], v, x)
+                        keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], x)
                     if keep:
                         arcs[position] = numbers[x]
                         position += 1

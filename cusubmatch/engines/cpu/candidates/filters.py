@@ -10,6 +10,7 @@ from itertools import accumulate
 
 import numpy as np
 
+from cusubmatch.engines.cpu.candidates.lists import list_candidates
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.graph import Adjacency, Graph
@@ -104,15 +105,8 @@ def _filter(offsets, targets, labels, words, needed, need_ends, edges, masks, co
     begins = np.zeros(size + 1, np.int64)
     for u in range(size):
         begins[u + 1] = begins[u] + lengths[u]
-    lists, filled = np.empty(begins[size], np.int32), begins[:size].copy()
-    for v in range(n):
-        word, u = masks[v], 0
-        while word:
-            if word & 1:
-                lists[filled[u]] = v
-                filled[u] += 1
-            word >>= np.uint32(1)
-            u += 1
+    lists = np.empty(begins[size], np.int32)
+    list_candidates(masks, begins, lists)
     _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds)
     for u in range(size):
         for i in range(begins[u], begins[u] + lengths[u]):

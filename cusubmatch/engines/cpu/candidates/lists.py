@@ -7,7 +7,7 @@ import numpy as np
 from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 
-__all__ = ["candidate_lists"]
+__all__ = ["candidate_lists", "list_candidates"]
 
 
 def candidate_lists(masks: np.ndarray, vertices: int) -> tuple[np.ndarray, np.ndarray]:
@@ -16,7 +16,7 @@ def candidate_lists(masks: np.ndarray, vertices: int) -> tuple[np.ndarray, np.nd
     _count_candidates(masks, begins)
     np.cumsum(begins, out=begins)
     lists = np.empty(begins[-1], np.int32)
-    _list_candidates(masks, begins, lists)
+    list_candidates(masks, begins, lists)
     return lists, begins
 
 
@@ -32,7 +32,7 @@ def _count_candidates(masks, begins):
 
 
 @jit
-def _list_candidates(masks, begins, lists):
+def list_candidates(masks, begins, lists):
     """Write each candidate to the list of its pattern vertex."""
     ends = begins.copy()
     for v in range(len(masks)):

@@ -13,10 +13,10 @@ import numpy as np
 from cusubmatch.engines.cpu.conditioning import state as c
 from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
 
-__all__ = ["key_of", "lookup", "remember"]
+__all__ = ["SLOT_WORDS", "key_of", "lookup", "remember"]
 
 PROBES = 8
-SLOT = 4  # words: two of the key, a count, a bound
+SLOT_WORDS = 4  # two of the key, a count, a bound
 
 
 @jit
@@ -64,7 +64,7 @@ def lookup(s, first, second):
     mask = s.registers[c.TABLE_MASK]
     at = _place(first, second)
     for probe in range(PROBES):
-        slot = ((at + probe) & mask) * SLOT
+        slot = ((at + probe) & mask) * SLOT_WORDS
         if s.table[slot] == first and s.table[slot + 1] == second:
             return slot
         if s.table[slot] == 0 and s.table[slot + 1] == 0:
@@ -74,31 +74,33 @@ def lookup(s, first, second):
 
 @jit
 def _put(s, first, second, value, bound_word):
+    """Write an entry to a free slot, or over another entry; the slot."""
     mask = s.registers[c.TABLE_MASK]
     at = _place(first, second)
-    chosen = (at & mask) * SLOT
+    chosen = (at & mask) * SLOT_WORDS
     for probe in range(PROBES):
-        slot = ((at + probe) & mask) * SLOT
+        slot = ((at + probe) & mask) * SLOT_WORDS
         if s.table[slot] == 0 and s.table[slot + 1] == 0:
             s.registers[c.ENTRIES] += 1
             chosen = slot
             break
     s.table[chosen], s.table[chosen + 1] = first, second
     s.table[chosen + 2], s.table[chosen + 3] = value, bound_word
+    return chosen
 
 
 @jit
 def _grow(s):
     """Use four times as much of the table."""
     slots = s.registers[c.TABLE_MASK] + 1
-    old = np.empty(slots * SLOT, np.uint64)
-    for i in range(slots * SLOT):
+    old = np.empty(slots * SLOT_WORDS, np.uint64)
+    for i in range(slots * SLOT_WORDS):
         old[i] = s.table[i]
         s.table[i] = 0
     s.registers[c.TABLE_MASK] = min(4 * slots - 1, s.registers[c.CAPACITY_MASK])
     s.registers[c.ENTRIES] = 0
     for i in range(slots):
-        at = i * SLOT
+        at = i * SLOT_WORDS
         if old[at] != 0 or old[at + 1] != 0:
             _put(s, old[at], old[at + 1], old[at + 2], old[at + 3])
 
@@ -109,7 +111,5 @@ def remember(s, first, second, value, bound):
     mask = s.registers[c.TABLE_MASK]
     if 2 * s.registers[c.ENTRIES] > mask and mask < s.registers[c.CAPACITY_MASK]:
         _grow(s)
-    _put(s, first, second, value, np.uint64(0))
-    slot = lookup(s, first, second)
-    if slot >= 0:
-        s.bounds[slot + 3] = bound
+    slot = _put(s, first, second, value, np.uint64(0))
+    s.bounds[slot + 3] = bound

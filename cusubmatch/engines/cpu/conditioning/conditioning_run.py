@@ -13,6 +13,7 @@ import numpy as np
 from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.conditioning import state as c
+from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS
 from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
 from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW, count_roots
 from cusubmatch.engines.cpu.primitives.jit import announced
@@ -25,7 +26,6 @@ __all__ = ["ConditioningRun", "number_of_roots"]
 
 FIRST_SLOTS = 1 << 10  # of the cache
 CALLS_BEFORE_LONGER = 16  # without a root counted
-SLOT_WORDS = 4
 
 
 class ConditioningRun:

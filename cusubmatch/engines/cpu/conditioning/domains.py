@@ -10,11 +10,9 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import state as c
 from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
-from cusubmatch.engines.cpu.primitives.sorted_sets import has, lower_bound
+from cusubmatch.engines.cpu.primitives.sorted_sets import has, intersect, lower_bound
 
-__all__ = ["assign", "choices", "common_size", "is_pending", "overlap", "row_of", "undo"]
-
-GALLOP_RATIO = 16
+__all__ = ["assign", "choices", "is_pending", "overlap", "row_of", "undo"]
 
 
 @jit
@@ -99,29 +97,7 @@ def _narrow(s, w, row, row_end):
                 store[out] = store[i]
                 out += 1
     else:
-        i, end = s.begin[w], s.end[w]
-        if row_end - row > GALLOP_RATIO * (end - i):
-            while i < end:
-                row = lower_bound(store, row, row_end, store[i])
-                if row < row_end and store[row] == store[i]:
-                    store[out] = store[i]
-                    out += 1
-                i += 1
-        elif end - i > GALLOP_RATIO * (row_end - row):
-            while row < row_end:
-                i = lower_bound(store, i, end, store[row])
-                if i < end and store[i] == store[row]:
-                    store[out] = store[row]
-                    out += 1
-                row += 1
-        else:
-            while i < end and row < row_end:
-                x, y = store[i], store[row]
-                if x == y:
-                    store[out] = x
-                    out += 1
-                i += x <= y
-                row += y <= x
+        out += intersect(store, s.begin[w], s.end[w], store, row, row_end, store, out)
     _set_domain(s, w, begin, out)
     return begin < out
 
@@ -179,26 +155,6 @@ def choices(s, w):
                 earlier &= earlier - 1
             n -= not again
             seen |= np.int64(1) << v
-    return n
-
-
-@jit
-def common_size(s, begin, end, other, other_end):
-    """The number of elements that two ranges share."""
-    store, n = s.store, 0
-    if end - begin > other_end - other:
-        begin, end, other, other_end = other, other_end, begin, end
-    if other_end - other > GALLOP_RATIO * (end - begin):
-        while begin < end:
-            other = lower_bound(store, other, other_end, store[begin])
-            n += other < other_end and store[other] == store[begin]
-            begin += 1
-        return n
-    while begin < end and other < other_end:
-        x, y = store[begin], store[other]
-        n += x == y
-        begin += x <= y
-        other += y <= x
     return n
 
 

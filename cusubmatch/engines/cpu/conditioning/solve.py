@@ -21,14 +21,13 @@ from cusubmatch.engines.cpu.conditioning.component_cache import key_of, lookup, 
 from cusubmatch.engines.cpu.conditioning.domains import (
     assign,
     choices,
-    common_size,
     is_pending,
     overlap,
     row_of,
     undo,
 )
 from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
-from cusubmatch.engines.cpu.primitives.sorted_sets import has
+from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, has
 
 __all__ = ["EXACT_BELOW", "count_roots"]
 
@@ -96,7 +95,7 @@ def _may_collide(s, u, w):
     if (touched >> u) & 1 and (touched >> w) & 1:
         if s.store[s.end[u] - 1] < s.store[s.begin[w]] or s.store[s.end[w] - 1] < s.store[s.begin[u]]:
             return False
-        return common_size(s, s.begin[u], s.end[u], s.begin[w], s.end[w]) > 0
+        return count_common(s.store, s.begin[u], s.end[u], s.store, s.begin[w], s.end[w]) > 0
     return overlap(s, u, w, -1) > 0
 
 
@@ -151,7 +150,7 @@ def _count_edge(s, component):
     for i in range(s.begin[u], s.end[u]):
         row, row_end = row_of(s, u, w, s.store[i])
         if w_touched:
-            n += common_size(s, row, row_end, s.begin[w], s.end[w])
+            n += count_common(s.store, row, row_end, s.store, s.begin[w], s.end[w])
         else:
             lost = False
             rest = others
