@@ -1,8 +1,7 @@
 """A count by recursive conditioning on the candidate graph, with a walk for the patterns that it does not suit.
 
-Neither way's time is known beforehand. So they take turns: conditioning stops after a number of steps, a walk is given
-up after the seconds that conditioning has taken so far, and then conditioning goes on where it stopped, for as many
-steps again. The count takes at most about five times what the better way alone would.
+Neither way's time is known beforehand. So conditioning stops after a number of steps, the walk after the seconds that
+those took, and then conditioning goes on to the end: a wrong choice costs a few times the better one.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from cusubmatch.plan.conditioning import ConditioningPlan
 
 __all__ = ["Conditioning", "ConditioningCount"]
 
-STEPS_FACTOR = 2  # from one turn of conditioning to the next, the first ones included
 WALK_FACTOR = 1.5  # a walk may take so many times the seconds that conditioning has taken
 
 
@@ -99,19 +97,16 @@ class ConditioningCount:
         ------
         DeadlinePassed
         """
-        strategy, spent_s = self.strategy, 0.0
+        strategy, begin = self.strategy, time.monotonic()
         conditioned = self._conditioned(strategy.conditioning.max_steps)
-        while True:
-            begin = time.monotonic()
-            try:
-                total = conditioned.total()
-                break
-            except StepsSpent:
-                spent_s += time.monotonic() - begin
-            walked = self._walked(WALK_FACTOR * spent_s)
+        try:
+            total = conditioned.total()
+        except StepsSpent:
+            walked = self._walked(WALK_FACTOR * (time.monotonic() - begin))
             if walked is not None:
                 return walked
-            conditioned.max_steps = STEPS_FACTOR * max(conditioned.max_steps or 1, 1)
+            conditioned.max_steps = None
+            total = conditioned.total()
         matches = strategy.matches_of(total)
         if self.progress is not None:
             self.progress(1.0, matches)
