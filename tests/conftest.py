@@ -36,10 +36,21 @@ SHARED_KERNELS = {
 }
 
 
-@pytest.hookimpl(tryfirst=True)  # before -m selects and pytest-xdist reads the groups
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config, log):
+    """Hand out files, not tests, to the processes."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByKernels(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file = nodeid.split("::", 1)[0].rsplit("/", 1)[-1]
+            return SHARED_KERNELS.get(file, file)
+
+    return ByKernels(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items):
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(SHARED_KERNELS.get(item.path.name, item.path.name)))
     marked = [item for item in items if item.get_closest_marker("one_each") and hasattr(item, "callspec")]
     for _, group in groupby(marked, key=lambda item: (item.fspath, item.originalname)):
         parameters = list(group)
