@@ -11,7 +11,7 @@ from typing import Any
 
 _HOME = {
     "ClusterError": "cluster_error",
-    "Graph": "graph",
+    "Graph": "cluster_graph",
     "count_many": "counts",
     "count_matches": "counts",
     "match_many": "query_files",

@@ -11,7 +11,7 @@ from cusubmatch.api.outcomes import DONE, OUT_OF_MEMORY, TIME_LIMIT
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
 from cusubmatch.dask.cluster_error import ClusterError
-from cusubmatch.dask.graph import Graph
+from cusubmatch.dask.cluster_graph import Graph
 from cusubmatch.dask.job import Job
 from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.query_jobs import (

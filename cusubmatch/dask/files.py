@@ -17,8 +17,8 @@ from cusubmatch.api.argument_types import EngineName, ProgressOption, Semantics
 from cusubmatch.api.options import as_pattern
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
+from cusubmatch.dask.cluster_graph import Graph
 from cusubmatch.dask.counts import raise_failure
-from cusubmatch.dask.graph import Graph
 from cusubmatch.dask.job import Job
 from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.manifest import JOB, JobFolder

@@ -7,7 +7,7 @@ from typing import Any
 from cusubmatch.api.argument_types import EngineName, Semantics
 from cusubmatch.api.options import as_pattern
 from cusubmatch.dask.clients import client_of, threads_of
-from cusubmatch.dask.graph import Graph
+from cusubmatch.dask.cluster_graph import Graph
 from cusubmatch.dask.query_jobs import checked_graph, checked_options
 from cusubmatch.dask.shards import MIN_SHARD_S, cut, equal_shares
 from cusubmatch.dask.tasks import Question, RowsShard, plan_rows, shard_frame

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from cusubmatch.api.argument_types import EngineName, ProgressOption, Semantics
-from cusubmatch.dask.graph import Graph
+from cusubmatch.dask.cluster_graph import Graph
 from cusubmatch.dask.query_jobs import answer_all, family_of_tables, table_of
 from cusubmatch.execution.query_options import QueryOptions
 

@@ -19,7 +19,7 @@ from cusubmatch.api.options import check_options
 from cusubmatch.api.outcomes import DONE
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
-from cusubmatch.dask.graph import Graph
+from cusubmatch.dask.cluster_graph import Graph
 from cusubmatch.dask.job import Job
 from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.manifest import JOB, JobFolder

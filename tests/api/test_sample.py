@@ -30,9 +30,9 @@ from tiers import examples
 from cusubmatch import Graph, Pattern, PatternError, ResultTooLarge, TimeLimitExceeded, count_matches
 from cusubmatch.api import sample_matches as sampling
 from cusubmatch.api.sample_matches import sample_matches
-from cusubmatch.engines.cpu.search import rank_walk
 from cusubmatch.engines.cpu.search.sampler import Sampler
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.cpu.walker import rank_walk
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 
 # Random patterns ask for labels that random graphs lack.

@@ -130,7 +130,7 @@ def test_a_graph_with_labels_is_the_same_however_it_reaches_the_workers(
         labelled.save(tmp_path / "graph")
         graph = dcsm.Graph.load(tmp_path / "graph", client=client)
     else:
-        monkeypatch.setattr("cusubmatch.dask.graph.shared_folder", lambda _client: None)
+        monkeypatch.setattr("cusubmatch.dask.cluster_graph.shared_folder", lambda _client: None)
         graph = dcsm.Graph.from_edgelist(kinds, vertices=people, client=client, **LABELS)
     answers = dcsm.count_many(graph, LABELLED, client=client)
     assert answers["count"].tolist() == csm.count_many(labelled, LABELLED)["count"].tolist()

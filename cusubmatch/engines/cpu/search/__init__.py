@@ -1,1 +1,1 @@
-"""Walking a plan on CPU threads."""
+"""Runs of the walkers: threads and their tasks, limits and progress, samples."""

@@ -17,19 +17,19 @@ import numpy as np
 
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.bitmap_walker import enter_bitmaps, walk_bitmaps
-from cusubmatch.engines.cpu.search.failing_set_walker import ALL_LEVELS, enter_failing_sets, walk_failing_sets
-from cusubmatch.engines.cpu.search.graph_view import longest_rows, make_view
-from cusubmatch.engines.cpu.search.list_walker import enter, walk
-from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import BitmapState, new_bitmap_state
 from cusubmatch.engines.cpu.search.parallel_blocks import blocks_of_threads
-from cusubmatch.engines.cpu.search.program import State, encode, new_list_state
 from cusubmatch.engines.cpu.search.run_progress import RunProgress, shares_of_work
-from cusubmatch.engines.cpu.search.suffix_counts import walk_suffix
-from cusubmatch.engines.cpu.search.suffix_program import take_residues
 from cusubmatch.engines.cpu.search.task_queue import Task, TaskQueue, donate_work
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.bitmap_walker import enter_bitmaps, walk_bitmaps
+from cusubmatch.engines.cpu.walker.failing_set_walker import ALL_LEVELS, enter_failing_sets, walk_failing_sets
+from cusubmatch.engines.cpu.walker.graph_view import longest_rows, make_view
+from cusubmatch.engines.cpu.walker.list_walker import enter, walk
+from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import BitmapState, new_bitmap_state
+from cusubmatch.engines.cpu.walker.program import State, encode, new_list_state
+from cusubmatch.engines.cpu.walker.suffix_counts import walk_suffix
+from cusubmatch.engines.cpu.walker.suffix_program import take_residues
 from cusubmatch.errors import DeadlinePassed, Stopped
 from cusubmatch.plan import Plan
 

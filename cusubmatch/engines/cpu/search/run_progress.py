@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback
-from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.graph import Adjacency
 from cusubmatch.plan import Plan
 

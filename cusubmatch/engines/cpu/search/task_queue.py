@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from typing import Any, NamedTuple
 
-from cusubmatch.engines.cpu.search import program as p
+from cusubmatch.engines.cpu.walker import program as p
 
 __all__ = ["Task", "TaskQueue", "donate_work"]
 

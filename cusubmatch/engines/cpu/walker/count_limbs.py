@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cusubmatch.engines.cpu.primitives.jit import jit
-from cusubmatch.engines.cpu.search import program as p
+from cusubmatch.engines.cpu.walker import program as p
 
 __all__ = ["FULL_SUM", "add_to_count", "value_of"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
-from cusubmatch.engines.cpu.search.program import View
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
+from cusubmatch.engines.cpu.walker.program import View
 from cusubmatch.graph import Adjacency, Graph
 
 __all__ = ["longest_rows", "make_view"]

@@ -6,8 +6,8 @@ import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import jit, popcount, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.bitmap_sets import (
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.bitmap_sets import (
     ONES,
     allowed_range,
     candidate_bitmap,
@@ -16,8 +16,8 @@ from cusubmatch.engines.cpu.search.bitmap_sets import (
     make_bitmaps,
     next_bit,
 )
-from cusubmatch.engines.cpu.search.count_limbs import FULL_SUM, add_to_count, value_of
-from cusubmatch.engines.cpu.search.local_candidates import level_row, step_row
+from cusubmatch.engines.cpu.walker.count_limbs import FULL_SUM, add_to_count, value_of
+from cusubmatch.engines.cpu.walker.local_candidates import level_row, step_row
 
 __all__ = ["count_bitmaps"]
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.search.suffix_program import N_PRIMES, encode_suffix
+from cusubmatch.engines.cpu.walker.suffix_program import N_PRIMES, encode_suffix
 from cusubmatch.plan import NeighbourRows, Plan, implied_bounds
 
 # Fields of a level's row.

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.leaf import count_leaf
-from cusubmatch.engines.cpu.search.local_candidates import level_row, make_sets, on_program, on_view, open_level
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.leaf import count_leaf
+from cusubmatch.engines.cpu.walker.local_candidates import level_row, make_sets, on_program, on_view, open_level
 
 __all__ = ["descend", "differs", "emit", "enter", "next_vertex", "on_state", "walk"]
 

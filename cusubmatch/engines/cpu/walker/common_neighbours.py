@@ -10,7 +10,7 @@ from cusubmatch.engines.cpu.primitives.sorted_sets import (
     lower_bound,
     upper_bound,
 )
-from cusubmatch.engines.cpu.search.local_candidates import hub_row, row_of
+from cusubmatch.engines.cpu.walker.local_candidates import hub_row, row_of
 
 __all__ = ["common_size", "unmark"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import jit, popcount, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.local_candidates import level_row, step_row
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.local_candidates import level_row, step_row
 
 __all__ = [
     "ONES",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import Slice, count_common, count_marked, has
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.local_candidates import adjacent, cut, hub_row, level_row, row_of
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.local_candidates import adjacent, cut, hub_row, level_row, row_of
 
 __all__ = ["collect_losses", "count_members", "counted_range", "is_excluded", "is_member"]
 

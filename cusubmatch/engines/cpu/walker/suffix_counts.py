@@ -12,12 +12,12 @@ from __future__ import annotations
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import advance
 from cusubmatch.engines.cpu.primitives.sorted_sets import Slice
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search import suffix_program as sp
-from cusubmatch.engines.cpu.search.common_neighbours import common_size, unmark
-from cusubmatch.engines.cpu.search.count_limbs import FULL_SUM, add_to_count
-from cusubmatch.engines.cpu.search.list_walker import differs, next_vertex, on_state
-from cusubmatch.engines.cpu.search.local_candidates import (
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker import suffix_program as sp
+from cusubmatch.engines.cpu.walker.common_neighbours import common_size, unmark
+from cusubmatch.engines.cpu.walker.count_limbs import FULL_SUM, add_to_count
+from cusubmatch.engines.cpu.walker.list_walker import differs, next_vertex, on_state
+from cusubmatch.engines.cpu.walker.local_candidates import (
     adjacent,
     level_row,
     make_sets,

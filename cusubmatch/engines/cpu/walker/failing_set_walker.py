@@ -13,9 +13,9 @@ import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.list_walker import emit, enter, next_vertex, on_state
-from cusubmatch.engines.cpu.search.local_candidates import level_row, make_sets, on_program, on_view, open_level
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.list_walker import emit, enter, next_vertex, on_state
+from cusubmatch.engines.cpu.walker.local_candidates import level_row, make_sets, on_program, on_view, open_level
 
 __all__ = ["ALL_LEVELS", "enter_failing_sets", "walk_failing_sets"]
 

@@ -14,8 +14,8 @@ import numpy as np
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.local_candidates import hub_row, row_of
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.local_candidates import hub_row, row_of
 
 __all__ = ["BitmapState", "enter_root", "new_bitmap_state", "on_bitmap_state"]
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.bitmap_leaf import count_bitmaps
-from cusubmatch.engines.cpu.search.bitmap_sets import (
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.bitmap_leaf import count_bitmaps
+from cusubmatch.engines.cpu.walker.bitmap_sets import (
     candidate_bitmap,
     differs_from_matched,
     make_bitmaps,
     next_bit,
     open_bitmap,
 )
-from cusubmatch.engines.cpu.search.local_candidates import level_row, on_program, on_view
-from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import enter_root, on_bitmap_state
+from cusubmatch.engines.cpu.walker.local_candidates import level_row, on_program, on_view
+from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import enter_root, on_bitmap_state
 
 __all__ = ["descend_bitmaps", "enter_bitmaps", "walk_bitmaps"]
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import Slice, count_common, has, lower_bound, upper_bound
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.common_neighbours import common_size, unmark
-from cusubmatch.engines.cpu.search.count_limbs import FULL_SUM, add_to_count, value_of
-from cusubmatch.engines.cpu.search.counted_set import (
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.common_neighbours import common_size, unmark
+from cusubmatch.engines.cpu.walker.count_limbs import FULL_SUM, add_to_count, value_of
+from cusubmatch.engines.cpu.walker.counted_set import (
     collect_losses,
     count_members,
     counted_range,
     is_excluded,
     is_member,
 )
-from cusubmatch.engines.cpu.search.local_candidates import adjacent, cut, level_row, make_sets, row_of, step_row
+from cusubmatch.engines.cpu.walker.local_candidates import adjacent, cut, level_row, make_sets, row_of, step_row
 
 __all__ = ["count_leaf"]
 

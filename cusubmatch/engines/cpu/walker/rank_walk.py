@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import announced
-from cusubmatch.engines.cpu.search import program as p
-from cusubmatch.engines.cpu.search.bitmap_walker import descend_bitmaps, walk_bitmaps
-from cusubmatch.engines.cpu.search.list_walker import descend, walk
-from cusubmatch.engines.cpu.search.neighbourhood_bitmaps import BitmapState, new_bitmap_state
-from cusubmatch.engines.cpu.search.program import Program, State, View, new_list_state
-from cusubmatch.engines.cpu.search.sample_tasks import RootGroup, split_range
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.cpu.walker.bitmap_walker import descend_bitmaps, walk_bitmaps
+from cusubmatch.engines.cpu.walker.list_walker import descend, walk
+from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import BitmapState, new_bitmap_state
+from cusubmatch.engines.cpu.walker.program import Program, State, View, new_list_state
+from cusubmatch.engines.cpu.walker.sample_tasks import RootGroup, split_range
 from cusubmatch.plan import Plan
 
 __all__ = ["RankWalk", "SampledPlans", "TaskRanks"]

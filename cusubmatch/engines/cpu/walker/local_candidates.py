@@ -17,7 +17,7 @@ from cusubmatch.engines.cpu.primitives.sorted_sets import (
     subtract_marked,
     upper_bound,
 )
-from cusubmatch.engines.cpu.search import program as p
+from cusubmatch.engines.cpu.walker import program as p
 
 __all__ = [
     "adjacent",
