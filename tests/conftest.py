@@ -52,6 +52,7 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items):
     marked = [item for item in items if item.get_closest_marker("one_each") and hasattr(item, "callspec")]
+    marked = [item for item in marked if not item.get_closest_marker("thorough")]
     for _, group in groupby(marked, key=lambda item: (item.fspath, item.originalname)):
         parameters = list(group)
         kept = one_each(parameters)

@@ -144,7 +144,9 @@ def test_more_tests_than_a_word_has_bits(lane):
     assert count == csm.count_matches(graph, pattern, engine="cpu") > 0
 
 
-def test_what_different_labels_may_take_is_counted_apart(lane):
+@pytest.fixture(scope="module")
+def three_labels():
+    """A graph of 60 vertices, a third of each label; and a pattern with `copies` of three leaves for each label."""
     ids = np.arange(60)
     edges = np.transpose(np.nonzero(np.triu(np.random.default_rng(1).random((60, 60)) < 0.3, 1)))
     vertices = pd.DataFrame({"vertex": ids, "label": np.array(list("ABC"))[ids % 3]})
@@ -156,8 +158,18 @@ def test_what_different_labels_may_take_is_counted_apart(lane):
         leaves = [f"(a)--(x{i}:{kind}), (b)--(y{i}:{kind}), (a)--(z{i}:{kind})--(b)" for kind, i in tails]
         return Pattern.parse(", ".join(["(a)--(b)", *leaves]))
 
+    return graph, pattern
+
+
+@pytest.mark.thorough
+def test_what_different_labels_may_take_is_counted_apart(lane, three_labels):
+    graph, pattern = three_labels
     count, run = result_of(graph, pattern(2), replace(ALONE, suffix=18), counting=True, target=lane)
     assert count == csm.count_matches(graph, pattern(2), engine="cpu") > 0
     assert run.device_plan.shared_words <= SHARED_WORDS
-    with pytest.raises(ValueError, match="no plan"):  # its words would not fit a block
+
+
+def test_a_suffix_whose_words_would_not_fit_a_block_is_no_plan(lane, three_labels):
+    graph, pattern = three_labels
+    with pytest.raises(ValueError, match="no plan"):
         run_of(graph, pattern(3), replace(ALONE, suffix=27), target=lane)
