@@ -216,6 +216,8 @@ class Pattern:
         >>> print(P.where("p.time < q.time").where("q.amount >= 0.9 * p.amount"))
         (a)-[p]->(b), (b)-[q]->(c) WHERE p.time < q.time AND q.amount >= 0.9 * p.amount
         """
+        if condition is None:
+            raise TypeError("where: expected a text or an Expression, got None")
         return self._changed(self.edges, condition)
 
     def _changed(self, edges, where=None):
