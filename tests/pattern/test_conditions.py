@@ -190,6 +190,16 @@ def test_edges_with_properties_are_not_merged():
     assert Pattern.parse(str(pattern)) == pattern
 
 
+def test_edges_with_properties_stay_when_something_is_added():
+    pattern = Pattern.parse("(a)-[{k: 1}]->(b), (a)-[{k: 2}]->(b), ({x: 1})-->(b)")
+    more = pattern.where("a.risk > 3")
+    assert more.edges == pattern.edges
+    assert set(more.conditions) == {*pattern.conditions, Comparison(">", A_RISK, Literal(3))}
+    assert len(more.with_edge(pattern.edges[2]._replace(source=0, target=2)).edges) == 4
+    with refuses(PatternError, "'[0]' anonymous"):
+        pattern.where("`[0]`.k = 3")
+
+
 def test_parallel_names_are_told_apart_by_conditions():
     text = "(a)-[p]->(b)-[q]->(a)-[r]->(b)"
     check_parallel_edges(Pattern.parse(f"{text} WHERE p.time < q.time AND q.time < r.time"))
