@@ -39,9 +39,10 @@ class ColouredGraph:
         self.edge_points = {
             index: self._edge_point(pattern.edges[index], index in others) for index in [*edges, *sorted(others)]
         }
+        bounds = {edge: bounds for edge, *bounds in pattern.quantifiers}
         for index, edge in enumerate(pattern.edges):
             if index not in self.edge_points:
-                labels = self.numbered(edge.labels)
+                labels = (self.numbered(edge.labels), *bounds[index]) if index in bounds else self.numbered(edge.labels)
                 self._add(edge.source, edge.target, ("out" if edge.directed else "either", labels))
                 self._add(edge.target, edge.source, ("in" if edge.directed else "either", labels))
         if pattern.conditions:

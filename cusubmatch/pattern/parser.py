@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cusubmatch.errors import PatternError
 from cusubmatch.pattern.elements import Element, elements_of
 from cusubmatch.pattern.names import quoted_value
+from cusubmatch.pattern.quantifiers import Quantifier, bounds_of
 from cusubmatch.pattern.syntax_errors import explain, mark
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnValue", "ParsedMotif", "PatternEdge", "parse_condition", "parse_motif"]
 
-BEGINNING_OF_CONDITIONS = "// Conditions."  # in the grammar
-SIGN_OF_CONDITIONS = re.compile(r"\{|where", re.IGNORECASE)
+BEGINNING_OF_CONDITIONS = "// Conditions"  # in the grammar
+SIGN_OF_CONDITIONS = re.compile(r"[{*]|where", re.IGNORECASE)
 
 
 class PatternEdge(NamedTuple):
@@ -53,6 +54,7 @@ class ParsedMotif(NamedTuple):
     edges: list[PatternEdge]
     properties: list[ColumnValue]
     conditions: list[Expression]
+    quantifiers: list[Quantifier]
 
 
 def parse_motif(text: str) -> ParsedMotif:
@@ -70,8 +72,8 @@ def parse_motif(text: str) -> ParsedMotif:
     Raises
     ------
     PatternError
-        If the text is not a motif, is negated or of variable length, gives one vertex two different labels, or has a
-        condition on what is not in the pattern.
+        If the text is not a motif, gives one vertex two different labels, or has a condition on what is not in the
+        pattern.
     """
     if not isinstance(text, str):
         raise TypeError(f"text: expected a str such as '(a)-->(b)', got {type(text).__name__}")
@@ -126,9 +128,10 @@ class _MotifReader:
 
     def __init__(self, text):
         self.text = text
-        self.motif = ParsedMotif([], [], [], [], [])
+        self.motif = ParsedMotif([], [], [], [], [], [])
         self.index = {}
         self.edge_names = set()
+        self.quantified = SIGN_OF_CONDITIONS.search(text) is not None
         self.braces = []  # elements and what stands between their braces, to be read when all names are known
 
     def read(self, motif, conditions=()):
@@ -168,7 +171,12 @@ class _MotifReader:
         return here
 
     def _edge(self, node, before, after):
-        name, labels, properties = _contents(node.children[0]) if node.children else (None, None, ())
+        name, labels, properties = None, None, ()
+        for part in node.children:
+            if part.data == "edge_body":
+                name, labels, properties = _contents(part)
+        if bounds := [*node.find_data("star"), *node.find_data("quantifier")] if self.quantified else ():
+            self._quantifier(bounds, name is not None or properties)
         if name is not None:
             if name in self.edge_names:
                 raise PatternError(mark(self.text, node.meta.start_pos, f"edge variable {name!r} is used twice"))
@@ -181,6 +189,20 @@ class _MotifReader:
             self.braces += [(Element("edge", len(self.motif.edges)), *pair) for pair in properties]
         self.motif.edges.append(PatternEdge(source, target, node.data != "either", labels, name))
 
+    def _quantifier(self, nodes, has_name_or_properties):
+        """The lengths of the path that the next edge stands for."""
+        start, end = nodes[-1].meta.start_pos, nodes[-1].meta.end_pos
+        if len(nodes) > 1:
+            raise PatternError(mark(self.text, start, "the lengths of a path are given twice"))
+        if has_name_or_properties:
+            problem = "an edge that stands for a path has neither name nor properties"
+            raise PatternError(mark(self.text, start, problem))
+        try:
+            least, most = bounds_of(self.text[start:end])
+        except ValueError as error:
+            raise PatternError(mark(self.text, start, str(error))) from None
+        self.motif.quantifiers.append(Quantifier(len(self.motif.edges), least, most))
+
 
 def _contents(node):
     """The name, the labels, and the columns with their values that stand between brackets."""
@@ -190,7 +212,7 @@ def _contents(node):
             name = quoted_value(str(part.children[0]))
         elif part.data == "label_part":
             labels = frozenset(quoted_value(str(label.children[0])) for label in part.children)
-        else:
+        elif part.data == "properties":
             pairs = (pair.children for pair in part.children)
             properties = [(quoted_value(str(column.children[0])), value) for column, value in pairs]
     return name, labels, properties

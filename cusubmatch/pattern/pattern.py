@@ -22,8 +22,9 @@ from cusubmatch.pattern.checks import MAX_VERTICES, check_pattern, numbered_name
 from cusubmatch.pattern.coloured_graph import edge_automorphisms, vertex_automorphisms
 from cusubmatch.pattern.convert import arguments_of_cugraph, arguments_of_networkx
 from cusubmatch.pattern.elements import Element, elements_of
-from cusubmatch.pattern.parser import PatternEdge, parse_condition, parse_motif
-from cusubmatch.pattern.simplify import edges_with_properties, expressions_of, one_edge_of_each
+from cusubmatch.pattern.parser import PatternEdge, parse_motif
+from cusubmatch.pattern.quantifiers import Quantifier, check_quantifiers, expanded
+from cusubmatch.pattern.simplify import conditions_of, one_edge_of_each, special_edges
 from cusubmatch.pattern.text import canonical_text, pattern_texts, pretty_print
 
 if TYPE_CHECKING:
@@ -83,28 +84,22 @@ class Pattern:
         distinct: Iterable[tuple[Hashable, Hashable]] = (),
         where: str | Expression | None = None,
     ):
-        names, labels, edges, pairs = checked_arguments(
-            edges, vertices, labels, directed, edge_labels, edge_names, distinct
-        )
-        self._assign(names, labels, edges, pairs, where=where)
+        parts = checked_arguments(edges, vertices, labels, directed, edge_labels, edge_names, distinct)
+        self._assign(*parts, where=where)
 
-    def _assign(self, names, labels, edges, distinct, properties=(), conditions=(), where=None):
+    def _assign(self, names, labels, edges, distinct, properties=(), conditions=(), quantifiers=(), where=None):
         """Check the parts of a pattern and keep them, each edge and each condition once."""
         check_pattern(names, edges, distinct)
-        edges, positions = one_edge_of_each(edges, edges_with_properties(edges, properties, conditions))
+        check_quantifiers(quantifiers, len(names), MAX_VERTICES)
+        edges, positions = one_edge_of_each(edges, special_edges(edges, properties, conditions, quantifiers))
         self.names: tuple[Hashable | None, ...] = names
         self.labels: tuple[frozenset | None, ...] = labels
         self.edges: tuple[PatternEdge, ...] = edges
+        self.quantifiers: tuple[Quantifier, ...] = tuple(one._replace(edge=positions[one.edge]) for one in quantifiers)
         self.conditions: tuple[Expression, ...] = ()
         if properties or conditions or where is not None:
-            from cusubmatch.pattern.conditions import merged_conditions
-
-            conditions = [*expressions_of(properties, positions, names, edges), *conditions]
-            if where is not None:
-                conditions.append(parse_condition(where, self.elements) if isinstance(where, str) else where)
-            self.conditions, different = merged_conditions(conditions, self.elements)
+            self.conditions, different = conditions_of(self, properties, positions, conditions, where)
             distinct = [*distinct, *different]
-            check_pattern(names, edges, distinct)
         self.distinct: frozenset[tuple[int, int]] = frozenset((min(pair), max(pair)) for pair in distinct)
 
     @classmethod
@@ -125,6 +120,8 @@ class Pattern:
             - ``+ - * / %`` and ``abs()``; ``= <> < <= > >=``, also in chains, ``IN [1, 2]``, ``IN $list``,
               ``IS NULL``, ``IS NOT NULL`` and ``STARTS WITH``; AND, OR and NOT;
             - ``NOT (a)-[:TYPE]->(b)``: no such edge between two vertices of the pattern.
+
+            ``-[:TYPE]->{1,3}`` or ``-[:TYPE*1..3]->`` is a path of one to three edges, eight at most.
 
             As in SQL, a comparison with null is unknown, and what is unknown is no match. Keywords are read in upper
             and lower case. ``id(a) <> id(b)`` (or ``a <> b``) adds to `distinct`.
@@ -150,10 +147,13 @@ class Pattern:
         """
         motif = parse_motif(text)
         pairs = distinct_pairs(distinct, {name: v for v, name in enumerate(motif.names) if name is not None})
+        return cls.of_parts(tuple(motif.names), tuple(motif.labels), motif.edges, pairs, *motif[3:])
+
+    @classmethod
+    def of_parts(cls, *parts) -> Pattern:
+        """A pattern of checked vertices and edges, as `_assign` takes them."""
         pattern = cls.__new__(cls)
-        pattern._assign(  # noqa: SLF001
-            tuple(motif.names), tuple(motif.labels), motif.edges, pairs, motif.properties, motif.conditions
-        )
+        pattern._assign(*parts)  # noqa: SLF001
         return pattern
 
     @classmethod
@@ -219,9 +219,12 @@ class Pattern:
         return self._changed(self.edges, condition)
 
     def _changed(self, edges, where=None):
-        pattern = Pattern.__new__(Pattern)
-        pattern._assign(self.names, self.labels, edges, self.distinct, (), self.conditions, where)  # noqa: SLF001
-        return pattern
+        kept = self.distinct, (), self.conditions, self.quantifiers
+        return self.of_parts(self.names, self.labels, edges, *kept, where)
+
+    def expansions(self, *, unique: bool = False) -> tuple[Pattern, ...]:
+        """The patterns that edges with lengths stand for; with `unique` one of those that automorphisms exchange."""
+        return expanded(self, unique=unique)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -272,7 +275,7 @@ class Pattern:
         return self.automorphisms.order
 
     def _key(self):
-        return self.names, self.labels, frozenset(self.edges), self.distinct, self.conditions
+        return self.names, self.labels, frozenset(self.edges), self.distinct, self.conditions, self.quantifiers
 
     def __eq__(self, other) -> bool:
         return isinstance(other, Pattern) and self._key() == other._key()

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from cusubmatch.errors import PatternError
 from cusubmatch.pattern.elements import Element, generated_name
-from cusubmatch.pattern.parser import ColumnValue, PatternEdge
+from cusubmatch.pattern.parser import ColumnValue, PatternEdge, parse_condition
+from cusubmatch.pattern.quantifiers import Quantifier
 
 if TYPE_CHECKING:
     from cusubmatch.pattern.expressions import Expression
 
-__all__ = ["edges_with_properties", "expressions_of", "one_edge_of_each"]
+__all__ = ["conditions_of", "one_edge_of_each", "special_edges"]
 
 
-def edges_with_properties(
-    edges: Sequence[PatternEdge], properties: Iterable[ColumnValue], conditions: Iterable[Expression]
+def special_edges(
+    edges: Sequence[PatternEdge],
+    properties: Iterable[ColumnValue],
+    conditions: Iterable[Expression],
+    quantifiers: Iterable[Quantifier],
 ) -> set[int]:
-    """The anonymous edges that properties, or conditions made of them before, name."""
-    found = {one.element.index for one in properties if one.element.kind == "edge"}
+    """The edges that stand for paths, or that properties, or conditions made of them before, name."""
+    found = {one.edge for one in quantifiers}
+    found |= {one.element.index for one in properties if one.element.kind == "edge"}
     if conditions:
         from cusubmatch.pattern.conditions import elements_in
 
@@ -33,8 +38,8 @@ def one_edge_of_each(
 ) -> tuple[tuple[PatternEdge, ...], list[int]]:
     """Undirected edges from the lower vertex to the higher one, and no plain edge beside another of its kind.
 
-    An edge is plain if it has no name and is not `kept_apart` for its properties: one with the same ends and labels
-    says all that it says. The list has the new position of each edge.
+    An edge is plain if it has no name and is not to be kept apart: one with the same ends and labels says all that it
+    says. The list has the new position of each edge.
     """
     kept: list[PatternEdge] = []
     places: dict[tuple, int] = {}  # where the first edge of each kind is kept
@@ -57,26 +62,35 @@ def one_edge_of_each(
     return tuple(kept), positions
 
 
-def expressions_of(
+def conditions_of(
+    pattern: Any,
     properties: Iterable[ColumnValue],
     positions: Sequence[int],
-    names: Sequence[Hashable | None],
-    edges: Sequence[PatternEdge],
-) -> list[Expression]:
+    conditions: Iterable[Expression],
+    where: Any,
+) -> tuple[tuple[Expression, ...], list[tuple[int, int]]]:
+    """The conditions of a pattern whose vertices and edges are known, and the pairs of vertices that must differ.
+
+    `properties` name edges by their old places, of which `positions` has the new ones; `where` is a text or expression.
+    """
+    from cusubmatch.pattern.conditions import merged_conditions
+
+    everything = [*_comparisons(pattern, properties, positions), *conditions]
+    if where is not None:
+        everything.append(parse_condition(where, pattern.elements) if isinstance(where, str) else where)
+    return merged_conditions(everything, pattern.elements)
+
+
+def _comparisons(pattern, properties, positions):
     """Inline properties as comparisons; anonymous elements are called by their generated names."""
     from cusubmatch.pattern.expressions import Comparison, Property
 
-    used = {*names, *(edge.name for edge in edges)}
-    conditions: list[Expression] = []
-    for element, column, value in properties:
-        if element.kind == "edge":
-            element = Element("edge", positions[element.index])  # noqa: PLW2901
-        name = names[element.index] if element.kind == "vertex" else edges[element.index].name
+    names = {"vertex": pattern.names, "edge": [edge.name for edge in pattern.edges]}
+    for (kind, index), column, value in properties:
+        element = Element(kind, positions[index] if kind == "edge" else index)
+        name = names[kind][element.index]
         if name is None:
             name = generated_name(element)
-            if name in used:
-                raise PatternError(
-                    f"pattern: the name {name!r} is kept for an anonymous {element.kind} with properties"
-                )
-        conditions.append(Comparison("=", Property(name, column), value))  # type: ignore[arg-type]
-    return conditions
+            if len(pattern.elements[name]) > 1:
+                raise PatternError(f"pattern: the name {name!r} is kept for an anonymous {kind}")
+        yield Comparison("=", Property(name, column), value)

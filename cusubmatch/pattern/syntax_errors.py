@@ -51,7 +51,7 @@ def explain(text: str, error: Exception, argument: str = "pattern") -> str:
     if here == "!":
         problem = "write NOT" if conditions else "a negated part (!) is written WHERE NOT (a)-->(b)"
     elif here == "*" and not conditions:
-        problem = "a variable-length edge (*) is not supported yet"
+        problem = "the lengths of a path stand in its edge, as in (a)-[:TYPE*1..3]->(b)"
     elif not here:
         problem = f"the {'condition' if conditions else 'pattern'} ends too early"
     elif here in "'\"`":

@@ -68,8 +68,12 @@ def _parts(pattern):
         vertices.append(f"({' '.join(part for part in (shown, properties('vertex', index)) if part)})")
     if not pattern.edges:
         return vertices, conditions
+    bounds = {edge: f"{{{least},{most}}}" for edge, least, most in pattern.quantifiers}
     edges = [
-        vertices[source] + edge_text(directed, labels, name, properties("edge", index)) + vertices[target]
+        vertices[source]
+        + edge_text(directed, labels, name, properties("edge", index))
+        + bounds.get(index, "")
+        + vertices[target]
         for index, (source, target, directed, labels, name) in enumerate(pattern.edges)
     ]
     return edges, conditions

@@ -305,6 +305,8 @@ TEXTS = [
     ("NOT (a)-->(p)", 12, "'p' edge"),
     ("NOT (a)-->(:X)", 11, "pattern NOT"),
     ("NOT (a)-[e]->(b)", 10, "neither name"),
+    ("NOT (a)-[*2]->(b)", 10, "lengths"),
+    ("NOT (a)-->{2}(b)", 12, "lengths"),
     ("a.x" + "+1" * 101 + "=1", 1, "100 levels"),
     ("NOT " * 101 + "a.x", 401, "100 levels"),
 ]

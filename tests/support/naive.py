@@ -9,7 +9,8 @@ package: a pattern is read only through its public `names`, `labels`, `edges`, `
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
+from types import SimpleNamespace
 
 from naive_conditions import shape, value
 
@@ -146,6 +147,8 @@ def bindings(graph, pattern, image, edges, params=None):
     All conditions must be true together for some rows of all edges. With "each" the named edges have different rows.
     """
     rows = [graph.rows_of(image[e.source], image[e.target], e.directed, e.labels) for e in pattern.edges]
+    for path in pattern.quantifiers:
+        rows[path.edge] = [None]
     found = {}
     for combination in product(*rows):
         bound = tuple(combination[i] for i in named_edges(pattern)) if edges == "each" else ()
@@ -155,6 +158,22 @@ def bindings(graph, pattern, image, edges, params=None):
         if all(value(condition, match) is True for condition in pattern.conditions):
             found[bound] = (*image, *bound)
     return list(found.values())
+
+
+def embeddings_with_paths(graph, pattern, semantics):
+    """Every embedding of the pattern with each quantified edge as a path of each length, less inner vertices."""
+    quantified = {path.edge: range(path.least, path.most + 1) for path in pattern.quantifiers}
+    for lengths in product(*quantified.values()):
+        longer = SimpleNamespace(names=list(pattern.names), labels=list(pattern.labels), distinct=pattern.distinct)
+        longer.edges = [edge for i, edge in enumerate(pattern.edges) if i not in quantified]
+        for i, length in zip(quantified, lengths, strict=True):
+            edge, first = pattern.edges[i], len(longer.names)
+            inner = list(range(first, first + length - 1))
+            longer.names += [None] * len(inner)
+            longer.labels += [None] * len(inner)
+            longer.edges += [edge._replace(source=a, target=b) for a, b in pairwise([edge.source, *inner, edge.target])]
+        for image in embeddings(graph, longer, semantics):
+            yield image[: len(pattern.names)]
 
 
 def automorphisms(pattern, edges="any"):
@@ -214,11 +233,14 @@ def canonical(image, symmetries):
 def matches(graph, pattern, semantics, unique=None, edges="any", params=None):
     """The truth as a list: every embedding, or with `unique` the canonical form of each orbit.
 
-    With `edges` "each" the positions of the named edges' rows follow the vertices.
+    With `edges` "each" the positions of the named edges' rows follow the vertices. Where edges stand for paths, a row
+    comes once for each choice of their lengths and inner vertices; orbits are not made of those.
     """
     if unique is None:
         unique = semantics != "homomorphism"
-    found = list(embeddings(graph, pattern, semantics))
+    if pattern.quantifiers and unique:
+        raise ValueError("unique: the oracle has no orbits of matches with paths")
+    found = list(embeddings_with_paths(graph, pattern, semantics))
     if pattern.conditions or edges == "each":
         found = [match for image in found for match in bindings(graph, pattern, image, edges, params)]
     if not unique:
