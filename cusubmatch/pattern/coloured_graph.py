@@ -40,8 +40,11 @@ class ColouredGraph:
             index: self._edge_point(pattern.edges[index], index in others) for index in [*edges, *sorted(others)]
         }
         bounds = {edge: bounds for edge, *bounds in pattern.quantifiers}
+        kinds = {pattern.edges[index][:4] for index in self.edge_points}
         for index, edge in enumerate(pattern.edges):
-            if index not in self.edge_points:
+            # Names that no condition tells apart are one edge, and none beside one that a condition names.
+            if index in bounds or edge[:4] not in kinds:
+                kinds |= set() if index in bounds else {edge[:4]}
                 labels = (self.numbered(edge.labels), *bounds[index]) if index in bounds else self.numbered(edge.labels)
                 self._add(edge.source, edge.target, ("out" if edge.directed else "either", labels))
                 self._add(edge.target, edge.source, ("in" if edge.directed else "either", labels))

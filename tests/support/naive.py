@@ -185,17 +185,27 @@ def automorphisms(pattern, edges="any"):
     if not pattern.conditions and edges == "any":
         return [s for s in permutations(range(len(pattern.names))) if _keeps_vertices_and_edges(pattern, s)]
     n, named = len(pattern.names), named_edges(pattern)
-    moved = range(len(pattern.edges))
+    moved = range(len(pattern.edges)) if edges == "each" else told_apart(pattern)
+    unchanged = _conditions(pattern, range(n), {i: i for i in moved})
     found = {}
     for s in permutations(range(n)):
         if not all(pattern.labels[i] == pattern.labels[s[i]] for i in range(n)):
             continue
-        for t in permutations(moved):
+        for images in permutations(moved):
+            t = dict(zip(moved, images, strict=True))
             if _keeps_edges(pattern, s, t) and (edges == "any" or {t[i] for i in named} == set(named)):
                 acted = (*s, *(n + named.index(t[i]) for i in named)) if edges == "each" else s
-                if acted not in found and _conditions(pattern, s, t) == _conditions(pattern, range(n), moved):
+                if acted not in found and _conditions(pattern, s, t) == unchanged:
                     found[acted] = None
     return list(found)
+
+
+def told_apart(pattern):
+    """The edges less those that say nothing beside another one of their kind, as long as only vertices are matched."""
+    conditioned = [i for i in range(len(pattern.edges)) if edge_name(pattern, i) in pattern.conditioned_names]
+    kept = {pattern.edges[i][:4]: i for i in range(len(pattern.edges)) if i not in conditioned}
+    covered = {pattern.edges[i][:4] for i in conditioned}
+    return conditioned + [i for kind, i in kept.items() if kind not in covered]
 
 
 def _keeps_vertices_and_edges(pattern, s):
@@ -209,8 +219,8 @@ def _keeps_vertices_and_edges(pattern, s):
 
 def _keeps_edges(pattern, s, t):
     """Whether each edge i is mapped to edge t[i] when vertices are mapped by s."""
-    for i, edge in enumerate(pattern.edges):
-        image = pattern.edges[t[i]]
+    for i in t:
+        edge, image = pattern.edges[i], pattern.edges[t[i]]
         ends, wanted = (s[edge.source], s[edge.target]), (image.source, image.target)
         same = ends == wanted if edge.directed else set(ends) == set(wanted)
         if not same or edge.directed != image.directed or edge.labels != image.labels:
@@ -221,7 +231,7 @@ def _keeps_edges(pattern, s, t):
 def _conditions(pattern, s, t):
     """The conditions with vertices and edges renamed."""
     renamed = {vertex_name(pattern, i): ("vertex", s[i]) for i in range(len(pattern.names))}
-    renamed |= {edge_name(pattern, i): ("edge", t[i]) for i in range(len(pattern.edges))}
+    renamed |= {edge_name(pattern, i): ("edge", t[i]) for i in t}
     return {shape(condition, renamed.__getitem__) for condition in pattern.conditions}
 
 
