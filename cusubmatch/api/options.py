@@ -106,6 +106,8 @@ def as_pattern(P: Any, argument: str) -> Pattern:
         raise PatternError(f"{argument}: conditions (WHERE, properties in braces) are read but not searched yet")
     if pattern.quantifiers:
         raise PatternError(f"{argument}: edges with lengths, such as -->{{1,3}}, are read but not searched yet")
+    if pattern.optional:
+        raise PatternError(f"{argument}: OPTIONAL parts are read but not searched yet")
     return pattern
 
 

@@ -53,6 +53,34 @@ class ColouredGraph:
 
             ConditionPoints(self, self._point_of).add(pattern.conditions)
 
+        for part in pattern.optional:
+            self._add_part(part)
+
+    def _add_part(self, part):
+        """A point for an optional part, joined to its vertices, which are shared or new, and to its edges."""
+        here = self.new_point("optional")
+        names: dict[Hashable, int] = {}
+        for index, (name, labels) in enumerate(zip(part.names, part.labels, strict=True)):
+            shared = self.elements.get(name, ()) if name is not None else ()
+            point = shared[0].index if shared else self.new_point("optional vertex", self.numbered(labels))
+            self.join(here, point, ("shared" if shared else "new", self.numbered(labels)))
+            names[index] = point
+        bounds = {edge: bounds for edge, *bounds in part.quantifiers}
+        edges = []
+        for index, edge in enumerate(part.edges):
+            labels = self.numbered(edge.labels)
+            edges.append(self.new_point("optional edge", edge.directed, labels, *bounds.get(index, ())))
+            self.join_ends(edges[index], names[edge.source], names[edge.target], edge.directed)
+            self.join(here, edges[index], ("edge",))
+        if part.conditions:
+            from cusubmatch.pattern.condition_points import ConditionPoints
+
+            def point_of(name):
+                element = element_named(name, part.elements)
+                return names[element.index] if element.kind == "vertex" else edges[element.index]
+
+            ConditionPoints(self, point_of).add(part.conditions)
+
     def group(self, size):
         """The group of the coloured graph on its first points."""
         points = range(len(self.colours))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["ColumnValue", "ParsedMotif", "PatternEdge", "parse_condition", "parse_motif"]
 
 BEGINNING_OF_CONDITIONS = "// Conditions"  # in the grammar
-SIGN_OF_CONDITIONS = re.compile(r"[{*]|where", re.IGNORECASE)
+SIGN_OF_CONDITIONS = re.compile(r"[{*]|where|optional", re.IGNORECASE)
 
 
 class PatternEdge(NamedTuple):
@@ -56,6 +56,7 @@ class ParsedMotif(NamedTuple):
     properties: list[ColumnValue]
     conditions: list[Expression]
     quantifiers: list[Quantifier]
+    optional: list[ParsedMotif]
 
 
 def parse_motif(text: str) -> ParsedMotif:
@@ -84,8 +85,16 @@ def parse_motif(text: str) -> ParsedMotif:
         tree = _tree(_motif_parser(), text, "motif", "pattern")
         with contextlib.suppress(PatternError):  # it is raised again below, with its position
             return _MotifReader(text).read(tree)
-    motif, *conditions = _tree(_parser(), text, "query", "pattern").children
-    return _MotifReader(text).read(motif, conditions)
+    return _read_query(text, _tree(_parser(), text, "query", "pattern").children)
+
+
+def _read_query(text, nodes):
+    """The pattern that a motif, its conditions and its optional parts make."""
+    motif, *rest = nodes
+    parts = [node for node in rest if node.data == "optional"]
+    read = _MotifReader(text).read(motif, [node for node in rest if node.data != "optional"])
+    read.optional.extend(_read_query(text, part.children) for part in parts)
+    return read
 
 
 def parse_condition(text: str, elements: Mapping[Hashable, Sequence[Element]]) -> Expression:
@@ -131,7 +140,7 @@ class _MotifReader:
 
     def __init__(self, text):
         self.text = text
-        self.motif = ParsedMotif([], [], [], [], [], [])
+        self.motif = ParsedMotif([], [], [], [], [], [], [])
         self.index = {}
         self.edge_names = set()
         self.quantified = SIGN_OF_CONDITIONS.search(text) is not None

@@ -90,7 +90,8 @@ def _with_paths(pattern, lengths, *, marked=False):
         stops = [edge.source, *inner, edge.target]
         paths += [edge._replace(source=a, target=b) for a, b in pairwise(stops)]
     conditions = _renumbered(pattern, quantified)
-    return pattern.of_parts(tuple(names), tuple(labels), [*plain, *paths], pattern.distinct, (), conditions)
+    kept = pattern.distinct, (), conditions, (), None, pattern.optional
+    return pattern.of_parts(tuple(names), tuple(labels), [*plain, *paths], *kept)
 
 
 def _renumbered(pattern, quantified) -> Sequence:

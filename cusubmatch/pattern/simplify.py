@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cusubmatch.errors import PatternError
@@ -63,34 +63,36 @@ def one_edge_of_each(
 
 
 def conditions_of(
-    pattern: Any,
+    names: Sequence[Hashable | None],
+    edges: Sequence[PatternEdge],
+    elements: Mapping[Hashable, Sequence[Element]],
     properties: Iterable[ColumnValue],
     positions: Sequence[int],
     conditions: Iterable[Expression],
     where: Any,
 ) -> tuple[tuple[Expression, ...], list[tuple[int, int]]]:
-    """The conditions of a pattern whose vertices and edges are known, and the pairs of vertices that must differ.
+    """The conditions of a pattern with these vertices and edges, and the pairs of vertices that must differ.
 
     `properties` name edges by their old places, of which `positions` has the new ones; `where` is a text or expression.
     """
     from cusubmatch.pattern.conditions import merged_conditions
 
-    everything = [*_comparisons(pattern, properties, positions), *conditions]
+    own_names = {"vertex": names, "edge": [edge.name for edge in edges]}
+    everything = [*_comparisons(own_names, elements, properties, positions), *conditions]
     if where is not None:
-        everything.append(parse_condition(where, pattern.elements) if isinstance(where, str) else where)
-    return merged_conditions(everything, pattern.elements)
+        everything.append(parse_condition(where, elements) if isinstance(where, str) else where)
+    return merged_conditions(everything, elements)
 
 
-def _comparisons(pattern, properties, positions):
+def _comparisons(names, elements, properties, positions):
     """Inline properties as comparisons; anonymous elements are called by their generated names."""
     from cusubmatch.pattern.expressions import Comparison, Property
 
-    names = {"vertex": pattern.names, "edge": [edge.name for edge in pattern.edges]}
     for (kind, index), column, value in properties:
         element = Element(kind, positions[index] if kind == "edge" else index)
         name = names[kind][element.index]
         if name is None:
             name = generated_name(element)
-            if len(pattern.elements[name]) > 1:
+            if len(elements[name]) > 1:
                 raise PatternError(f"pattern: the name {name!r} is kept for an anonymous {kind}")
         yield Comparison("=", Property(name, column), value)

@@ -28,7 +28,6 @@ WORDS = {
     "between": "write low <= a.column AND a.column <= high",
     "case": "CASE is not supported",
     "exists": "EXISTS is not supported yet; NOT (a)-->(b) between vertices of the pattern is",
-    "optional": "OPTIONAL is not supported yet",
     "return": "a pattern returns all its vertices; leave RETURN out",
     "limit": "limits are arguments of the functions: limit=",
     "order": "orders are arguments of the functions: order=",

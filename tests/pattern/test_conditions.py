@@ -278,7 +278,6 @@ TEXTS = [
     ("a.risk > 3 RETURN a", 12, "RETURN"),
     ("a.risk ^ 2 > 3", 8, "powers"),
     ("EXISTS {(a)-->(z)}", 1, "EXISTS yet"),
-    ("a.ok OPTIONAL (a)-->(z)", 6, "OPTIONAL yet"),
     ("count(a) > 3", 1, "count() aggregate"),
     ("count(*) > 3", 1, "aggregate"),
     ("a.risk > SUM(p.amount)", 10, "SUM() aggregate"),

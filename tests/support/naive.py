@@ -160,6 +160,25 @@ def bindings(graph, pattern, image, edges, params=None):
     return list(found.values())
 
 
+def extensions(graph, pattern, part, image, semantics, edges, params):
+    """What an optional part adds to a match: its new named vertices and rows, or one null for each if it has none.
+
+    New vertices differ from those of the match, but for homomorphisms; other parts do not matter.
+    """
+    known = {name: vertex for name, vertex in zip(pattern.names, image, strict=True) if name is not None}
+    shared = {i: known[name] for i, name in enumerate(part.names) if name in known}
+    new = [i for i in range(len(part.names)) if i not in shared]
+    named = [i for i in new if part.names[i] is not None]
+    found = []
+    for inner in embeddings_with_paths(graph, part, semantics):
+        apart = semantics == "homomorphism" or not any(inner[i] in image for i in new)
+        if apart and all(inner[i] == vertex for i, vertex in shared.items()):
+            rows = bindings(graph, part, inner, edges, params)
+            found += [(*(row[i] for i in named), *row[len(part.names) :]) for row in rows]
+    width = len(named) + (len(named_edges(part)) if edges == "each" else 0)
+    return found or [(None,) * width]
+
+
 def embeddings_with_paths(graph, pattern, semantics):
     """Every embedding of the pattern with each quantified edge as a path of each length, less inner vertices."""
     quantified = {path.edge: range(path.least, path.most + 1) for path in pattern.quantifiers}
@@ -253,6 +272,17 @@ def matches(graph, pattern, semantics, unique=None, edges="any", params=None):
     found = list(embeddings_with_paths(graph, pattern, semantics))
     if pattern.conditions or edges == "each":
         found = [match for image in found for match in bindings(graph, pattern, image, edges, params)]
+    if pattern.optional:
+        if unique and len(automorphisms(pattern, edges)) > 1:
+            raise ValueError("unique: the oracle has no orbits of matches with optional parts")
+        n = len(pattern.names)
+        return [
+            sum(parts, row)
+            for row in found
+            for parts in product(
+                *(extensions(graph, pattern, part, row[:n], semantics, edges, params) for part in pattern.optional)
+            )
+        ]
     if not unique:
         return found
     if semantics == "homomorphism":
