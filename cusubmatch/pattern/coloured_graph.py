@@ -30,11 +30,11 @@ class ColouredGraph:
 
     def __init__(self, pattern, edges):
         """Points are the vertices, then `edges`, then what conditions need."""
-        self.elements = pattern.elements
+        self.pattern = pattern
         self.numbers: dict[Hashable, int] = {}  # equal labels get one number
         self.colours: list[Hashable] = [self.numbered(labels) for labels in pattern.labels]
         self.codes: dict[tuple[int, int], list[tuple]] = {}
-        in_conditions = (element_named(name, self.elements) for name in pattern.conditioned_names)
+        in_conditions = (element_named(name, self.pattern.elements) for name in pattern.conditioned_names)
         others = {element.index for element in in_conditions if element.kind == "edge"}.difference(edges)
         self.edge_points = {
             index: self._edge_point(pattern.edges[index], index in others) for index in [*edges, *sorted(others)]
@@ -61,7 +61,7 @@ class ColouredGraph:
         here = self.new_point("optional")
         names: dict[Hashable, int] = {}
         for index, (name, labels) in enumerate(zip(part.names, part.labels, strict=True)):
-            shared = self.elements.get(name, ()) if name is not None else ()
+            shared = self.pattern.elements.get(name, ()) if name is not None else ()
             point = shared[0].index if shared else self.new_point("optional vertex", self.numbered(labels))
             self.join(here, point, ("shared" if shared else "new", self.numbered(labels)))
             names[index] = point
@@ -116,5 +116,5 @@ class ColouredGraph:
         return point
 
     def _point_of(self, name):
-        element = element_named(name, self.elements)
+        element = element_named(name, self.pattern.elements)
         return element.index if element.kind == "vertex" else self.edge_points[element.index]
