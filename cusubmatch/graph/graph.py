@@ -22,6 +22,7 @@ from cusubmatch.graph.cache import Cache
 from cusubmatch.graph.labels import codes_of_labels, labels_by_code
 from cusubmatch.graph.relations import Adjacency, Relation, adjacency_of, with_label
 from cusubmatch.graph.statistics import Statistics, measure
+from cusubmatch.graph.tables import Tables
 
 __all__ = ["Graph"]
 
@@ -41,7 +42,7 @@ PUBLIC = [
 ]
 SCALARS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_repeats", "id_bytes")
 ARRAYS = ("offsets", "targets", "_edge_labels", "vertex_labels")
-STATE = (*SCALARS, *ARRAYS, "edge_label_values", "vertex_label_values", "_ids")  # all that is not derived
+STATE = (*SCALARS, *ARRAYS, "edge_label_values", "vertex_label_values", "_ids", "tables")  # all that is not derived
 CACHED_ADJACENCIES = 4  # at least
 SHARED_OFFSETS = 1 << 22  # of the rows of all vertex labels, which patterns share where there are no more of them
 MAX_CACHED = 1024  # values of a kind of a small graph
@@ -75,6 +76,9 @@ class Graph:
     vertex_labels: Any  # codes, -1 for none
     vertex_label_values: list | None
     edge_label_values: list | None
+    tables: Tables | None  # what it was made of, by reference
+    _edge_labels: Any  # codes by arc, -1 for none
+    _ids: Any  # a column, by internal vertex
 
     def __init__(self, *_arguments, **_options):
         raise TypeError("Graph: make one with Graph.from_edgelist, from_cugraph, from_networkx or load")
@@ -90,6 +94,7 @@ class Graph:
         vertices=None,
         vertex="vertex",
         vertex_label=None,
+        time=None,
     ) -> Graph:
         """Build a graph from a table of edges.
 
@@ -111,6 +116,9 @@ class Graph:
             One row a vertex; a vertex that is named only here exists too.
         vertex, vertex_label : column names
             Columns of `vertices`: the id, and the label (null for none).
+        time : column name, optional
+            Column of `edges` with the time of each edge: integers, time stamps or dates, without nulls. Conditions on
+            the order of edges and on the time between them are quickest on this column.
 
         Returns
         -------
@@ -124,7 +132,9 @@ class Graph:
         """
         if not isinstance(directed, (bool, np.bool_)):
             raise TypeError(f"directed: expected a bool, got {directed!r}")
-        return cls._built(encode(edges, source, destination, edge_label, vertices, vertex, vertex_label), directed)
+        return cls._built(
+            encode(edges, source, destination, edge_label, vertices, vertex, vertex_label, time), directed
+        )
 
     @classmethod
     def from_cugraph(cls, graph) -> Graph:
@@ -236,7 +246,7 @@ class Graph:
         return state | {"family": self.family.name, "xp": self.xp.__name__}
 
     def __setstate__(self, state):
-        self.__dict__.update(state)
+        self.__dict__.update({"tables": None} | state)  # an older state has none
         self.family, self.xp = family_named(state["family"]), import_module(state["xp"])
         self.cache = Cache(self.xp)
 

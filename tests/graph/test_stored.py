@@ -136,10 +136,12 @@ def test_every_table_is_an_arrow_file_that_others_can_read(tmp_path):
     labelled("pandas").save(tmp_path / "graph")
     assert sorted(path.name for path in (tmp_path / "graph").iterdir()) == [
         "edge_labels.arrow",
+        "edge_table.arrow",
         "edges.arrow",
         "graph.json",
         "offsets.arrow",
         "vertex_labels.arrow",
+        "vertex_table.arrow",
         "vertices.arrow",
     ]
     with pa.memory_map(str(tmp_path / "graph" / "vertices.arrow")) as file:
