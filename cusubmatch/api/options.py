@@ -15,7 +15,7 @@ import numpy as np
 
 from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.engines.registry import check_engine
-from cusubmatch.errors import DeadlinePassed
+from cusubmatch.errors import DeadlinePassed, PatternError
 from cusubmatch.execution.query import Query, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.frames import as_frame, family_of
@@ -23,6 +23,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.graph.edge_list import EDGE_TABLES, is_arrays
 from cusubmatch.graph.labels import absent_in, warn_absent
 from cusubmatch.pattern import Pattern
+from cusubmatch.pattern.checks import check_parallel_edges
 from cusubmatch.plan import SEMANTICS
 
 __all__ = ["as_graph", "as_pattern", "check_options", "checked_query"]
@@ -97,11 +98,13 @@ _parsed = functools.lru_cache(maxsize=64)(Pattern.parse)
 
 def as_pattern(P: Any, argument: str) -> Pattern:
     """The Pattern that P is or describes."""
-    if isinstance(P, Pattern):
-        return P
-    if isinstance(P, str):
-        return _parsed(P)
-    raise TypeError(f"{argument}: expected a Pattern or a text such as '(a)-->(b)', got {type(P).__name__}")
+    if not isinstance(P, (Pattern, str)):
+        raise TypeError(f"{argument}: expected a Pattern or a text such as '(a)-->(b)', got {type(P).__name__}")
+    pattern = _parsed(P) if isinstance(P, str) else P
+    check_parallel_edges(pattern)
+    if pattern.conditions:
+        raise PatternError(f"{argument}: conditions (WHERE, properties in braces) are read but not searched yet")
+    return pattern
 
 
 def as_graph(G: Any, directed: bool) -> Graph:

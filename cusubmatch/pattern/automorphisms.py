@@ -25,10 +25,14 @@ class AutomorphismGroup:
         What a vertex must share with its image.
     codes : k x k nested sequence of hashable
         What an ordered pair of vertices must share with its image.
+    size : int, optional
+        The group acts on the first `size` vertices; the others only say what belongs together, and what maps them to
+        each other is left out. Default: all. The colours must keep the two kinds apart.
     """
 
-    def __init__(self, colours: Sequence[Hashable], codes: Sequence[Sequence[Hashable]]):
-        self.size = len(colours)
+    def __init__(self, colours: Sequence[Hashable], codes: Sequence[Sequence[Hashable]], size: int | None = None):
+        self._whole = len(colours)
+        self.size = self._whole if size is None else size
         uses = Counter(code for row in codes for code in row)
         texts = {code: repr(code) for code in uses}
         self._kinds = tuple(sorted(texts.values()))
@@ -54,7 +58,9 @@ class AutomorphismGroup:
     def stabiliser(self, vertices: Iterable[int]) -> AutomorphismGroup:
         """The automorphisms that map a set of vertices to itself."""
         inside = frozenset(vertices)
-        return AutomorphismGroup([(colour, v in inside) for v, colour in enumerate(self._start)], self._codes)
+        return AutomorphismGroup(
+            [(colour, v in inside) for v, colour in enumerate(self._start)], self._codes, self.size
+        )
 
     def chain(self, order: Sequence[int]) -> list[list[int]]:
         """For each vertex of `order`, the rest of its orbit once all before it are fixed (a stabiliser chain)."""
@@ -80,7 +86,7 @@ class AutomorphismGroup:
         for w in range(self.size):
             if w != vertex and orbits[w] == orbits[vertex]:
                 image = self._transposition(vertex, w) or self._search(left, self._individualise(colours, [w]))
-                found[w] = image
+                found[w] = image[: self.size]
         return found
 
     @functools.cached_property
@@ -124,7 +130,7 @@ class AutomorphismGroup:
             cells.setdefault(colour, []).append(v)
         open_cells = [(len(cell), colour) for colour, cell in cells.items() if len(cell) > 1]
         if not open_cells:
-            order = sorted(range(self.size), key=colours.__getitem__)
+            order = sorted(range(self._whole), key=colours.__getitem__)
             return [self._first[v] for v in order], [[self._codes[v][w] for w in order] for v in order]
         representatives: list[int] = []  # of vertices that may be exchanged one is enough
         for v in cells[min(open_cells)[1]]:
@@ -149,7 +155,7 @@ class AutomorphismGroup:
                     self._individualise(colours, [v]), self._individualise(colours, [w])
                 )
                 if image:
-                    for a, b in enumerate(image):
+                    for a, b in enumerate(image[: self.size]):
                         low, high = sorted((root(a), root(b)))
                         parent[high] = low
         return tuple(root(v) for v in range(self.size))
@@ -159,10 +165,10 @@ class AutomorphismGroup:
         codes = self._codes
         if codes[v][w] != codes[w][v]:
             return None
-        for x in range(self.size):
+        for x in range(self._whole):
             if x not in (v, w) and (codes[v][x] != codes[w][x] or codes[x][v] != codes[x][w]):
                 return None
-        image = list(range(self.size))
+        image = list(range(self._whole))
         image[v], image[w] = w, v
         return image
 
@@ -179,14 +185,14 @@ class AutomorphismGroup:
             image = [place[colour] for colour in left]
             return image if self._preserves(image) else None
         v = min(open_cells, key=len)[0]
-        targets = [w for w in range(self.size) if right[w] == left[v]]
+        targets = [w for w in range(self._whole) if right[w] == left[v]]
         for w in sorted(targets, key=lambda target: target != v):
             if image := self._search(self._individualise(left, [v]), self._individualise(right, [w])):
                 return image
         return None
 
     def _preserves(self, image):
-        codes, span = self._codes, range(self.size)
+        codes, span = self._codes, range(self._whole)
         return all(codes[a][b] == codes[image[a]][image[b]] for a in span for b in span)
 
     def _individualise(self, colours, vertices):
@@ -196,10 +202,10 @@ class AutomorphismGroup:
 
     def _refine(self, colours):
         """The coarsest equitable refinement; equal inputs up to an automorphism give equal outputs up to it."""
-        near, span, count = self._near, range(self.size), 0
+        near, span, count = self._near, range(self._whole), 0
         while len(set(colours)) > count:
             count = len(set(colours))
-            if count == self.size:
+            if count == self._whole:
                 break
             colours = _ranks([(colours[v], tuple(sorted([(code, colours[u]) for code, u in near[v]]))) for v in span])
         return _ranks(colours)

@@ -13,11 +13,13 @@ __all__ = [
     "MAX_VERTICES",
     "alternatives_of",
     "check_hashable",
+    "check_parallel_edges",
     "check_pattern",
     "checked_bools",
     "checked_list",
     "checked_pair",
     "labels_of_edges",
+    "names_of_edges",
     "numbered_names",
 ]
 
@@ -93,6 +95,21 @@ def labels_of_edges(pairs, edge_labels):
     return [alternatives_of(label, "edge_labels") for label in labels]
 
 
+def names_of_edges(count, names):
+    """The name of each edge, or None."""
+    if names is None:
+        return [None] * count
+    names = checked_list("edge_names", names, f"one name or None an edge ({count})")
+    if len(names) != count:
+        raise PatternError(f"edge_names: expected one name or None an edge ({count}), got {len(names)}")
+    for name in names:
+        if not isinstance(name, (str, type(None))):
+            raise TypeError(f"edge_names: expected texts or None, got {name!r}")
+        if name is not None and names.count(name) > 1:
+            raise PatternError(f"edge_names: {name!r} is given to two edges")
+    return names
+
+
 def numbered_names(argument, count, least):
     """The names v0, v1, ... of a generated pattern."""
     if not isinstance(count, (int, np.integer)) or isinstance(count, bool):
@@ -126,3 +143,22 @@ def check_pattern(names, edges, distinct):
             f"pattern: it is disconnected: no path leads from {shown[0]} to {missing}; "
             "match each connected part by itself and combine the results"
         )
+
+
+def check_parallel_edges(pattern, edges="any"):
+    """Refuse two names for one edge, which no condition tells apart.
+
+    With `edges` "each" they mean two rows, because every named edge is bound to a row of its own.
+    """
+    if edges != "any":
+        return
+    conditioned = pattern.conditioned_names
+    names = {}
+    for *key, name in pattern.edges:
+        if name is not None and name not in conditioned:
+            known = names.setdefault(tuple(key), name)
+            if known != name:
+                raise PatternError(
+                    f"pattern: edges {known!r} and {name!r} have the same ends and labels; parallel edges never "
+                    "multiply matches, and attach_edges gives one row for each of them"
+                )

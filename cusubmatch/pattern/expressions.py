@@ -7,11 +7,12 @@ compared as SQL does, with three truth values; a match is kept where the whole i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from typing import Any
 
 __all__ = [
+    "Absent",
     "Absolute",
     "And",
     "Arithmetic",
@@ -29,6 +30,7 @@ __all__ = [
     "VertexId",
     "conjuncts",
     "parts_of",
+    "rebuilt",
 ]
 
 
@@ -45,9 +47,21 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expression):
-    """A value: bool, int, float, str, None, numpy.datetime64 or numpy.timedelta64 (both in nanoseconds)."""
+    """A value: bool, int, float, str, None, numpy.datetime64 or numpy.timedelta64 (both in nanoseconds).
+
+    Values of different types are different literals, though Python says that 1 == 1.0 == True.
+    """
 
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self):
+        return type(self.value), repr(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +202,19 @@ class Or(Expression):
         return self.operands
 
 
+@dataclass(frozen=True, slots=True)
+class Absent(Expression):
+    """`NOT (source)-[:labels]->(target)`: no such edge joins two vertices of the match. It is never unknown.
+
+    `labels` None: no edge of any label. Not `directed`: none in either direction.
+    """
+
+    source: str
+    target: str
+    directed: bool
+    labels: frozenset | None
+
+
 def conjuncts(expression: Expression | None) -> tuple[Expression, ...]:
     """The expressions that must all be true for one to be true."""
     if expression is None:
@@ -200,3 +227,15 @@ def parts_of(expression: Expression) -> Iterator[Expression]:
     yield expression
     for part in expression.parts:
         yield from parts_of(part)
+
+
+def rebuilt(expression: Expression, change: Callable[[Expression], Expression]) -> Expression:
+    """The same tree with each node replaced by `change(node)`, the inner ones first."""
+
+    def inside(value):
+        if isinstance(value, Expression):
+            return rebuilt(value, change)
+        return tuple(map(inside, value)) if isinstance(value, tuple) else value
+
+    values = (inside(getattr(expression, field.name)) for field in fields(expression))  # type: ignore[arg-type]
+    return change(type(expression)(*values))

@@ -1,20 +1,30 @@
-"""The parser of pattern texts: `(a:Account)-[:PAYS]->(b), (b)--(c)` becomes vertices and edges.
+"""The parser of pattern texts: `(a:Account)-[:PAYS]->(b) WHERE a.risk > 3` becomes vertices, edges and conditions.
 
 The grammar (`grammar.lark`) holds what openCypher, GQL and GraphFrames have in common. An error is one message that
-marks the position. Mentions of one variable are one vertex; each `()` is a new one.
+marks the position. Mentions of one variable are one vertex; each `()` is a new one. What conditions need is imported
+when a text has some.
 """
 
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Hashable, Mapping, Sequence
 from importlib import resources
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cusubmatch.errors import PatternError
+from cusubmatch.pattern.elements import Element, elements_of
+from cusubmatch.pattern.names import quoted_value
+from cusubmatch.pattern.syntax_errors import explain, mark
 
-__all__ = ["ParsedMotif", "PatternEdge", "parse_motif"]
+if TYPE_CHECKING:
+    from cusubmatch.pattern.expressions import Expression
 
-MAX_SHOWN_CHARACTERS = 100  # of the line that an error message shows
+__all__ = ["ColumnValue", "ParsedMotif", "PatternEdge", "parse_condition", "parse_motif"]
+
+BEGINNING_OF_CONDITIONS = "// Conditions."  # in the grammar
+SIGN_OF_CONDITIONS = re.compile(r"\{|where", re.IGNORECASE)
 
 
 class PatternEdge(NamedTuple):
@@ -27,12 +37,22 @@ class PatternEdge(NamedTuple):
     name: str | None
 
 
+class ColumnValue(NamedTuple):
+    """An inline property: a column of a vertex or edge, and the value that it must have."""
+
+    element: Element
+    column: str
+    value: Expression
+
+
 class ParsedMotif(NamedTuple):
-    """Vertices in order of first mention (name None: anonymous) with their labels, and the edges."""
+    """Vertices in order of first mention (name None: anonymous) with their labels, the edges, and what WHERE says."""
 
     names: list[str | None]
     labels: list[frozenset | None]
     edges: list[PatternEdge]
+    properties: list[ColumnValue]
+    conditions: list[Expression]
 
 
 def parse_motif(text: str) -> ParsedMotif:
@@ -41,7 +61,7 @@ def parse_motif(text: str) -> ParsedMotif:
     Parameters
     ----------
     text : str
-        For example ``"(a:Account)-[:PAYS]->(b)-[:PAYS]->(a)"``.
+        For example ``"(a:Account)-[:PAYS]->(b)-[:PAYS]->(a) WHERE a.country <> b.country"``.
 
     Returns
     -------
@@ -50,111 +70,129 @@ def parse_motif(text: str) -> ParsedMotif:
     Raises
     ------
     PatternError
-        If the text is not a motif, is negated or of variable length, or gives one vertex two different labels.
+        If the text is not a motif, is negated or of variable length, gives one vertex two different labels, or has a
+        condition on what is not in the pattern.
     """
     if not isinstance(text, str):
         raise TypeError(f"text: expected a str such as '(a)-->(b)', got {type(text).__name__}")
     if not text.strip():
-        raise PatternError(_mark(text.strip(), 0, "the text is empty; write for example (a)-->(b)"))
+        raise PatternError(mark(text.strip(), 0, "the text is empty; write for example (a)-->(b)"))
+    if SIGN_OF_CONDITIONS.search(text) is None:
+        return _MotifReader(text).read(_tree(_motif_parser(), text, "motif", "pattern"))
+    motif, *conditions = _tree(_parser(), text, "query", "pattern").children
+    return _MotifReader(text).read(motif, conditions)
+
+
+def parse_condition(text: str, elements: Mapping[Hashable, Sequence[Element]]) -> Expression:
+    """Parse the text of a condition, such as ``"p.time < q.time"``, on some elements of a pattern."""
+    from cusubmatch.pattern.expression_reader import ExpressionReader
+
+    if not text.strip():
+        raise PatternError(mark(text.strip(), 0, "the text is empty; write for example a.amount > 1000", "where"))
+    tree = _tree(_parser(), text, "disjunction", "where")
+    return ExpressionReader(text, "where", elements).read(tree)
+
+
+def _tree(parser, text, start, argument):
     from lark.exceptions import UnexpectedInput
 
     try:
-        tree = _parser().parse(text)
+        return parser.parse(text, start)
     except UnexpectedInput as error:
-        raise PatternError(_explain(text, error)) from None
-    return _Reader(text).read(tree)
+        raise PatternError(explain(text, error, argument)) from None
+
+
+@functools.cache
+def _motif_parser():
+    from lark import Lark
+
+    grammar = _grammar().partition(BEGINNING_OF_CONDITIONS)[0]
+    return Lark(grammar, start="motif", parser="lalr", propagate_positions=True)
 
 
 @functools.cache
 def _parser():
     from lark import Lark
 
-    grammar = resources.files("cusubmatch.pattern").joinpath("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, start="motif", parser="lalr", propagate_positions=True)
+    return Lark(_grammar(), start=["query", "disjunction"], parser="lalr", propagate_positions=True)
 
 
-class _Reader:
-    """Collects the vertices and edges of one parsed text."""
+def _grammar():
+    return resources.files("cusubmatch.pattern").joinpath("grammar.lark").read_text(encoding="utf-8")
+
+
+class _MotifReader:
+    """Collects the vertices, edges and conditions of one parsed text."""
 
     def __init__(self, text):
         self.text = text
-        self.motif = ParsedMotif([], [], [])
+        self.motif = ParsedMotif([], [], [], [], [])
         self.index = {}
         self.edge_names = set()
+        self.braces = []  # elements and what stands between their braces, to be read when all names are known
 
-    def read(self, tree):
-        for chain in tree.children:
+    def read(self, motif, conditions=()):
+        for chain in motif.children:
             parts = chain.children
             previous = self._vertex(parts[0])
             for edge, vertex in zip(parts[1::2], parts[2::2], strict=True):
                 here = self._vertex(vertex)
                 self._edge(edge, previous, here)
                 previous = here
+        if self.braces or conditions:
+            from cusubmatch.pattern.expression_reader import ExpressionReader
+
+            reader = ExpressionReader(self.text, "pattern", elements_of(self.motif.names, self.motif.edges))
+            for element, column, value in self.braces:
+                self.motif.properties.append(ColumnValue(element, column, reader.read(value)))
+            self.motif.conditions.extend(map(reader.read, conditions))
         return self.motif
 
     def _vertex(self, node):
-        name, labels = _variable_and_labels(node)
+        name, labels, properties = _contents(node)
         names, known = self.motif.names, self.motif.labels
         if name is None or name not in self.index:
+            here = len(names)
             names.append(name)
             known.append(labels)
             if name is not None:
-                self.index[name] = len(names) - 1
-            return len(names) - 1
-        here = self.index[name]
-        if labels is not None and known[here] not in (None, labels):
-            problem = f"vertex {name!r} is given two labels, {_text(known[here])} and {_text(labels)}"
-            raise PatternError(_mark(self.text, node.meta.start_pos, problem))
-        known[here] = known[here] or labels
+                self.index[name] = here
+        else:
+            here = self.index[name]
+            if labels is not None and known[here] not in (None, labels):
+                problem = f"vertex {name!r} is given two labels, {_text(known[here])} and {_text(labels)}"
+                raise PatternError(mark(self.text, node.meta.start_pos, problem))
+            known[here] = known[here] or labels
+        self.braces += [(Element("vertex", here), column, value) for column, value in properties]
         return here
 
     def _edge(self, node, before, after):
-        name, labels = _variable_and_labels(node.children[0]) if node.children else (None, None)
+        name, labels, properties = _contents(node.children[0]) if node.children else (None, None, ())
         if name is not None:
             if name in self.edge_names:
-                raise PatternError(_mark(self.text, node.meta.start_pos, f"edge variable {name!r} is used twice"))
+                raise PatternError(mark(self.text, node.meta.start_pos, f"edge variable {name!r} is used twice"))
             self.edge_names.add(name)
         source, target = (after, before) if node.data == "left" else (before, after)
         if source == target:
             problem = "an edge from a vertex to itself: self loops are not matched"
-            raise PatternError(_mark(self.text, node.meta.start_pos, problem))
+            raise PatternError(mark(self.text, node.meta.start_pos, problem))
+        self.braces += [(Element("edge", len(self.motif.edges)), column, value) for column, value in properties]
         self.motif.edges.append(PatternEdge(source, target, node.data != "either", labels, name))
 
 
-def _variable_and_labels(node):
-    name = labels = None
+def _contents(node):
+    """The name, the labels, and the columns with their values that stand between brackets."""
+    name, labels, properties = None, None, ()
     for part in node.children:
-        words = [str(child.children[0] if hasattr(child, "children") else child).strip("`") for child in part.children]
         if part.data == "variable":
-            name = words[0]
+            name = quoted_value(str(part.children[0]))
+        elif part.data == "label_part":
+            labels = frozenset(quoted_value(str(label.children[0])) for label in part.children)
         else:
-            labels = frozenset(words)
-    return name, labels
+            pairs = (pair.children for pair in part.children)
+            properties = [(quoted_value(str(column.children[0])), value) for column, value in pairs]
+    return name, labels, properties
 
 
 def _text(labels):
     return "|".join(sorted(labels))
-
-
-def _explain(text, error):
-    position = getattr(error, "pos_in_stream", None)
-    token = getattr(error, "token", None)
-    if position is None or position < 0 or (token is not None and token.type == "$END"):
-        position = len(text.rstrip())
-    here = text[position : position + 1]
-    if here == "!":
-        return _mark(text, position, "a negated part (!) is not supported yet")
-    if here == "*":
-        return _mark(text, position, "a variable-length edge (*) is not supported yet")
-    if not here:
-        return _mark(text, position, "the pattern ends too early")
-    return _mark(text, position, f"cannot read {here!r} here; write for example (a:Label)-[:TYPE]->(b), (b)--(c)")
-
-
-def _mark(text, position, problem):
-    line_start = text.rfind("\n", 0, position) + 1
-    line = text[line_start:].split("\n", 1)[0]
-    if (cut := position - line_start - MAX_SHOWN_CHARACTERS // 2) > 0:  # of a long line the part around the position
-        line, line_start = line[cut:], line_start + cut
-    line = line[:MAX_SHOWN_CHARACTERS]
-    return f"pattern: {problem} (at character {position + 1})\n  {line}\n  {' ' * (position - line_start)}^"

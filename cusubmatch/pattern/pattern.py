@@ -1,8 +1,8 @@
 """The pattern: the small graph whose copies are looked for.
 
 A `Pattern` is a value: vertices (named or anonymous) with label alternatives, directed or undirected edges with label
-alternatives, and pairs that a homomorphism must map to different vertices. It is checked when it is made: connected, 1
-to 32 vertices, no self loops. It knows nothing of data graphs, plans or engines.
+alternatives, pairs that a homomorphism must map to different vertices, and conditions. It is checked when it is made:
+connected, 1 to 32 vertices, no self loops. It knows nothing of data graphs, plans or engines.
 """
 
 from __future__ import annotations
@@ -11,26 +11,23 @@ import functools
 import html
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cusubmatch.errors import PatternError
+from cusubmatch.pattern.arguments import checked_arguments, distinct_pairs
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
-from cusubmatch.pattern.checks import (
-    MAX_VERTICES,
-    alternatives_of,
-    check_hashable,
-    check_pattern,
-    checked_bools,
-    checked_list,
-    checked_pair,
-    labels_of_edges,
-    numbered_names,
-)
+from cusubmatch.pattern.checks import MAX_VERTICES, check_pattern, numbered_names
+from cusubmatch.pattern.coloured_graph import edge_automorphisms, vertex_automorphisms
 from cusubmatch.pattern.convert import arguments_of_cugraph, arguments_of_networkx
-from cusubmatch.pattern.parser import PatternEdge, parse_motif
-from cusubmatch.pattern.text import pattern_texts
+from cusubmatch.pattern.elements import Element, elements_of
+from cusubmatch.pattern.parser import PatternEdge, parse_condition, parse_motif
+from cusubmatch.pattern.simplify import expressions_of, one_edge_of_each
+from cusubmatch.pattern.text import canonical_text, pattern_texts, pretty_print
+
+if TYPE_CHECKING:
+    from cusubmatch.pattern.expressions import Expression
 
 __all__ = ["Pattern"]
 
@@ -50,13 +47,17 @@ class Pattern:
         Whether each edge runs from its first vertex to its second; one value for all or one an edge.
     edge_labels : sequence or mapping, optional
         One label (or alternatives, or None for any) an edge, or a mapping of pairs to labels.
+    edge_names : sequence, optional
+        A name an edge (None: anonymous), for conditions and for the columns of edges.
     distinct : iterable of (name, name), optional
         Pairs that a homomorphism must map to different vertices.
+    where : str or Expression, optional
+        A condition on columns of the vertices and edges, as after WHERE in `Pattern.parse`.
 
     Raises
     ------
     PatternError
-        If the pattern is empty, disconnected, larger than 32 vertices, has a self loop, or names unknown vertices.
+        If the pattern is empty, disconnected, larger than 32 vertices, has a self loop, or names what it does not have.
 
     Examples
     --------
@@ -64,6 +65,10 @@ class Pattern:
     6
     >>> Pattern.parse("(a:Account)-[:PAYS]->(b)-[:PAYS]->(a)").columns
     ['a', 'b']
+
+    >>> P = Pattern([("a", "b"), ("b", "c"), ("c", "a")], where="a.risk > $least AND b.risk > $least")
+    >>> P.automorphism_count(), P.parameters
+    (2, ('least',))
     """
 
     def __init__(
@@ -74,65 +79,34 @@ class Pattern:
         labels: Mapping[Hashable, Any] | None = None,
         directed: bool | Sequence[bool] = False,
         edge_labels: Sequence | Mapping | None = None,
+        edge_names: Sequence | None = None,
         distinct: Iterable[tuple[Hashable, Hashable]] = (),
+        where: str | Expression | None = None,
     ):
-        if isinstance(edges, str):
-            raise TypeError(f"edges: expected pairs of names, got the text {edges!r}; use Pattern.parse for a text")
-        pairs = [checked_pair("edges", edge) for edge in checked_list("edges", edges, "pairs of names")]
-        vertices = checked_list("vertices", vertices or (), "names")
-        distinct = checked_list("distinct", distinct, "pairs of names")
-        if labels is not None and not isinstance(labels, Mapping):
-            raise TypeError(f"labels: expected a mapping of names to labels, got {labels!r}")
-        index: dict[Hashable, int] = {}
-        for name in [*(vertices or ()), *(end for pair in pairs for end in pair)]:
-            check_hashable("vertices", name)
-            if name is None:
-                raise PatternError("vertices: None is not a name; use Pattern.parse and '()' for an anonymous vertex")
-            index.setdefault(name, len(index))
-
-        def vertex(argument, name):
-            if name not in index:
-                raise PatternError(f"{argument}: {name!r} is no vertex of the pattern; its vertices are {list(index)}")
-            return index[name]
-
-        alternatives = {vertex("labels", name): alternatives_of(label) for name, label in (labels or {}).items()}
-        directions = [directed] * len(pairs) if isinstance(directed, (bool, np.bool_)) else checked_bools(directed)
-        if len(directions) != len(pairs):
-            raise PatternError(f"directed: expected one value an edge ({len(pairs)}), got {len(directions)}")
-        self._assign(
-            tuple(index),
-            tuple(alternatives.get(v) for v in range(len(index))),
-            [
-                PatternEdge(index[a], index[b], direction, labels, None)
-                for (a, b), direction, labels in zip(
-                    pairs, directions, labels_of_edges(pairs, edge_labels), strict=True
-                )
-            ],
-            [
-                (vertex("distinct", a), vertex("distinct", b))
-                for a, b in (checked_pair("distinct", pair) for pair in distinct)
-            ],
+        names, labels, edges, pairs = checked_arguments(
+            edges, vertices, labels, directed, edge_labels, edge_names, distinct
         )
+        self._assign(names, labels, edges, pairs, where=where)
 
-    def _assign(self, names, labels, edges, distinct):
-        """Check the parts of a pattern and keep them, each edge once."""
+    def _assign(self, names, labels, edges, distinct, properties=(), conditions=(), where=None):
+        """Check the parts of a pattern and keep them, each edge and each condition once."""
         check_pattern(names, edges, distinct)
-        normal = [
-            e if e.directed or e.source < e.target else e._replace(source=e.target, target=e.source) for e in edges
-        ]
-        seen: dict[tuple, PatternEdge] = {}
-        for edge in normal:
-            known = seen.setdefault(edge[:4], edge)
-            if known.name is None:
-                seen[edge[:4]] = edge
-            elif edge.name not in (None, known.name):
-                raise PatternError(
-                    f"pattern: edges {known.name!r} and {edge.name!r} have the same ends and labels; parallel edges "
-                    "never multiply matches, and attach_edges gives one row for each of them"
-                )
+        edges, positions = one_edge_of_each(edges, properties)
         self.names: tuple[Hashable | None, ...] = names
         self.labels: tuple[frozenset | None, ...] = labels
-        self.edges: tuple[PatternEdge, ...] = tuple(seen.values())
+        self.edges: tuple[PatternEdge, ...] = edges
+        self.conditions: tuple[Expression, ...] = ()
+        if properties or conditions or where is not None:
+            from cusubmatch.pattern.conditions import check_expression, merged_conditions
+
+            conditions = [*expressions_of(properties, positions, names, edges), *conditions]
+            if where is not None:
+                conditions.append(parse_condition(where, self.elements) if isinstance(where, str) else where)
+            for condition in conditions:
+                check_expression(condition, self.elements)
+            self.conditions, different = merged_conditions(conditions)
+            distinct = [*distinct, *((self.elements[a][0].index, self.elements[b][0].index) for a, b in different)]
+            check_pattern(names, edges, distinct)
         self.distinct: frozenset[tuple[int, int]] = frozenset((min(pair), max(pair)) for pair in distinct)
 
     @classmethod
@@ -144,6 +118,18 @@ class Pattern:
         text : str
             Chains of ``(name:Label|Other)`` joined by ``--``, ``-->``, ``<--``, ``-[:TYPE]->``, ``-[name:TYPE]-`` and
             so on, separated by commas or semicolons. ``()`` is anonymous: matched, but without a column.
+            Names, labels and columns that are not words stand in backticks.
+            ``{country: 'DE'}`` after a label asks for values in columns, and WHERE for more:
+
+            - ``name.column`` of a vertex or edge, ``id(name)`` of a vertex, and ``$parameter``;
+            - numbers, texts in single or double quotes, true, false, null, ``date('2024-05-31')``,
+              ``datetime('2024-05-31T09:30:00Z')`` and ``duration('P30DT6H')`` (ISO 8601, no months or years);
+            - ``+ - * / %`` and ``abs()``; ``= <> < <= > >=``, also in chains, ``IN [1, 2]``, ``IN $list``,
+              ``IS NULL``, ``IS NOT NULL`` and ``STARTS WITH``; AND, OR and NOT;
+            - ``NOT (a)-[:TYPE]->(b)``: no such edge between two vertices of the pattern.
+
+            As in SQL, a comparison with null is unknown, and what is unknown is no match. Keywords are read in upper
+            and lower case. ``id(a) <> id(b)`` (or ``a <> b``) adds to `distinct`.
         distinct : iterable of (str, str), optional
             Pairs that a homomorphism must map to different vertices.
 
@@ -151,16 +137,25 @@ class Pattern:
         ------
         PatternError
             If the text cannot be read (the message marks the position) or the pattern is not valid.
+
+        See Also
+        --------
+        Pattern.where : The same pattern with another condition.
+
+        Examples
+        --------
+        >>> P = Pattern.parse("(a:Account)-[p]->(b)-[q]->(a) WHERE p.time < q.time AND q.time - p.time <= $window")
+        >>> P.parameters
+        ('window',)
+        >>> print(Pattern.parse("(a {country: 'DE'})-->(b) where NOT (b)-->(a) and a.opened >= date('2024-01-01')"))
+        (a)-->(b) WHERE NOT (b)-->(a) AND a.country = 'DE' AND a.opened >= date('2024-01-01')
         """
         motif = parse_motif(text)
-        index = {name: v for v, name in enumerate(motif.names) if name is not None}
-        pairs = [checked_pair("distinct", pair) for pair in checked_list("distinct", distinct, "pairs of names")]
-        for name in (name for pair in pairs for name in pair):
-            if name not in index:
-                raise PatternError(f"distinct: {name!r} is no vertex of the pattern; its vertices are {list(index)}")
+        pairs = distinct_pairs(distinct, {name: v for v, name in enumerate(motif.names) if name is not None})
         pattern = cls.__new__(cls)
-        different = [(index[a], index[b]) for a, b in pairs]
-        pattern._assign(tuple(motif.names), tuple(motif.labels), motif.edges, different)  # noqa: SLF001
+        pattern._assign(  # noqa: SLF001
+            tuple(motif.names), tuple(motif.labels), motif.edges, pairs, motif.properties, motif.conditions
+        )
         return pattern
 
     @classmethod
@@ -205,8 +200,27 @@ class Pattern:
 
     def with_edge(self, edge: PatternEdge) -> Pattern:
         """The same pattern with one more edge."""
+        return self._changed([*self.edges, edge])
+
+    def where(self, condition: str | Expression) -> Pattern:
+        """The same pattern with a condition more.
+
+        Parameters
+        ----------
+        condition : str or Expression
+            What a match must fulfil as well, as after WHERE in `Pattern.parse`.
+
+        Examples
+        --------
+        >>> P = Pattern.parse("(a)-[p]->(b)-[q]->(c)")
+        >>> print(P.where("p.time < q.time").where("q.amount >= 0.9 * p.amount"))
+        (a)-[p]->(b), (b)-[q]->(c) WHERE p.time < q.time AND q.amount >= 0.9 * p.amount
+        """
+        return self._changed(self.edges, condition)
+
+    def _changed(self, edges, where=None):
         pattern = Pattern.__new__(Pattern)
-        pattern._assign(self.names, self.labels, [*self.edges, edge], self.distinct)  # noqa: SLF001
+        pattern._assign(self.names, self.labels, edges, self.distinct, (), self.conditions, where)  # noqa: SLF001
         return pattern
 
     def __len__(self) -> int:
@@ -222,34 +236,43 @@ class Pattern:
         """Whether any edge has a direction."""
         return any(edge.directed for edge in self.edges)
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of the parameters in the conditions, in alphabetical order."""
+        from cusubmatch.pattern.conditions import parameters_of
+
+        return parameters_of(self.conditions)
+
+    @functools.cached_property
+    def conditioned_names(self) -> frozenset[str]:
+        """The vertices and edges that conditions name."""
+        if not self.conditions:
+            return frozenset()
+        from cusubmatch.pattern.conditions import elements_in
+
+        return elements_in(self.conditions)
+
+    @functools.cached_property
+    def elements(self) -> dict[Hashable, list[Element]]:
+        """What the names in conditions stand for, vertices and edges; a name of two elements is ambiguous."""
+        return elements_of(self.names, self.edges)
+
     @functools.cached_property
     def automorphisms(self) -> AutomorphismGroup:
-        """The automorphisms that keep labels, direction and edge labels."""
-        size = len(self)
-        numbers: dict[Hashable, int] = {}  # equal labels get one number
-        between: dict[tuple[int, int], list[tuple]] = {}
+        """The automorphisms that keep labels, direction, edge labels and conditions, acting on the vertices."""
+        return vertex_automorphisms(self)
 
-        def numbered(labels):
-            return (
-                None if labels is None else tuple(sorted(numbers.setdefault(label, len(numbers)) for label in labels))
-            )
-
-        for edge in self.edges:
-            labels = numbered(edge.labels)
-            source, target = edge.source, edge.target
-            between.setdefault((source, target), []).append(("out" if edge.directed else "either", labels))
-            between.setdefault((target, source), []).append(("in" if edge.directed else "either", labels))
-        codes: list[list[tuple]] = [[()] * size for _ in range(size)]
-        for (source, target), cell in between.items():
-            codes[source][target] = tuple(sorted(map(repr, cell)))
-        return AutomorphismGroup([numbered(labels) for labels in self.labels], codes)
+    @functools.cached_property
+    def edge_automorphisms(self) -> AutomorphismGroup:
+        """The same acting on the vertices and, numbered after them, the named edges in order."""
+        return edge_automorphisms(self)
 
     def automorphism_count(self) -> int:
         """The order of the automorphism group: embeddings per subgraph."""
         return self.automorphisms.order
 
     def _key(self):
-        return self.names, self.labels, frozenset(self.edges), self.distinct
+        return self.names, self.labels, frozenset(self.edges), self.distinct, self.conditions
 
     def __eq__(self, other) -> bool:
         return isinstance(other, Pattern) and self._key() == other._key()
@@ -258,18 +281,16 @@ class Pattern:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        edges, distinct = pattern_texts(self)
-        return f"Pattern({', '.join(edges)}{distinct})"
+        edges, rest = pattern_texts(self)
+        return f"Pattern({', '.join(edges)}{rest})"
+
+    def __str__(self) -> str:
+        """The canonical text: `Pattern.parse` makes an equal pattern of it, if all vertices have names."""
+        return canonical_text(self)
 
     def _repr_pretty_(self, printer, _cycle) -> None:
         """Print the same text in IPython, broken into lines."""
-        edges, distinct = pattern_texts(self)
-        with printer.group(len("Pattern("), "Pattern(", f"{distinct})"):
-            for index, edge in enumerate(edges):
-                if index:
-                    printer.text(",")
-                    printer.breakable()
-                printer.text(edge)
+        pretty_print(self, printer)
 
     def _repr_html_(self) -> str:
         return f"<code>{html.escape(repr(self))}</code>"

@@ -1,27 +1,101 @@
-"""The text of a pattern: what `repr` and notebooks show."""
+"""The text of a pattern: what `repr` and notebooks show, and the canonical text, which can be parsed again."""
 
 from __future__ import annotations
 
-__all__ = ["pattern_texts"]
+from cusubmatch.pattern.elements import Element, generated_name
+from cusubmatch.pattern.names import edge_text, labels_text, name_text
+
+__all__ = ["canonical_text", "pattern_texts", "pretty_print"]
 
 
 def pattern_texts(pattern) -> tuple[list[str], str]:
-    """The text of each edge, or of the only vertex, and that of the pairs that must differ."""
-    vertices = [_vertex_text(name, labels) for name, labels in zip(pattern.names, pattern.labels, strict=True)]
-    if not pattern.edges:
-        return vertices, ""
-    parts = []
-    for source, target, directed, labels, name in pattern.edges:
-        inside = f"{name or ''}{_labels_text(labels)}"
-        line = f"-[{inside}]-" if inside else "--"
-        parts.append(f"{vertices[source]}{line}{'>' if directed else ''}{vertices[target]}")
+    """The text of each edge, or of the only vertex, and that of the conditions and the pairs that must differ."""
+    parts, conditions = _parts(pattern)
     pairs = (f"{pattern.names[a]}, {pattern.names[b]}" for a, b in sorted(pattern.distinct))
-    return parts, f"; distinct {', '.join(pairs)}" if pattern.distinct else ""
+    return parts, _where_text(conditions) + (f"; distinct {', '.join(pairs)}" if pattern.distinct else "")
 
 
-def _vertex_text(name, labels):
-    return f"({'' if name is None else name}{_labels_text(labels)})"
+def canonical_text(pattern) -> str:
+    """The text that `Pattern.parse` makes an equal pattern of, if all vertices have names."""
+    parts, conditions = _parts(pattern)
+    mentioned = dict.fromkeys(vertex for edge in pattern.edges for vertex in edge[:2])
+    if list(mentioned) != sorted(mentioned):  # vertices are numbered in order of first mention
+        parts = [*(f"({_name_text(name)})" for name in pattern.names if name is not None), *parts]
+    return ", ".join(parts) + _where_text([*conditions, *_differences(pattern)])
 
 
-def _labels_text(labels):
-    return "" if labels is None else ":" + "|".join(sorted(map(str, labels)))
+def pretty_print(pattern, printer) -> None:
+    """Print the pattern in IPython, broken into lines."""
+    edges, rest = pattern_texts(pattern)
+    with printer.group(len("Pattern("), "Pattern(", f"{rest})"):
+        for index, edge in enumerate(edges):
+            if index:
+                printer.text(",")
+                printer.breakable()
+            printer.text(edge)
+
+
+def _differences(pattern):
+    """The pairs that must differ, as conditions."""
+    if not pattern.distinct:
+        return []
+    from cusubmatch.pattern.expressions import Comparison, VertexId
+
+    names = pattern.names
+    return [Comparison("<>", VertexId(str(names[a])), VertexId(str(names[b]))) for a, b in sorted(pattern.distinct)]
+
+
+def _where_text(conditions):
+    if not conditions:
+        return ""
+    from cusubmatch.pattern.expression_text import expression_text
+    from cusubmatch.pattern.expressions import And
+
+    return f" WHERE {expression_text(conditions[0] if len(conditions) == 1 else And(tuple(conditions)))}"
+
+
+def _parts(pattern):
+    """The texts of the edges, or of the only vertex, and the conditions that do not stand in them."""
+    inline, conditions = _inline_texts(pattern) if pattern.conditions else ({}, [])
+
+    def properties(kind, index):
+        columns = inline.get(generated_name(Element(kind, index)))
+        return f"{{{', '.join(columns)}}}" if columns else ""
+
+    vertices = []
+    for index, (name, labels) in enumerate(zip(pattern.names, pattern.labels, strict=True)):
+        shown = f"{'' if name is None else _name_text(name)}{labels_text(labels)}"
+        vertices.append(f"({' '.join(part for part in (shown, properties('vertex', index)) if part)})")
+    if not pattern.edges:
+        return vertices, conditions
+    edges = [
+        vertices[source] + edge_text(directed, labels, name, properties("edge", index)) + vertices[target]
+        for index, (source, target, directed, labels, name) in enumerate(pattern.edges)
+    ]
+    return edges, conditions
+
+
+def _inline_texts(pattern):
+    """The properties of each anonymous element as texts, and all other conditions."""
+    from cusubmatch.pattern.expression_text import value_text
+    from cusubmatch.pattern.expressions import Comparison, Property
+
+    anonymous = {
+        generated_name(Element(kind, index))
+        for kind, names in (("vertex", pattern.names), ("edge", [edge.name for edge in pattern.edges]))
+        for index, name in enumerate(names)
+        if name is None
+    }
+    inline: dict[str, list[str]] = {}
+    conditions = []
+    for condition in pattern.conditions:
+        match condition:
+            case Comparison("=", Property(element, column), value) if element in anonymous:
+                inline.setdefault(element, []).append(f"{name_text(column)}: {value_text(value)}")
+            case _:
+                conditions.append(condition)
+    return inline, conditions
+
+
+def _name_text(name):
+    return name_text(str(name))

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from naive import NaiveGraph
 
 from cusubmatch import Graph, Pattern, PatternError
+from cusubmatch.pattern.checks import check_parallel_edges
 
 VERTEX_LABELS = {"str": ("A", "B", "C"), "int": (1, 2, 3)}
 EDGE_LABELS = {"str": ("X", "Y", "Z"), "int": (10, 20, 30)}
@@ -271,10 +272,12 @@ def _parsed_patterns(draw, raw, max_vertices, anonymous):
     text = draw(st.sampled_from((", ", "; "))).join(chain for chain in chains if chain)
     apart = _distinct(draw, names)
     try:
-        return Pattern.parse(text, distinct=apart)
+        pattern = Pattern.parse(text, distinct=apart)
+        check_parallel_edges(pattern)
     except PatternError as error:  # two names were drawn for one edge
         assert "have the same ends and labels" in str(error)
         reject()
+    return pattern
 
 
 def _label_text(some):

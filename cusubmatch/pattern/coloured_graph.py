@@ -1,0 +1,83 @@
+"""The pattern as a coloured graph, whose automorphisms are those of the pattern.
+
+Vertices have colours (their labels) and ordered pairs have codes (the edges between them). With conditions there are
+further points: one for each edge that they name, and those of `condition_points.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from cusubmatch.pattern.automorphisms import AutomorphismGroup
+from cusubmatch.pattern.elements import element_named
+
+__all__ = ["edge_automorphisms", "vertex_automorphisms"]
+
+
+def vertex_automorphisms(pattern) -> AutomorphismGroup:
+    """The automorphisms as they act on the vertices; edges that conditions name go along."""
+    return ColouredGraph(pattern, ()).group(len(pattern))
+
+
+def edge_automorphisms(pattern) -> AutomorphismGroup:
+    """The automorphisms as they act on the vertices and, numbered after them, the named edges."""
+    named = [index for index, edge in enumerate(pattern.edges) if edge.name is not None]
+    return ColouredGraph(pattern, named).group(len(pattern) + len(named))
+
+
+class ColouredGraph:
+    """Points with colours, and codes of ordered pairs of them."""
+
+    def __init__(self, pattern, edges):
+        """Points are the vertices, then `edges`, then what conditions need."""
+        self.elements = pattern.elements
+        self.numbers: dict[Hashable, int] = {}  # equal labels get one number
+        self.colours: list[Hashable] = [self.numbered(labels) for labels in pattern.labels]
+        self.codes: dict[tuple[int, int], list[tuple]] = {}
+        in_conditions = (element_named(name, self.elements) for name in pattern.conditioned_names)
+        others = {element.index for element in in_conditions if element.kind == "edge"}.difference(edges)
+        self.edge_points = {
+            index: self._edge_point(pattern.edges[index], index in others) for index in [*edges, *sorted(others)]
+        }
+        for index, edge in enumerate(pattern.edges):
+            if index not in self.edge_points:
+                labels = self.numbered(edge.labels)
+                self.join(edge.source, edge.target, ("out" if edge.directed else "either", labels))
+                self.join(edge.target, edge.source, ("in" if edge.directed else "either", labels))
+        if pattern.conditions:
+            from cusubmatch.pattern.condition_points import ConditionPoints
+
+            ConditionPoints(self, self._point_of).add(pattern.conditions)
+
+    def group(self, size):
+        """The group of the coloured graph on its first points."""
+        points = range(len(self.colours))
+        codes: list[list[tuple]] = [[()] * len(points) for _ in points]
+        for (source, target), cell in self.codes.items():
+            codes[source][target] = tuple(sorted(map(repr, cell)))
+        return AutomorphismGroup(self.colours, codes, size)
+
+    def numbered(self, labels):
+        if labels is None:
+            return None
+        return tuple(sorted(self.numbers.setdefault(label, len(self.numbers)) for label in labels))
+
+    def new_point(self, *colour):
+        self.colours.append(colour)
+        return len(self.colours) - 1
+
+    def join(self, source, target, code):
+        self.codes.setdefault((source, target), []).append(code)
+
+    def join_ends(self, point, source, target, directed):
+        self.join(point, source, ("source",) if directed else ("end",))
+        self.join(point, target, ("target",) if directed else ("end",))
+
+    def _edge_point(self, edge, in_condition_only):
+        point = self.new_point("edge", in_condition_only, edge.directed, self.numbered(edge.labels))
+        self.join_ends(point, edge.source, edge.target, edge.directed)
+        return point
+
+    def _point_of(self, name):
+        element = element_named(name, self.elements)
+        return element.index if element.kind == "vertex" else self.edge_points[element.index]
