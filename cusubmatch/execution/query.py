@@ -13,6 +13,7 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, Prepared, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
+from cusubmatch.execution.conditions import asked_of, refined, with_words
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
@@ -22,10 +23,11 @@ from cusubmatch.execution.strategies.table_count import TableCount, Tables
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import Plan
+from cusubmatch.plan.asked import Asked
 from cusubmatch.system.deadlines import each_until, until
 from cusubmatch.system.host_memory import available_memory
 
-__all__ = ["Query", "empty_frame", "free_bytes", "make_query"]
+__all__ = ["Query", "conditioned_query", "empty_frame", "free_bytes", "make_query"]
 
 BLOCKS_AT_ONCE = 32  # blocks of rows that exist at the same time under a memory limit, about
 FRAME_AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids in one step
@@ -47,6 +49,8 @@ class Query(NamedTuple):
         How rows are sorted. Blocks then hold what rows are sorted by (`RowOrder.keys`).
     tasks : TaskRange or None
         The first-level tasks whose rows are found; None: all.
+    parts : tuple of Query
+        Further calls whose rows come after those of this one.
     """
 
     graph: Graph
@@ -56,6 +60,7 @@ class Query(NamedTuple):
     deadline: float | None
     order: RowOrder | None = None
     tasks: TaskRange | None = None
+    parts: tuple[Query, ...] = ()
 
     def in_order(self) -> Query:
         """The same call with its rows in the order of the ids, and of each orbit its least row."""
@@ -121,6 +126,13 @@ class Query(NamedTuple):
         finally:  # by name: an interrupt is lost while a generator is closed as garbage
             blocks.close()
             walked_blocks.close()
+        for part in self.parts:
+            for block in part.blocks(limit, progress, batch_rows, memory_limit):
+                yield block
+                if limit is not None:
+                    limit -= block.shape[1]
+            if limit == 0:
+                return
 
     def rows_run(
         self, limit: int | None, progress: ProgressCallback | None, first_rows: int | None = None, **options: Any
@@ -137,7 +149,7 @@ class Query(NamedTuple):
     @property
     def streams_to_host(self) -> bool:
         """Whether rows are found on a device and wanted in host memory."""
-        return self.graph.xp is np and self.placed.xp is not np
+        return self.graph.xp is np and self.placed.xp is not np and not self.parts
 
     @property
     def row_bytes(self) -> int:
@@ -222,14 +234,45 @@ def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
     DeadlinePassed
         If `deadline` (`time.monotonic`) comes while the call is planned.
     """
+    if pattern.conditions or options.params or options.candidates:
+        return conditioned_query(graph, options, deadline, asked_by(pattern, options))
     engine, reason = choose_engine(options.engine, graph)
     placed = engine.place(graph)
+    plan, prepared = _planned(placed, engine, pattern, options, deadline)
+    plan = dataclasses.replace(plan, engine=engine.name, why=reason)
+    query = Query(graph, engine, plan, prepared, deadline)
+    return query.in_order() if options.sort else query
+
+
+def asked_by(pattern: Pattern, options: QueryOptions) -> Asked:
+    """What a call asks beside labels and edges."""
+    return asked_of(pattern, options.params, options.candidates)
+
+
+def conditioned_query(
+    graph: Graph,
+    options: QueryOptions,
+    deadline: float | None,
+    asked: Asked,
+    change: Callable[[Pattern], Pattern] = lambda pattern: pattern,
+) -> Query:
+    """Plan a call with conditions; `change` is applied to the refined pattern before it is planned."""
+    engine, reason = choose_engine(options.engine, graph)
+    with until(deadline):
+        found = refined(engine.place(graph), asked)
+    plan, prepared = _planned(found.graph, engine, change(found.pattern), options, deadline)
+    plan = with_words(dataclasses.replace(plan, engine=engine.name, why=reason), asked, found)
+    query = Query(graph, engine, plan, prepared, deadline)
+    return query.in_order() if options.sort else query
+
+
+def _planned(
+    placed: Graph, engine: Engine, pattern: Pattern, options: QueryOptions, deadline: float | None
+) -> tuple[Plan, Prepared]:
+    """The plan of a call on the graph where the engine works."""
     call = pattern, options.semantics, options.one_per_orbit, options.counting, options.suffix
     by_trial = options.by_trial
     if options.time_limit is not None and options.time_limit < TRIAL_SECONDS:
         by_trial = by_trial and placed.cache.holds("plans", (*call, True))
     with until(deadline):
-        plan, prepared = plan_of(placed, engine, *call, by_trial)
-    plan = dataclasses.replace(plan, engine=engine.name, why=reason)
-    query = Query(graph, engine, plan, prepared, deadline)
-    return query.in_order() if options.sort else query
+        return plan_of(placed, engine, *call, by_trial)

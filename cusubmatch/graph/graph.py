@@ -48,6 +48,7 @@ SHARED_OFFSETS = 1 << 22  # of the rows of all vertex labels, which patterns sha
 MAX_CACHED = 1024  # values of a kind of a small graph
 CACHED_ELEMENTS = 1 << 26  # of all values of a kind, where each is about as large as the graph
 SHOWN_LABELS = 10  # in a notebook
+DERIVED = ("host", "device", "edge_codes", "vertex_codes", "shared_relations")  # what labels and memory decide
 
 
 class Graph:
@@ -77,6 +78,7 @@ class Graph:
     vertex_label_values: list | None
     edge_label_values: list | None
     tables: Tables | None  # what it was made of, by reference
+    original: Graph | None  # where this one has other labels
     _edge_labels: Any  # codes by arc, -1 for none
     _ids: Any  # a column, by internal vertex
 
@@ -248,7 +250,7 @@ class Graph:
     def __setstate__(self, state):
         self.__dict__.update({"tables": None} | state)  # an older state has none
         self.family, self.xp = family_named(state["family"]), import_module(state["xp"])
-        self.cache = Cache(self.xp)
+        self.cache, self.original = Cache(self.xp), None
 
     def number_of_vertices(self) -> int:
         """Return the number of vertices, `n_vertices`."""
@@ -285,15 +287,28 @@ class Graph:
 
         return self._copy(cupy, cupy.asarray)
 
+    def relabelled(self, vertex_labels, vertex_label_values, edge_labels, edge_label_values) -> Graph:
+        """The same graph with other labels of vertices and arcs, of one code an arc; rows without labels are shared."""
+        other = Graph.__new__(Graph)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in DERIVED})
+        other.vertex_labels, other.vertex_label_values = vertex_labels, vertex_label_values
+        other._edge_labels, other.edge_label_values = edge_labels, edge_label_values  # noqa: SLF001
+        other.cache, other.original = Cache(self.xp), self
+        return other
+
+    @property
+    def has_parallel_arcs(self) -> bool:
+        """Whether there may be several arcs of one source and target, which differ in label."""
+        return (self.original or self)._edge_labels is not None  # noqa: SLF001
+
     def _copy(self, xp, moved):
         """The same graph with its arrays in other memory; ids stay with the caller's family."""
         other = Graph.__new__(Graph)
-        shared = {name: value for name, value in self.__dict__.items() if name not in ("host", "device")}
-        other.__dict__.update(shared)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("host", "device")})
         for name in ARRAYS:
             array = getattr(self, name)
             setattr(other, name, None if array is None else moved(array))
-        other.xp, other.cache = xp, Cache(xp)
+        other.xp, other.cache, other.original = xp, Cache(xp), None
         return other
 
     @functools.cached_property
@@ -338,4 +353,4 @@ class Graph:
     @functools.cached_property
     def statistics(self) -> Statistics:
         """Degrees and closure; measured once."""
-        return measure(self)
+        return measure(self) if self.original is None else self.original.statistics

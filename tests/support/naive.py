@@ -2,13 +2,16 @@
 
 A data graph is a list of rows; a mapping is a tuple whose i-th entry is the image of pattern vertex i. `is_embedding`
 is the definition, one rule after another; `embeddings` tries every vertex for every pattern vertex and drops a prefix
-as soon as the definition fails on it. Symmetry is by brute force over all permutations. Nothing here is fast, clever or
-shared with the package: a pattern is read only through its public `names`, `labels`, `edges` and `distinct`.
+as soon as the definition fails on it. Conditions are judged when the image is complete, with rows of the table for the
+edges (`bindings`). Symmetry is by brute force over all permutations. Nothing here is fast, clever or shared with the
+package: a pattern is read only through its public `names`, `labels`, `edges`, `distinct` and `conditions`.
 """
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import permutations, product
+
+from naive_conditions import shape, value
 
 SEMANTICS = ("monomorphism", "induced", "homomorphism")
 
@@ -17,12 +20,19 @@ class NaiveGraph:
     """Rows `(a, b)` or `(a, b, label)`, vertex labels and vertices that no row needs to name.
 
     `arcs[a, b]` is the set of labels of the edges from a to b (None where a row has none); an undirected row is an arc
-    each way. Self loops are left out, though their vertex exists; a set holds a repeated row once.
+    each way. Self loops are left out, though their vertex exists; a set holds a repeated row once. `columns` has a
+    mapping of columns to values for each row, `properties` one for each vertex; what is missing is null.
     """
 
-    def __init__(self, rows, directed, labels=None, isolated=()):
+    def __init__(self, rows, directed, labels=None, isolated=(), columns=None, properties=None):
+        self.rows = [row if len(row) == 3 else (*row, None) for row in rows]
+        self.directed = directed
+        self.columns = [{} for _ in rows] if columns is None else columns
+        self.properties = properties or {}
         self.labels = dict(labels or {})
-        self.vertices = list(dict.fromkeys([*isolated, *self.labels, *(end for row in rows for end in row[:2])]))
+        self.vertices = list(
+            dict.fromkeys([*isolated, *self.labels, *self.properties, *(end for row in rows for end in row[:2])])
+        )
         self.arcs = {}
         for row in rows:
             a, b, label = row if len(row) == 3 else (*row, None)
@@ -35,6 +45,15 @@ class NaiveGraph:
         """Whether an edge runs from a to b whose label is one of `alternatives` (None: whatever its label)."""
         present = self.arcs.get((a, b), set())
         return bool(present) if alternatives is None else not present.isdisjoint(alternatives)
+
+    def rows_of(self, source, target, directed, alternatives):
+        """The positions of the rows that are such an edge; undirected ones may run either way."""
+        ends = [(source, target)] if directed and self.directed else [(source, target), (target, source)]
+        return [
+            position
+            for position, (a, b, label) in enumerate(self.rows)
+            if a != b and (a, b) in ends and (alternatives is None or label in alternatives)
+        ]
 
 
 def is_embedding(graph, pattern, image, semantics):
@@ -81,19 +100,110 @@ def embeddings(graph, pattern, semantics, image=()):
             yield from embeddings(graph, pattern, semantics, longer)
 
 
-def automorphisms(pattern):
-    """All permutations s of the pattern's vertices that keep labels and edges, with their direction and edge labels."""
+class Match:
+    """What the names in conditions stand for: the image of the vertices, a row for each edge of `rows`, parameters."""
 
+    def __init__(self, graph, pattern, image, rows, params):
+        self.graph = graph
+        self.image = {vertex_name(pattern, i): vertex for i, vertex in enumerate(image)}
+        self.rows = {edge_name(pattern, i): row for i, row in rows.items()}
+        self.params = params or {}
+
+    def vertex(self, name):
+        """The image of a vertex."""
+        return self.image[name]
+
+    def columns_of(self, name):
+        """The columns of a vertex or of a row."""
+        if name in self.image:
+            return self.graph.properties.get(self.image[name], {})
+        return self.graph.columns[self.rows[name]]
+
+    def joined(self, edge):
+        """Whether an edge such as that of `NOT (a)-[:X]->(b)` is there."""
+        source, target = self.image[edge.source], self.image[edge.target]
+        return bool(self.graph.rows_of(source, target, edge.directed, edge.labels))
+
+
+def vertex_name(pattern, i):
+    """What conditions call a vertex."""
+    return f"({i})" if pattern.names[i] is None else pattern.names[i]
+
+
+def edge_name(pattern, i):
+    """What conditions call an edge."""
+    return f"[{i}]" if pattern.edges[i].name is None else pattern.edges[i].name
+
+
+def named_edges(pattern):
+    """The positions of the edges that `edges="each"` binds to rows."""
+    return [i for i, edge in enumerate(pattern.edges) if edge.name is not None]
+
+
+def bindings(graph, pattern, image, edges, params=None):
+    """What an image gives: itself if `edges` is "any", with "each" also the rows of its named edges, each combination.
+
+    All conditions must be true together for some rows of all edges. With "each" the named edges have different rows.
+    """
+    rows = [graph.rows_of(image[e.source], image[e.target], e.directed, e.labels) for e in pattern.edges]
+    found = {}
+    for combination in product(*rows):
+        bound = tuple(combination[i] for i in named_edges(pattern)) if edges == "each" else ()
+        if bound in found or len(set(bound)) < len(bound):
+            continue
+        match = Match(graph, pattern, image, dict(enumerate(combination)), params)
+        if all(value(condition, match) is True for condition in pattern.conditions):
+            found[bound] = (*image, *bound)
+    return list(found.values())
+
+
+def automorphisms(pattern, edges="any"):
+    """All permutations s of the pattern's vertices that keep labels and edges, with their direction and edge labels.
+
+    They also keep the conditions, as they are written. With `edges` "each" they are permutations of the vertices and
+    the named edges, which are numbered after them.
+    """
+    if not pattern.conditions and edges == "any":
+        return [s for s in permutations(range(len(pattern.names))) if _keeps_vertices_and_edges(pattern, s)]
+    n, named = len(pattern.names), named_edges(pattern)
+    moved = range(len(pattern.edges))
+    found = {}
+    for s in permutations(range(n)):
+        if not all(pattern.labels[i] == pattern.labels[s[i]] for i in range(n)):
+            continue
+        for t in permutations(moved):
+            if _keeps_edges(pattern, s, t) and (edges == "any" or {t[i] for i in named} == set(named)):
+                acted = (*s, *(n + named.index(t[i]) for i in named)) if edges == "each" else s
+                if acted not in found and _conditions(pattern, s, t) == _conditions(pattern, range(n), moved):
+                    found[acted] = None
+    return list(found)
+
+
+def _keeps_vertices_and_edges(pattern, s):
     def edge_set(s):
         ends = ((s[e.source], s[e.target], e) for e in pattern.edges)
         return {((a, b) if e.directed else frozenset((a, b)), e.labels) for a, b, e in ends}
 
     vertices = range(len(pattern.names))
-    return [
-        s
-        for s in permutations(vertices)
-        if all(pattern.labels[i] == pattern.labels[s[i]] for i in vertices) and edge_set(s) == edge_set(vertices)
-    ]
+    return all(pattern.labels[i] == pattern.labels[s[i]] for i in vertices) and edge_set(s) == edge_set(vertices)
+
+
+def _keeps_edges(pattern, s, t):
+    """Whether each edge i is mapped to edge t[i] when vertices are mapped by s."""
+    for i, edge in enumerate(pattern.edges):
+        image = pattern.edges[t[i]]
+        ends, wanted = (s[edge.source], s[edge.target]), (image.source, image.target)
+        same = ends == wanted if edge.directed else set(ends) == set(wanted)
+        if not same or edge.directed != image.directed or edge.labels != image.labels:
+            return False
+    return True
+
+
+def _conditions(pattern, s, t):
+    """The conditions with vertices and edges renamed."""
+    renamed = {vertex_name(pattern, i): ("vertex", s[i]) for i in range(len(pattern.names))}
+    renamed |= {edge_name(pattern, i): ("edge", t[i]) for i in range(len(pattern.edges))}
+    return {shape(condition, renamed.__getitem__) for condition in pattern.conditions}
 
 
 def canonical(image, symmetries):
@@ -101,16 +211,21 @@ def canonical(image, symmetries):
     return min(tuple(image[i] for i in s) for s in symmetries)
 
 
-def matches(graph, pattern, semantics, unique=None):
-    """The truth as a list: every embedding, or with `unique` the canonical form of each orbit."""
+def matches(graph, pattern, semantics, unique=None, edges="any", params=None):
+    """The truth as a list: every embedding, or with `unique` the canonical form of each orbit.
+
+    With `edges` "each" the positions of the named edges' rows follow the vertices.
+    """
     if unique is None:
         unique = semantics != "homomorphism"
     found = list(embeddings(graph, pattern, semantics))
+    if pattern.conditions or edges == "each":
+        found = [match for image in found for match in bindings(graph, pattern, image, edges, params)]
     if not unique:
         return found
     if semantics == "homomorphism":
         raise ValueError("unique: homomorphisms have no unique=True")
-    symmetries = automorphisms(pattern)
+    symmetries = automorphisms(pattern, edges)
     return sorted({canonical(image, symmetries) for image in found})
 
 
