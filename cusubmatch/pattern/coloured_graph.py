@@ -42,8 +42,8 @@ class ColouredGraph:
         for index, edge in enumerate(pattern.edges):
             if index not in self.edge_points:
                 labels = self.numbered(edge.labels)
-                self.join(edge.source, edge.target, ("out" if edge.directed else "either", labels))
-                self.join(edge.target, edge.source, ("in" if edge.directed else "either", labels))
+                self._add(edge.source, edge.target, ("out" if edge.directed else "either", labels))
+                self._add(edge.target, edge.source, ("in" if edge.directed else "either", labels))
         if pattern.conditions:
             from cusubmatch.pattern.condition_points import ConditionPoints
 
@@ -66,8 +66,13 @@ class ColouredGraph:
         self.colours.append(colour)
         return len(self.colours) - 1
 
-    def join(self, source, target, code):
+    def _add(self, source, target, code):
         self.codes.setdefault((source, target), []).append(code)
+
+    def join(self, source, target, code):
+        """Join two points, so that refinement sees it from either."""
+        self._add(source, target, ("to", *code))
+        self._add(target, source, ("from", *code))
 
     def join_ends(self, point, source, target, directed):
         self.join(point, source, ("source",) if directed else ("end",))

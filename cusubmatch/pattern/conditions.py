@@ -36,14 +36,14 @@ from cusubmatch.pattern.expressions import (
     rebuilt,
 )
 
-__all__ = ["check_expression", "elements_in", "merged_conditions", "normal_form", "parameters_of"]
+__all__ = ["elements_in", "merged_conditions", "normal_form", "parameters_of"]
 
 OPERATORS = {Comparison: ("=", "<>", "<", "<=", ">", ">="), Arithmetic: ("+", "-", "*", "/", "%")}
 MIRRORED = {">": "<", ">=": "<="}
 LITERALS = (bool, int, float, str, type(None), np.datetime64, np.timedelta64)
 
 
-def check_expression(expression: Any, elements: Mapping[Hashable, Sequence[Element]]) -> None:
+def _check_expression(expression: Any, elements: Mapping[Hashable, Sequence[Element]]) -> None:
     """Refuse a tree that no text could say: it was made by hand."""
     if not isinstance(expression, Expression):
         raise TypeError(f"where: expected a text or an Expression, got {type(expression).__name__}")
@@ -98,15 +98,16 @@ def _own_names(part):
 
 
 def merged_conditions(
-    conditions: Iterable[Expression],
-) -> tuple[tuple[Expression, ...], list[tuple[str, str]]]:
-    """All conditions as one tuple of conjuncts in order, and the pairs of vertices that they ask to differ."""
+    conditions: Iterable[Expression], elements: Mapping[Hashable, Sequence[Element]]
+) -> tuple[tuple[Expression, ...], list[tuple[int, int]]]:
+    """All conditions, checked, as one tuple of conjuncts in order, and the vertices that they ask to differ."""
     texts, pairs = {}, []
     for condition in conditions:
+        _check_expression(condition, elements)
         for part in conjuncts(rebuilt(condition, _simplified)):
             match part:
                 case Comparison("<>", VertexId(a), VertexId(b)):
-                    pairs.append((a, b))
+                    pairs.append((elements[a][0].index, elements[b][0].index))
                 case _:
                     texts[expression_text(part)] = part
     return tuple(part for _, part in sorted(texts.items(), key=lambda item: item[0])), pairs

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from cusubmatch.errors import PatternError
-from cusubmatch.pattern.elements import element_named
+from cusubmatch.pattern.elements import element_named, generated_name
 from cusubmatch.pattern.expressions import (
     Absent,
     Absolute,
@@ -73,9 +73,12 @@ class ExpressionReader:
         """The element that a `variable` names, and the name."""
         name = quoted_value(str(node.children[0]))
         try:
-            return element_named(name, self.elements), name
+            element = element_named(name, self.elements)
         except PatternError as error:
             self._refuse(node, f"{error}{hint}")
+        if name == generated_name(element):
+            self._refuse(node, f"{name!r} is kept for an anonymous {element.kind}; name it")
+        return element, name
 
     def _vertex_name(self, node, where):
         element, name = self._element(node)

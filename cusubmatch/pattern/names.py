@@ -11,7 +11,7 @@ KEYWORDS = re.compile(r"and|or|not|in|is|starts|with|null|true|false|where", re.
 
 def quoted_value(text: str) -> str:
     """The name that a plain or backtick-quoted text stands for."""
-    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+    return text[1:-1].replace("``", "`") if text[0] == "`" else text
 
 
 def name_text(name: str, *, strict: bool = False) -> str:

@@ -163,7 +163,8 @@ class _MotifReader:
                 problem = f"vertex {name!r} is given two labels, {_text(known[here])} and {_text(labels)}"
                 raise PatternError(mark(self.text, node.meta.start_pos, problem))
             known[here] = known[here] or labels
-        self.braces += [(Element("vertex", here), column, value) for column, value in properties]
+        if properties:
+            self.braces += [(Element("vertex", here), *pair) for pair in properties]
         return here
 
     def _edge(self, node, before, after):
@@ -176,7 +177,8 @@ class _MotifReader:
         if source == target:
             problem = "an edge from a vertex to itself: self loops are not matched"
             raise PatternError(mark(self.text, node.meta.start_pos, problem))
-        self.braces += [(Element("edge", len(self.motif.edges)), column, value) for column, value in properties]
+        if properties:
+            self.braces += [(Element("edge", len(self.motif.edges)), *pair) for pair in properties]
         self.motif.edges.append(PatternEdge(source, target, node.data != "either", labels, name))
 
 

@@ -23,7 +23,7 @@ from cusubmatch.pattern.coloured_graph import edge_automorphisms, vertex_automor
 from cusubmatch.pattern.convert import arguments_of_cugraph, arguments_of_networkx
 from cusubmatch.pattern.elements import Element, elements_of
 from cusubmatch.pattern.parser import PatternEdge, parse_condition, parse_motif
-from cusubmatch.pattern.simplify import expressions_of, one_edge_of_each
+from cusubmatch.pattern.simplify import edges_with_properties, expressions_of, one_edge_of_each
 from cusubmatch.pattern.text import canonical_text, pattern_texts, pretty_print
 
 if TYPE_CHECKING:
@@ -91,21 +91,19 @@ class Pattern:
     def _assign(self, names, labels, edges, distinct, properties=(), conditions=(), where=None):
         """Check the parts of a pattern and keep them, each edge and each condition once."""
         check_pattern(names, edges, distinct)
-        edges, positions = one_edge_of_each(edges, properties)
+        edges, positions = one_edge_of_each(edges, edges_with_properties(edges, properties, conditions))
         self.names: tuple[Hashable | None, ...] = names
         self.labels: tuple[frozenset | None, ...] = labels
         self.edges: tuple[PatternEdge, ...] = edges
         self.conditions: tuple[Expression, ...] = ()
         if properties or conditions or where is not None:
-            from cusubmatch.pattern.conditions import check_expression, merged_conditions
+            from cusubmatch.pattern.conditions import merged_conditions
 
             conditions = [*expressions_of(properties, positions, names, edges), *conditions]
             if where is not None:
                 conditions.append(parse_condition(where, self.elements) if isinstance(where, str) else where)
-            for condition in conditions:
-                check_expression(condition, self.elements)
-            self.conditions, different = merged_conditions(conditions)
-            distinct = [*distinct, *((self.elements[a][0].index, self.elements[b][0].index) for a, b in different)]
+            self.conditions, different = merged_conditions(conditions, self.elements)
+            distinct = [*distinct, *different]
             check_pattern(names, edges, distinct)
         self.distinct: frozenset[tuple[int, int]] = frozenset((min(pair), max(pair)) for pair in distinct)
 
@@ -216,6 +214,8 @@ class Pattern:
         >>> print(P.where("p.time < q.time").where("q.amount >= 0.9 * p.amount"))
         (a)-[p]->(b), (b)-[q]->(c) WHERE p.time < q.time AND q.amount >= 0.9 * p.amount
         """
+        if condition is None:
+            raise TypeError("where: expected a text or an Expression, got None")
         return self._changed(self.edges, condition)
 
     def _changed(self, edges, where=None):

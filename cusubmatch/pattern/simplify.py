@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from cusubmatch.errors import PatternError
@@ -12,18 +12,30 @@ from cusubmatch.pattern.parser import ColumnValue, PatternEdge
 if TYPE_CHECKING:
     from cusubmatch.pattern.expressions import Expression
 
-__all__ = ["expressions_of", "one_edge_of_each"]
+__all__ = ["edges_with_properties", "expressions_of", "one_edge_of_each"]
+
+
+def edges_with_properties(
+    edges: Sequence[PatternEdge], properties: Iterable[ColumnValue], conditions: Iterable[Expression]
+) -> set[int]:
+    """The anonymous edges that properties, or conditions made of them before, name."""
+    found = {one.element.index for one in properties if one.element.kind == "edge"}
+    if conditions:
+        from cusubmatch.pattern.conditions import elements_in
+
+        names = elements_in(conditions)
+        found |= {index for index in range(len(edges)) if generated_name(Element("edge", index)) in names}
+    return found
 
 
 def one_edge_of_each(
-    edges: Iterable[PatternEdge], properties: Iterable[ColumnValue]
+    edges: Iterable[PatternEdge], kept_apart: Collection[int]
 ) -> tuple[tuple[PatternEdge, ...], list[int]]:
     """Undirected edges from the lower vertex to the higher one, and no plain edge beside another of its kind.
 
-    An edge is plain if it has neither a name nor properties: one with the same ends and labels says all that it says.
-    The list has the new position of each edge.
+    An edge is plain if it has no name and is not `kept_apart` for its properties: one with the same ends and labels
+    says all that it says. The list has the new position of each edge.
     """
-    conditioned = {one.element.index for one in properties if one.element.kind == "edge"}
     kept: list[PatternEdge] = []
     places: dict[tuple, int] = {}  # where the first edge of each kind is kept
     plain: set[int] = set()
@@ -31,7 +43,7 @@ def one_edge_of_each(
     for index, edge in enumerate(edges):
         if not edge.directed and edge.source > edge.target:
             edge = edge._replace(source=edge.target, target=edge.source)  # noqa: PLW2901
-        place, is_plain = places.setdefault(edge[:4], len(kept)), edge.name is None and index not in conditioned
+        place, is_plain = places.setdefault(edge[:4], len(kept)), edge.name is None and index not in kept_apart
         if place == len(kept):
             kept.append(edge)
             plain |= {place} if is_plain else set()

@@ -45,7 +45,7 @@ def explain(text: str, error: Exception, argument: str = "pattern") -> str:
         for start in (position, position - 1):  # of == the second character may be the one that cannot be read
             if start >= 0 and text.startswith(symbol, start):
                 return mark(text, start, f"cannot read {symbol} here; {advice}", argument)
-    here = text[position : position + 1]
+    here = text[position : position + 1].strip()
     conditions = argument != "pattern" or re.search(r"\bwhere\b", text[:position], re.IGNORECASE) is not None
     word = re.match(r"\w*", text[position:])
     if here == "!":
