@@ -27,11 +27,32 @@ from cusubmatch.plan.asked import Asked
 from cusubmatch.system.deadlines import each_until, until
 from cusubmatch.system.host_memory import available_memory
 
-__all__ = ["Query", "conditioned_query", "empty_frame", "free_bytes", "make_query"]
+__all__ = ["ChosenRows", "Query", "asked_by", "conditioned_query", "empty_frame", "free_bytes", "make_query"]
 
 BLOCKS_AT_ONCE = 32  # blocks of rows that exist at the same time under a memory limit, about
 FRAME_AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids in one step
 TRIAL_SECONDS = 1.0  # that choosing a plan by timing samples may take; a shorter time limit does without
+
+
+class ChosenRows(NamedTuple):
+    """One row of each orbit, out of all of them.
+
+    Attributes
+    ----------
+    below : tuple of (u, w)
+        The image of pattern vertex u has a lower number than that of w.
+    columns : tuple of int
+        The pattern vertices that a row has in the end; those of the plan are all.
+    """
+
+    below: tuple[tuple[int, int], ...]
+    columns: tuple[int, ...]
+
+    def of(self, block: Any) -> Any:
+        """The chosen rows of a block of all pattern vertices."""
+        for u, w in self.below:
+            block = block[:, block[u] < block[w]]
+        return block[list(self.columns)]
 
 
 class Query(NamedTuple):
@@ -51,6 +72,8 @@ class Query(NamedTuple):
         The first-level tasks whose rows are found; None: all.
     parts : tuple of Query
         Further calls whose rows come after those of this one.
+    chosen : ChosenRows or None
+        Which of the rows that are found are given, where the plan finds more of an orbit than are wanted.
     """
 
     graph: Graph
@@ -61,6 +84,7 @@ class Query(NamedTuple):
     order: RowOrder | None = None
     tasks: TaskRange | None = None
     parts: tuple[Query, ...] = ()
+    chosen: ChosenRows | None = None
 
     def in_order(self) -> Query:
         """The same call with its rows in the order of the ids, and of each orbit its least row."""
@@ -111,13 +135,14 @@ class Query(NamedTuple):
         block_rows = None
         if memory_limit is not None:
             block_rows = max(1, memory_limit // (BLOCKS_AT_ONCE * self.row_bytes * self.plan.factor))
-        run = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=block_rows)
+        enough = limit if self.chosen is None else None
+        run = self.rows_run(enough, progress, first_rows=batch_rows, block_rows=block_rows)
         engine_blocks: Any = run.blocks()
         walked_blocks = each_until(self.deadline, engine_blocks)
         blocks = expand_orbits(walked_blocks, self.plan, self.placed.xp)
         try:
             for block in blocks:
-                rows = block[:, :limit]
+                rows = (block if self.chosen is None else self.chosen.of(block))[:, :limit]
                 yield rows if self.order is None else self.order.keys(rows)
                 if limit is not None:
                     limit -= rows.shape[1]
@@ -254,13 +279,12 @@ def conditioned_query(
     options: QueryOptions,
     deadline: float | None,
     asked: Asked,
-    change: Callable[[Pattern], Pattern] = lambda pattern: pattern,
 ) -> Query:
-    """Plan a call with conditions; `change` is applied to the refined pattern before it is planned."""
+    """Plan a call with conditions; the arguments are those of `make_query`."""
     engine, reason = choose_engine(options.engine, graph)
     with until(deadline):
         found = refined(engine.place(graph), asked)
-    plan, prepared = _planned(found.graph, engine, change(found.pattern), options, deadline)
+    plan, prepared = _planned(found.graph, engine, found.pattern, options, deadline)
     plan = with_words(dataclasses.replace(plan, engine=engine.name, why=reason), asked, found)
     query = Query(graph, engine, plan, prepared, deadline)
     return query.in_order() if options.sort else query

@@ -1,24 +1,25 @@
 """Calls whose matches must touch some vertices: split by the first pattern vertex whose image is one of them.
 
 In part i the image of vertex i is among the given vertices, and those of the vertices before it are not. No embedding
-is in two parts. An orbit of embeddings is touched as a whole, so each orbit has its row by the restrictions of the
-whole pattern, and the number of touched orbits is that of touched embeddings by the order of the group. Where many
-vertices are given, a count is that of all matches less those that touch none.
+is in two parts. An orbit of embeddings is touched as a whole: of each one an embedding is given, and the number of
+touched orbits is that of touched embeddings by the order of the group. Where many vertices are given, a count is that
+of all matches less those that touch none.
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 
 import numpy as np
 
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.execution.conditions import refined, vertex_set
-from cusubmatch.execution.query import Query, asked_by, conditioned_query
+from cusubmatch.execution.query import ChosenRows, Query, asked_by, conditioned_query
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.row_order import RowOrder, named_vertices
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
+from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.plan.asked import Asked
 
 __all__ = ["touching_counts", "touching_rows"]
@@ -28,19 +29,29 @@ MAX_SHARE_OF_PARTS = 0.25  # of the vertices; where more are given, a count is a
 
 def touching_rows(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> Query:
     """The call for the rows that touch `options.touching`."""
-    asked = asked_by(pattern, options)
+    asked, unique = asked_by(pattern, options), options.one_per_orbit
     engine, _ = choose_engine(options.engine, graph)
-    group = refined(engine.place(graph), asked).pattern.automorphisms
+    whole, order = refined(engine.place(graph), asked), None
+    if options.sort:
+        order = RowOrder(graph, whole.graph, whole.pattern, unique)
+    every, embeddings = tuple(range(len(pattern))), dataclasses.replace(options, unique=False, sort=False)
+    below = _below(whole.pattern.automorphisms, every) if unique else ()
+    columns = named_vertices(pattern) if order is None else order.columns
 
-    def whole_group(part: Pattern) -> Pattern:
-        part = copy.copy(part)
-        part.automorphisms = group
-        return part
+    def part(ask: Asked) -> Query:
+        query = conditioned_query(graph, embeddings, deadline, ask)
+        plan = dataclasses.replace(query.plan, columns=every)
+        return query._replace(plan=plan, order=order, chosen=ChosenRows(below, columns))
 
-    first, *others = (
-        conditioned_query(graph, options, deadline, part, whole_group) for part in _parts(asked, options.touching)
-    )
+    first, *others = map(part, _parts(asked, options.touching))
     return first._replace(parts=tuple(others))
+
+
+def _below(group: AutomorphismGroup, vertices: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Pairs of vertices whose images, in order, single out one embedding of each orbit."""
+    return tuple(
+        (vertex, other) for vertex, others in zip(vertices, group.chain(vertices), strict=True) for other in others
+    )
 
 
 def touching_counts(

@@ -70,6 +70,9 @@ def check(oracle, graph, pattern, semantics, params, **options):
         wanted = sorted({naive.canonical(image, symmetries) for image in every} if unique else every)
         assert csm.count_matches(graph, pattern, unique=unique, engine="cpu", **calls) == len(wanted)
         rows = found_rows(graph, pattern, unique=unique, **calls)
+        assert found_rows(graph, pattern, unique=unique, sort=True, **calls) == sorted(
+            {min(tuple(row[i] for i in s) for s in symmetries) for row in rows} if unique else rows
+        )
         assert sorted(naive.canonical(row, symmetries) for row in rows) == wanted if unique else sorted(rows) == wanted
 
 
