@@ -32,6 +32,7 @@ def count_many(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> DataFrameT: ...
@@ -42,6 +43,7 @@ def count_many(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> Any: ...

@@ -13,6 +13,7 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, Prepared, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
+from cusubmatch.execution.chosen_rows import ChosenRows
 from cusubmatch.execution.conditions import asked_of, refined, with_words
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
@@ -27,32 +28,11 @@ from cusubmatch.plan.asked import Asked
 from cusubmatch.system.deadlines import each_until, until
 from cusubmatch.system.host_memory import available_memory
 
-__all__ = ["ChosenRows", "Query", "asked_by", "conditioned_query", "empty_frame", "free_bytes", "make_query"]
+__all__ = ["Query", "asked_by", "conditioned_query", "empty_frame", "free_bytes", "make_query"]
 
 BLOCKS_AT_ONCE = 32  # blocks of rows that exist at the same time under a memory limit, about
 FRAME_AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids in one step
 TRIAL_SECONDS = 1.0  # that choosing a plan by timing samples may take; a shorter time limit does without
-
-
-class ChosenRows(NamedTuple):
-    """One row of each orbit, out of all of them.
-
-    Attributes
-    ----------
-    below : tuple of (u, w)
-        The image of pattern vertex u has a lower number than that of w.
-    columns : tuple of int
-        The pattern vertices that a row has in the end; those of the plan are all.
-    """
-
-    below: tuple[tuple[int, int], ...]
-    columns: tuple[int, ...]
-
-    def of(self, block: Any) -> Any:
-        """The chosen rows of a block of all pattern vertices."""
-        for u, w in self.below:
-            block = block[:, block[u] < block[w]]
-        return block[list(self.columns)]
 
 
 class Query(NamedTuple):

@@ -13,8 +13,9 @@ import dataclasses
 import numpy as np
 
 from cusubmatch.engines.registry import choose_engine
+from cusubmatch.execution.chosen_rows import ChosenRows
 from cusubmatch.execution.conditions import refined, vertex_set
-from cusubmatch.execution.query import ChosenRows, Query, asked_by, conditioned_query
+from cusubmatch.execution.query import Query, asked_by, conditioned_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.row_order import RowOrder, named_vertices
 from cusubmatch.graph import Graph

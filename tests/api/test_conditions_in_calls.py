@@ -132,6 +132,16 @@ def test_every_function_that_lists_or_counts_takes_them(tmp_path):
     assert "candidates of a: 2 of 3 vertices" in str(csm.explain(graph, text, **options))
 
 
+def test_many_patterns_take_the_parameters_that_they_ask_for():
+    texts = {"large": "(a)-[p]->(b) WHERE p.amount > $x", "all": "(a)-->(b)", "small": "(a)-[{amount: $y}]->(b)"}
+    found = csm.count_many(small(), texts, params={"x": 5, "y": 5})
+    assert found["count"].tolist() == [3, 3, 1]
+    assert csm.count_many(small(), texts, params={"x": 5, "y": 5}, engine="cpu")["status"].tolist() == ["done"] * 3
+    assert csm.count_many(small(), {"odd": texts["large"]})["reason"][0].startswith("params: the pattern asks for $x")
+    with refuses(PatternError, "params 'z' none"):
+        csm.count_many(small(), texts, params={"x": 5, "y": 5, "z": 5})
+
+
 def test_a_bare_table_of_edges_has_its_columns():
     assert csm.count_matches(SMALL, "(a)-[p]->(b) WHERE p.amount > 5") == 3
     assert csm.count_matches(pl.from_pandas(SMALL), "(a)-[{amount: 7}]->(b)") == 1
