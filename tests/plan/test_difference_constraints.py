@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cusubmatch import Graph, Pattern
+from cusubmatch.plan.conditions.across import across_conditions
 from cusubmatch.plan.conditions.differences import NO_BOUND, Difference, closure_of, differences_in
 from cusubmatch.plan.conditions.environment import Environment
+from cusubmatch.plan.conditions.split import split_conditions
 
 EDGES = pd.DataFrame(
     {"src": [1, 2], "dst": [2, 1], "t": [5, 6], "other": [1, 2], "day": pd.to_datetime(["2024-01-01", "2024-02-01"])}
@@ -81,3 +83,19 @@ def test_the_closure_has_the_tightest_bounds(constraints):
         most = max((0, *t)[f] - (0, *t)[e] for t in times)
         assert closure[e][f] == most or closure[e][f] == NO_BOUND
         assert closure[e][f] >= most
+
+
+def test_what_is_no_difference_is_a_program():
+    pattern = Pattern.parse(
+        "(a)-[p]->(b)-[q]->(c)-[r]->(a) WHERE p.t < q.t AND q.t < r.t AND p.other > r.other AND p.t > 1"
+    )
+    graph = Graph.from_edgelist(EDGES, directed=True, time="t")
+    environment = Environment(graph, pattern.elements, {})
+    split = split_conditions(pattern.conditions, environment)
+    windows, programs = across_conditions(pattern, split, environment, "t")
+    assert windows == ((0, NO_BOUND, NO_BOUND), (-1, 0, NO_BOUND), (-2, -1, 0))
+    assert [sorted(element.index for element in program.elements) for program in programs] == [[0, 2]]
+    contradiction = pattern.where("r.t < p.t")
+    environment = Environment(graph, contradiction.elements, {})
+    split = split_conditions(contradiction.conditions, environment)
+    assert across_conditions(contradiction, split, environment, "t").windows is None

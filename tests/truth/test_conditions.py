@@ -112,3 +112,28 @@ def test_candidates_are_a_condition_on_the_id_of_a_vertex(both, shape, ids, sema
         assert (
             len(csm.subgraph_match(graph, plain, candidates={"b": pd.Series(ids, dtype="int64")}, **options)) == wanted
         )
+
+
+TEXTS = (
+    "(a)-[p]->(b)-[q]->(a)-[r]->(b) WHERE p.amount > 0 AND r.amount < 3",
+    "(a)-[p]->(b)<-[q]-(a) WHERE p.at = 1 AND q.at = 1",
+    "(a)-->({kind: 'x'})", "(a)-[{at: 1}]->()-[{at: 1}]->(b)", "(a)-[:X {at: 1}]->(b)-[:Y {at: 0}]-(c)",
+    "(a)-[p:X|Y]->(b)-[q]->(c)-[r:X]->(d)-->(a) WHERE p.at = q.at OR p.at = 2",
+    "(a:L|M)-[p]-(b:L) WHERE a.age IN [0, 1, null] AND p.amount IN [1, 2.0]", "(:L {age: 2})--(:L {age: 2})",
+    "(a)--(b)--(c)--(a) WHERE a.age = b.age", "(a)-[p]-(b)--(c) WHERE NOT (a)--(c) AND p.at < 2 AND b.age = b.age",
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(graphs(), st.sampled_from(TEXTS), st.sampled_from(naive.SEMANTICS))
+@pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+def test_patterns_of_many_kinds_are_counted_as_the_oracle_does_or_said_to_be_unsupported(both, text, semantics):
+    oracle, graph = both
+    pattern = Pattern.parse(text)
+    for unique in (False, True) if semantics != "homomorphism" else (False,):
+        try:
+            found = csm.count_matches(graph, pattern, semantics=semantics, unique=unique, engine="cpu")
+        except csm.PatternError as error:
+            assert "several vertices or edges are not supported yet" in str(error)
+            return
+        assert found == len(naive.matches(oracle, pattern, semantics, unique))

@@ -17,13 +17,14 @@ from cusubmatch.graph.properties import arcs_of_rows, tables_of
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.elements import Element
 from cusubmatch.pattern.expression_text import expression_text
+from cusubmatch.pattern.expressions import Expression
 from cusubmatch.plan.conditions.compile_program import compile_program
 from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.evaluate import holds
 from cusubmatch.plan.conditions.refined_labels import RefinedLabels
 from cusubmatch.plan.conditions.split import SplitConditions
 
-__all__ = ["Refined", "VertexMask", "refine"]
+__all__ = ["Refined", "VertexMask", "mask_of", "refine"]
 
 
 class VertexMask(NamedTuple):
@@ -85,13 +86,13 @@ def refine(
     for vertex, masks in vertex_masks.items():
         asked["vertex"].setdefault(vertex, []).extend(masks)
     for conditions in split.single:
-        mask = _mask(conditions.element, conditions.conditions, environment)
+        mask = mask_of(conditions.element, conditions.conditions, environment)
         text = " AND ".join(map(expression_text, conditions.conditions))
         part = asked[conditions.element.kind].setdefault(conditions.element.index, [])
         part.append(VertexMask(conditions.key, mask, text))
     for condition in split.constant:
         text = expression_text(condition)
-        mask = _mask(Element("vertex", 0), (condition,), environment)
+        mask = mask_of(Element("vertex", 0), (condition,), environment)
         for vertex in range(len(pattern)):
             asked["vertex"].setdefault(vertex, []).append(VertexMask(text, mask, text))
     vertices = _Side(graph, "vertex", asked["vertex"], kept)
@@ -118,8 +119,8 @@ def refine(
     return Refined(view, refined, tuple(kept), words)
 
 
-def _mask(element, conditions, environment):
-    """Where all conditions on one element are true: a mask of vertices, or of rows of the edge table."""
+def mask_of(element: Element, conditions: Sequence[Expression], environment: Environment) -> Any:
+    """Where all conditions on one element are true: a bool array by vertex, or by row of the edge table."""
     graph, mask = environment.graph, None
     rows = graph.n_vertices if element.kind == "vertex" else tables_of(graph).edges.rows
     for condition in conditions:
