@@ -13,7 +13,14 @@ import numpy as np
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import Family, as_frame, family_named, family_of
 from cusubmatch.graph.csr import low_words, offsets_of, sorted_keys
-from cusubmatch.graph.edge_list import check_ids, checked_name, edge_columns, label_codes, matrix_size
+from cusubmatch.graph.edge_list import (
+    check_ids,
+    checked_name,
+    edge_columns,
+    label_codes,
+    matrix_size,
+    vertex_label_codes,
+)
 from cusubmatch.graph.tables import NetworkxAttributes, Table, Tables, checked_time
 
 __all__ = ["CodedEdges", "build", "cugraph_edges", "encode", "encode_networkx"]
@@ -79,7 +86,7 @@ def encode(edges, source, destination, edge_label, vertices, vertex, vertex_labe
     if edge_label is not None:
         edge_labels = label_codes(family, edges, edge_label, "edge_label")
     if vertex_label is not None:
-        vertex_labels = label_codes(family, vertices, vertex_label, "vertex_label")
+        vertex_labels = vertex_label_codes(family, vertices, vertex_label)
     try:
         codes, ids = family.factorize(list(columns.values()))
     except OverflowError as error:

@@ -19,6 +19,7 @@ from cusubmatch.display import notebook
 from cusubmatch.frames import family_named
 from cusubmatch.graph.build import build, cugraph_edges, encode, encode_networkx
 from cusubmatch.graph.cache import Cache
+from cusubmatch.graph.label_sets import LabelSet, codes_by_label
 from cusubmatch.graph.labels import codes_of_labels, labels_by_code
 from cusubmatch.graph.relations import Adjacency, Relation, adjacency_of, with_label
 from cusubmatch.graph.statistics import Statistics, measure
@@ -117,7 +118,8 @@ class Graph:
         vertices : DataFrame or Arrow table or stream of the same family, optional
             One row a vertex; a vertex that is named only here exists too.
         vertex, vertex_label : column names
-            Columns of `vertices`: the id, and the label (null for none).
+            Columns of `vertices`: the id, and the label (null for none). A list of columns, or a column of lists, gives
+            vertices several labels; a vertex matches a pattern label if it has it.
         time : column name, optional
             Column of `edges` with the time of each edge: integers, time stamps or dates, without nulls. Conditions on
             the order of edges and on the time between them are quickest on this column.
@@ -317,9 +319,15 @@ class Graph:
         return labels_by_code(self.edge_label_values or ())
 
     @functools.cached_property
-    def vertex_codes(self) -> dict[Hashable, int]:
-        """The codes of the vertex labels, by value and by text."""
-        return labels_by_code(self.vertex_label_values or ())
+    def vertex_codes(self) -> dict[Hashable, Any]:
+        """The codes of the vertex labels, by value and by text; with sets of labels, all codes that each is part of."""
+        values = self.vertex_label_values or ()
+        return codes_by_label(values) if self.has_label_sets else labels_by_code(values)
+
+    @property
+    def has_label_sets(self) -> bool:
+        """Whether vertices may have several labels, so that a code is that of a set of them."""
+        return any(isinstance(value, LabelSet) for value in (self.vertex_label_values or ())[:1])
 
     def edge_label_codes(self, labels) -> frozenset[int]:
         """Codes of edge labels; a label that occurs nowhere has none."""
@@ -327,6 +335,8 @@ class Graph:
 
     def vertex_label_codes(self, labels) -> frozenset[int]:
         """Codes of vertex labels; a label that occurs nowhere has none."""
+        if self.has_label_sets:
+            return frozenset().union(*(self.vertex_codes.get(label, ()) for label in labels))
         return codes_of_labels(self.vertex_codes, labels)
 
     def adjacency(self, relations: tuple[Relation, ...]) -> Adjacency:

@@ -17,6 +17,7 @@ import numpy as np
 
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import family_named
+from cusubmatch.graph.label_sets import LabelSet
 from cusubmatch.graph.stored_tables import TABLES, table_columns, tables_metadata, tables_of_files
 from cusubmatch.io.arrow_files import ArrowFile, DamagedFile, arrow_column, arrow_table, flush, write_arrow_file
 from cusubmatch.io.publish import whole_folder
@@ -26,7 +27,8 @@ from cusubmatch.system.gpu_presence import missing_for_gpu
 
 __all__ = ["is_usable", "load_state", "save_state"]
 
-METADATA, FORMAT, VERSION = "graph.json", "cusubmatch graph", 1
+METADATA, FORMAT, VERSION = "graph.json", "cusubmatch graph", 2
+PLAIN_VERSION = 1  # of a graph whose vertices have one label or none, which older readers know
 NUMBERS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_repeats", "id_bytes")
 # Arrays of a graph: the table and the column that they are in, and their type.
 ARRAYS = {
@@ -47,7 +49,8 @@ def save_state(state: dict[str, Any], folder: str | os.PathLike) -> None:
     made_of, refused = table_columns(state["tables"])
     tables |= made_of
     numbers = {name: int(state[name]) for name in NUMBERS} | {"directed": bool(state["directed"])}
-    about = {"format": FORMAT, "version": VERSION, "family": state["family"]} | numbers
+    version = VERSION if _has_label_sets(state) else PLAIN_VERSION
+    about = {"format": FORMAT, "version": version, "family": state["family"]} | numbers
     about["tables"] = {name: table.num_rows for name, table in tables.items()}
     about |= tables_metadata(state["tables"], refused)
     with whole_folder(target, "folder") as hidden:
@@ -82,6 +85,8 @@ def load_state(folder: str | os.PathLike, family: str | None) -> dict[str, Any]:
         raise _damaged(path, "offsets")
     for name, table in LABELS.items():
         state[name] = tables[table].column("value").to_pylist() if table in tables else None
+    if about["version"] > PLAIN_VERSION:
+        state["vertex_label_values"] = [LabelSet(labels) for labels in state["vertex_label_values"]]
     state["tables"] = tables_of_files(about, library.name, lambda name: tables[name].whole())
     ids = library.from_arrow(tables["vertices"].select("id"))
     return state | {"_ids": library.column(ids, "id"), "family": library.name, "xp": library.xp().__name__}
@@ -125,11 +130,18 @@ def _tables(state):
             columns[table][column] = array.astype(dtype, copy=False)
     for name, table in LABELS.items():
         if state[name] is not None:
-            columns[table] = {"value": _label_values(table, state[name])}
+            values = state[name]
+            if name == "vertex_label_values" and _has_label_sets(state):
+                values = [sorted(labels, key=str) for labels in values]
+            columns[table] = {"value": _label_values(table, values)}
     vertices = _ids(family_named(state["family"]), state["_ids"])
     for name, values in columns.pop("vertices").items():
         vertices = vertices.append_column(name, [values])
     return {"vertices": vertices} | {name: arrow_table(some) for name, some in columns.items()}
+
+
+def _has_label_sets(state):
+    return any(isinstance(value, LabelSet) for value in state["vertex_label_values"] or ())
 
 
 def _ids(family, ids):

@@ -14,7 +14,7 @@ import numpy as np
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import Family, family_named
 
-__all__ = ["NetworkxAttributes", "Table", "Tables", "checked_time"]
+__all__ = ["NetworkxAttributes", "Table", "Tables", "checked_time", "host_array"]
 
 TIME_KINDS = ("integer", "temporal")
 

@@ -224,8 +224,8 @@ def test_a_folder_that_is_no_graph(tmp_path):
 
 def test_a_folder_of_a_newer_format_says_that_it_is_newer(folder):
     facts = json.loads((folder / "graph.json").read_text())
-    (folder / "graph.json").write_text(json.dumps(facts | {"version": 2}))
-    with refuses(GraphError, "folder version 2 newer 1 cusubmatch"):
+    (folder / "graph.json").write_text(json.dumps(facts | {"version": 3}))
+    with refuses(GraphError, "folder version 3 newer 2 cusubmatch"):
         Graph.load(folder)
 
 
