@@ -9,6 +9,7 @@ from importlib import import_module
 __version__ = "0.1.0"
 
 _HOME = {
+    "AbsentIdWarning": "errors",
     "AbsentLabelWarning": "errors",
     "CusubmatchError": "errors",
     "Graph": "graph",

@@ -12,6 +12,7 @@ from cusubmatch.api.count_matches import count_matches as count_matches
 from cusubmatch.api.count_matches import has_match as has_match
 from cusubmatch.api.explain import explain as explain
 from cusubmatch.api.write_matches import write_matches as write_matches
+from cusubmatch.errors import AbsentIdWarning as AbsentIdWarning
 from cusubmatch.errors import AbsentLabelWarning as AbsentLabelWarning
 from cusubmatch.errors import CusubmatchError as CusubmatchError
 from cusubmatch.errors import EngineUnavailable as EngineUnavailable
@@ -31,6 +32,7 @@ def count_many(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> DataFrameT: ...
@@ -41,6 +43,7 @@ def count_many(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> Any: ...
@@ -51,6 +54,9 @@ def iter_matches(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -66,6 +72,9 @@ def iter_matches(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -101,6 +110,8 @@ def sample_matches(
     seed: int | None = None,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> tuple[DataFrameT, int]: ...
@@ -113,6 +124,8 @@ def sample_matches(
     seed: int | None = None,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> tuple[Any, int]: ...
@@ -123,6 +136,9 @@ def subgraph_match(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -137,6 +153,9 @@ def subgraph_match(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,

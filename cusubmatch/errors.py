@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "AbsentIdWarning",
     "AbsentLabelWarning",
     "CusubmatchError",
     "EngineUnavailable",
@@ -37,6 +38,10 @@ class GraphError(CusubmatchError, ValueError):
 
 class PatternError(CusubmatchError, ValueError):
     """The arguments do not make a pattern; where it is a text, the message marks the position."""
+
+
+class AbsentIdWarning(UserWarning):
+    """Some ids of an argument are not in the graph; the message says how many."""
 
 
 class AbsentLabelWarning(UserWarning):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from cusubmatch.api.options import as_graph, as_pattern, check_options
 from cusubmatch.api.outcomes import DONE, outcome_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph.labels import absent_in, warn_absent
-from cusubmatch.pattern import Pattern
+from cusubmatch.pattern import Pattern, PatternError
 
 __all__ = ["count_many"]
 
@@ -25,6 +26,7 @@ def count_many(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> Any:
@@ -43,6 +45,8 @@ def count_many(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` that a pattern's conditions ask for.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     time_limit : float, optional
@@ -88,15 +92,20 @@ def count_many(
         raise TypeError(f"patterns: expected a mapping of names to patterns, got {type(patterns).__name__}")
     options = QueryOptions(semantics, unique, engine, time_limit)
     check_options(options)
-    parsed = {name: outcome_of(as_pattern, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
-    readable = {name: read.value for name, read in parsed.items() if read.status == DONE}
+    read = functools.partial(as_pattern, conditions=True)
+    parsed = {name: outcome_of(read, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
+    readable = {name: one.value for name, one in parsed.items() if one.status == DONE}
     graph = as_graph(G, any(pattern.directed for pattern in readable.values()))
     warn_absent({f"patterns[{name!r}]": absent_in(graph, pattern) for name, pattern in readable.items()})
     options = dataclasses.replace(options, warn_of_absent_labels=False)
+    own = {name: _params_of(pattern, params) for name, pattern in readable.items()}
+    if unused := sorted(set(params or ()).difference(*own.values())):
+        raise PatternError(f"params: {unused[0]!r} is in none of the patterns")
     outcomes, seconds = [], []
     for name, outcome in parsed.items():
         begin = time.perf_counter()
-        outcomes.append(outcome_of(count_of_query, graph, readable[name], options) if name in readable else outcome)
+        asked = dataclasses.replace(options, params=own.get(name) or None)
+        outcomes.append(outcome_of(count_of_query, graph, readable[name], asked) if name in readable else outcome)
         seconds.append(time.perf_counter() - begin)
     columns = {
         "pattern": [str(name) for name in parsed],
@@ -106,3 +115,10 @@ def count_many(
         "reason": [outcome.reason for outcome in outcomes],
     }
     return count_table(graph.family, columns, nullable=True)
+
+
+def _params_of(pattern: Pattern, params: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Those of the parameters that a pattern asks for."""
+    if params is not None and not isinstance(params, Mapping):
+        raise TypeError(f"params: expected a mapping of names to values, got {type(params).__name__}")
+    return {name: params[name] for name in pattern.parameters if name in params} if params else {}

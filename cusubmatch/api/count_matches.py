@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, Semantics
-from cusubmatch.api.options import checked_query
+from cusubmatch.api.options import CheckedCall, checked_call, checked_query
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import Count
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.touching import touching_counts
 from cusubmatch.pattern import Pattern
 from cusubmatch.system.deadlines import until
 
@@ -21,6 +25,9 @@ def count_matches(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
     progress: ProgressOption = None,
@@ -40,6 +47,13 @@ def count_matches(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the pattern's conditions: a number, a text, a bool, None, a date, a time, a
+        duration, or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     time_limit : float, optional
@@ -69,6 +83,8 @@ def count_matches(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
 
@@ -86,12 +102,37 @@ def count_matches(
     >>> count_matches(edges, "(a)--(b)--(c)--(a)")
     1
     """
-    return count_of_query(G, P, QueryOptions(semantics, unique, engine, time_limit, progress=progress))
+    return count_of_query(
+        G,
+        P,
+        QueryOptions(
+            semantics,
+            unique,
+            engine,
+            time_limit,
+            progress=progress,
+            params=params,
+            candidates=candidates,
+            touching=touching,
+        ),
+    )
 
 
 def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int:
     """The number of matches of a call."""
+    if options.touching is not None:
+        return _count_touching(checked_call(G, P, options))
     return count_of_plan(checked_query(G, P, options, empty_partial=lambda _graph, _pattern: 0), options)
+
+
+def _count_touching(call: CheckedCall) -> int:
+    """The number of matches that have one of some vertices."""
+    options = call.options
+    try:
+        queries, divisor = touching_counts(*call)
+    except DeadlinePassed:
+        raise time_limit_exceeded(options.time_limit, None) from None
+    return sum(sign * count_of_plan(query, options) for sign, query in queries) // divisor
 
 
 def count_of_plan(query: Query, options: QueryOptions) -> int:
@@ -110,6 +151,9 @@ def has_match(
     P: Pattern | str,
     *,
     semantics: Semantics = "monomorphism",
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> bool:
@@ -127,6 +171,13 @@ def has_match(
     semantics : {"monomorphism", "induced", "homomorphism"}
         What a match is. Monomorphism: vertices are mapped to different vertices, and G may have more edges between
         them. Induced: G has no more edges between them. Homomorphism: any mapping that keeps the edges.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the pattern's conditions: a number, a text, a bool, None, a date, a time, a
+        duration, or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     time_limit : float, optional
@@ -162,7 +213,21 @@ def has_match(
     >>> has_match(edges, "(a)--(b)--(c)--(a)"), has_match(edges, "(a)--(b)--(c)--(d)--(a)")
     (True, False)
     """
-    query = checked_query(G, P, QueryOptions(semantics, None, engine, time_limit, counting=False, limit=1))
+    query = checked_query(
+        G,
+        P,
+        QueryOptions(
+            semantics,
+            None,
+            engine,
+            time_limit,
+            counting=False,
+            limit=1,
+            params=params,
+            candidates=candidates,
+            touching=touching,
+        ),
+    )
     blocks = query.blocks(1, None)
     try:
         return any(block.shape[1] for block in blocks)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from cusubmatch.api.argument_types import EngineName, GraphLike, Semantics
 from cusubmatch.api.options import checked_query
 from cusubmatch.execution.query_options import QueryOptions
@@ -17,6 +20,8 @@ def explain(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
     engine: EngineName = "auto",
     counting: bool = True,
 ) -> Plan:
@@ -35,6 +40,11 @@ def explain(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the pattern's conditions: a number, a text, a bool, None, a date, a time, a
+        duration, or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     counting : bool, default True
@@ -69,4 +79,6 @@ def explain(
     >>> plan.engine, len(plan.levels)
     ('cpu', 3)
     """
-    return checked_query(G, P, QueryOptions(semantics, unique, engine, counting=counting)).plan
+    return checked_query(
+        G, P, QueryOptions(semantics, unique, engine, counting=counting, params=params, candidates=candidates)
+    ).plan

@@ -5,19 +5,22 @@ A wrong argument gives one error that names it, says what came and what would do
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 from collections.abc import Callable
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.api.ids import checked_candidates, checked_touching
 from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.engines.registry import check_engine
 from cusubmatch.errors import DeadlinePassed, PatternError
 from cusubmatch.execution.query import Query, make_query
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.touching import touching_rows
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.edge_list import EDGE_TABLES, is_arrays
@@ -26,7 +29,7 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.checks import check_parallel_edges
 from cusubmatch.plan import SEMANTICS
 
-__all__ = ["as_graph", "as_pattern", "check_options", "checked_query"]
+__all__ = ["CheckedCall", "as_graph", "as_pattern", "check_options", "checked_call", "checked_query"]
 
 
 def checked_query(
@@ -45,16 +48,39 @@ def checked_query(
     empty_partial : callable
         empty_partial(graph, pattern) is ``.partial`` of a time limit that passes while the call is planned.
     """
-    pattern = as_pattern(P, "pattern")
+    call = checked_call(G, P, options)
+    try:
+        if call.options.touching is not None:
+            return touching_rows(*call)
+        return make_query(*call)
+    except DeadlinePassed:
+        raise time_limit_exceeded(options.time_limit, empty_partial(call.graph, call.pattern)) from None
+
+
+class CheckedCall(NamedTuple):
+    """The arguments of `make_query`."""
+
+    graph: Graph
+    pattern: Pattern
+    options: QueryOptions
+    deadline: float | None
+
+
+def checked_call(G: Any, P: Any, options: QueryOptions) -> CheckedCall:
+    """Check the arguments of a call; its `candidates` and `touching` are internal vertices."""
+    pattern = as_pattern(P, "pattern", conditions=True)
     check_options(options)
     deadline = None if options.time_limit is None else time.monotonic() + float(options.time_limit)
     graph = as_graph(G, pattern.directed)
     if options.warn_of_absent_labels:
         warn_absent({"pattern": absent_in(graph, pattern)})
-    try:
-        return make_query(graph, pattern, options, deadline)
-    except DeadlinePassed:
-        raise time_limit_exceeded(options.time_limit, empty_partial(graph, pattern)) from None
+    if options.candidates is not None or options.touching is not None:
+        options = dataclasses.replace(
+            options,
+            candidates=checked_candidates(graph, pattern, options.candidates),
+            touching=checked_touching(graph, options.touching),
+        )
+    return CheckedCall(graph, pattern, options, deadline)
 
 
 def check_options(options: QueryOptions) -> None:
@@ -96,14 +122,14 @@ def _check_whole(argument: str, number: Any, least: int, kind: str, bound: str) 
 _parsed = functools.lru_cache(maxsize=64)(Pattern.parse)
 
 
-def as_pattern(P: Any, argument: str) -> Pattern:
-    """The Pattern that P is or describes."""
+def as_pattern(P: Any, argument: str, *, conditions: bool = False) -> Pattern:
+    """The Pattern that P is or describes; `conditions`: it may have some."""
     if not isinstance(P, (Pattern, str)):
         raise TypeError(f"{argument}: expected a Pattern or a text such as '(a)-->(b)', got {type(P).__name__}")
     pattern = _parsed(P) if isinstance(P, str) else P
     check_parallel_edges(pattern)
-    if pattern.conditions:
-        raise PatternError(f"{argument}: conditions (WHERE, properties in braces) are read but not searched yet")
+    if pattern.conditions and not conditions:
+        raise PatternError(f"{argument}: this function does not take conditions (WHERE, properties in braces) yet")
     if pattern.quantifiers:
         raise PatternError(f"{argument}: edges with lengths, such as -->{{1,3}}, are read but not searched yet")
     if pattern.optional:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import operator
 import random
 from bisect import bisect_right
+from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -40,6 +41,8 @@ def sample_matches(
     seed: int | None = None,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> tuple[Any, int]:
@@ -66,6 +69,11 @@ def sample_matches(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the pattern's conditions: a number, a text, a bool, None, a date, a time, a
+        duration, or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     time_limit : float, optional
@@ -95,6 +103,8 @@ def sample_matches(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
 
@@ -114,7 +124,9 @@ def sample_matches(
     n = _whole("n", n, "an int")
     seed = None if seed is None else _whole("seed", seed, "an int or None")
     by_trial = seed is None  # a plan chosen by timing may be another one next time, and so may the ranks
-    options = QueryOptions(semantics, unique, engine, time_limit, suffix=0, by_trial=by_trial)
+    options = QueryOptions(
+        semantics, unique, engine, time_limit, suffix=0, by_trial=by_trial, params=params, candidates=candidates
+    )
     query = checked_query(G, P, options)
     plan, generator = query.plan, random.Random(seed)  # noqa: S311 - a sample is no secret
     query.columns()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Mapping
 from typing import Any
 
 from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, Semantics
@@ -27,6 +28,9 @@ def subgraph_match(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -49,6 +53,13 @@ def subgraph_match(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the pattern's conditions: a number, a text, a bool, None, a date, a time, a
+        duration, or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     limit : int, optional
@@ -88,6 +99,8 @@ def subgraph_match(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
 
@@ -119,6 +132,9 @@ def subgraph_match(
         memory_limit=memory_limit,
         progress=progress,
         sort=sort,
+        params=params,
+        candidates=candidates,
+        touching=touching,
     )
     query = checked_query(G, P, options, empty_frame)
     query.columns()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, Semantics
@@ -35,6 +35,9 @@ def write_matches(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -66,6 +69,13 @@ def write_matches(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the pattern's conditions: a number, a text, a bool, None, a date, a time, a
+        duration, or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     limit : int, optional
@@ -111,6 +121,8 @@ def write_matches(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
 
@@ -142,6 +154,9 @@ def write_matches(
         progress=progress,
         sort=sort,
         warn_of_absent_labels=False,  # iter_matches does
+        params=params,
+        candidates=candidates,
+        touching=touching,
     )
     query = checked_query(G, P, options, lambda _graph, _pattern: 0)
     schema = schema_of(query, target)
@@ -150,6 +165,9 @@ def write_matches(
         P,
         semantics=semantics,
         unique=unique,
+        params=params,
+        candidates=candidates,
+        touching=touching,
         engine=engine,
         limit=limit,
         time_limit=None if time_limit is None else max(0.0, float(time_limit) - (time.monotonic() - begin)),

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cusubmatch.cli.arguments import (
+    Candidates,
     Destination,
     Directed,
     Distinct,
@@ -25,6 +26,7 @@ from cusubmatch.cli.arguments import (
     JobOutput,
     Limit,
     Output,
+    Params,
     PatternText,
     PrintAs,
     Printed,
@@ -38,18 +40,22 @@ from cusubmatch.cli.arguments import (
     ShowProgress,
     Sort,
     Source,
+    Time,
     TimeLimit,
+    Touching,
     Unique,
     Version,
     Vertex,
     VertexLabel,
     Vertices,
+    Where,
     WhichEngine,
     WhichIds,
     WorkerCount,
     WriteMatches,
 )
 from cusubmatch.cli.batch import answer_queries, cluster_client, cluster_graph, read_queries
+from cusubmatch.cli.conditions import condition_arguments
 from cusubmatch.cli.inputs import GraphFiles, read_graph, read_pattern
 from cusubmatch.cli.results import print_batch, print_count, print_facts, print_matches, print_plan
 from cusubmatch.cli.rows import STDOUT, check_columns, checked_output, first_matches, print_rows
@@ -111,20 +117,25 @@ def count(
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
+    where: Where = None,
+    param: Params = None,
+    candidates: Candidates = None,
+    touching: Touching = None,
+    time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
     time_limit: TimeLimit = None,
     form: PrintAs = Printed.TABLE,
     progress: ShowProgress = None,
 ) -> None:
     """Print how many matches there are, as one integer."""
-    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format, time)
     with one_line_errors():
-        query = read_pattern(pattern, distinct)
+        query = read_pattern(pattern, distinct, where)
         with Progress(progress) as line:
             graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
 
-            how = _how(semantics, unique, engine)
+            how = _how(semantics, unique, engine) | condition_arguments(graph, param, candidates, touching)
             total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=line.start("counting"))
         print_count(total, form)
 
@@ -149,6 +160,11 @@ def match(
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
+    where: Where = None,
+    param: Params = None,
+    candidates: Candidates = None,
+    touching: Touching = None,
+    time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
     limit: Limit = None,
     time_limit: TimeLimit = None,
@@ -160,9 +176,9 @@ def match(
 
     Without --output and --format: a table of the first 20 rows, and the total.
     """
-    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format, time)
     with one_line_errors():
-        query = read_pattern(pattern, distinct)
+        query = read_pattern(pattern, distinct, where)
         check_columns(query)
         form, output = checked_output(output, form, rows_per_file, sort)
         if output == STDOUT and progress is None and sys.stdout.isatty():
@@ -171,6 +187,8 @@ def match(
         with Progress(progress) as line:
             graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
+
+            how |= condition_arguments(graph, param, candidates, touching)
 
             if output is None:
                 table, rows = first_matches(graph, query, limit, how, line)
@@ -203,18 +221,23 @@ def explain(
     semantics: HowToMatch = Semantics.MONOMORPHISM,
     unique: Unique = None,
     distinct: Distinct = None,
+    where: Where = None,
+    param: Params = None,
+    candidates: Candidates = None,
+    time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
     rows: Annotated[bool, typer.Option("--rows", help="The plan of match rather than that of count.")] = False,
     form: Annotated[PrintedPlan, typer.Option("--format", help="Of what is printed.")] = PrintedPlan.TABLE,
 ) -> None:
     """Print the plan of the search, and which engine would run it."""
-    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format)
+    files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format, time)
     with one_line_errors():
-        query = read_pattern(pattern, distinct)
+        query = read_pattern(pattern, distinct, where)
         graph = read_graph(files, _direction(directed, query))
         import cusubmatch as csm
 
-        how = _how(semantics, unique, engine)
+        asked = condition_arguments(graph, param, candidates, None)
+        how = _how(semantics, unique, engine) | {name: asked[name] for name in ("params", "candidates")}
         print_plan(csm.explain(graph, query, **how, counting=not rows), form)
 
 

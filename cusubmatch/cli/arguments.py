@@ -10,6 +10,7 @@ import typer
 from cusubmatch import __version__
 
 __all__ = [
+    "Candidates",
     "Destination",
     "Directed",
     "Distinct",
@@ -21,6 +22,7 @@ __all__ = [
     "JobOutput",
     "Limit",
     "Output",
+    "Params",
     "PatternText",
     "PrintAs",
     "PrintRowsAs",
@@ -34,12 +36,15 @@ __all__ = [
     "ShowProgress",
     "Sort",
     "Source",
+    "Time",
     "TimeLimit",
+    "Touching",
     "Unique",
     "Version",
     "Vertex",
     "VertexLabel",
     "Vertices",
+    "Where",
     "WhichEngine",
     "WhichIds",
     "WorkerCount",
@@ -103,10 +108,10 @@ Edges = Annotated[
     str, typer.Argument(metavar="EDGES", help="Parquet, CSV or TSV file (text also as .gz), or -; one row an edge.")
 ]
 InputFormat = Annotated[
-    TableFormat | None, typer.Option(metavar="FORMAT", help="Of EDGES: parquet, csv, tsv.  [default: as seen]")
+    TableFormat | None, typer.Option(metavar="FORMAT", help="parquet, csv, tsv.  [default: as seen]")
 ]
 WhichIds = Annotated[
-    Ids | None, typer.Option("--ids", metavar="text|int", help="What ids are.  [default: int if nothing is lost]")
+    Ids | None, typer.Option("--ids", metavar="text|int", help="What ids are.  [default: int if lossless]")
 ]
 PatternText = Annotated[str, typer.Argument(metavar="PATTERN", help="Pattern text or a generator such as clique:4.")]
 Source = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES.  [default: source, or src]")]
@@ -119,15 +124,24 @@ VertexLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column 
 HowToMatch = Annotated[Semantics, typer.Option(help="What a match is.")]
 Unique = Annotated[
     bool | None,
-    typer.Option("--unique/--no-unique", help="One match a subgraph.  [default: by semantics]"),
+    typer.Option("--unique/--no-unique", help="One a subgraph.  [default: by semantics]"),
 ]
 Distinct = Annotated[list[str] | None, typer.Option(metavar="A,B", help="Vertices to keep apart; repeatable.")]
+Where = Annotated[str | None, typer.Option(metavar="CONDITION", help="As after WHERE in PATTERN: 'a.risk > 3'.")]
+Params = Annotated[
+    list[str] | None, typer.Option("--param", metavar="NAME=VALUE", help="Of a $NAME in a condition; repeatable.")
+]
+Candidates = Annotated[
+    list[str] | None, typer.Option(metavar="A=FILE", help="Ids that vertex A is one of; repeatable.")
+]
+Touching = Annotated[str | None, typer.Option(metavar="FILE", help="Ids of which each match has at least one.")]
+Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES with the time of each edge.")]
 WhichEngine = Annotated[EngineChoice, typer.Option(help="What does the work.")]
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")]
 Limit = Annotated[int | None, typer.Option(metavar="ROWS", min=0, help="Stop after so many matches.")]
 Output = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="PATH", help="A .parquet, .csv, .tsv, .csv.gz; a folder; - for stdout."),
+    typer.Option("--output", "-o", metavar="PATH", help="A .parquet, .csv, .tsv, .csv.gz; a folder; -."),
 ]
 Queries = Annotated[
     str,

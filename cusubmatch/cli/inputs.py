@@ -18,14 +18,19 @@ if TYPE_CHECKING:
     from cusubmatch.graph import Graph
     from cusubmatch.pattern import Pattern
 
-__all__ = ["GraphFiles", "read_graph", "read_pattern"]
+__all__ = ["GraphFiles", "read_graph", "read_ids", "read_pattern"]
 
 STDIN = "-"
 GENERATORS = ("clique", "cycle", "path", "star")
 
 
-def read_pattern(text: str, distinct: list[str] | None) -> Pattern:
-    """The pattern of a text or of a generator's name."""
+def read_pattern(text: str, distinct: list[str] | None, where: str | None = None) -> Pattern:
+    """The pattern of a text or of a generator's name, with a condition."""
+    pattern = _read_pattern(text, distinct)
+    return pattern if where is None else pattern.where(where)
+
+
+def _read_pattern(text: str, distinct: list[str] | None) -> Pattern:
     from cusubmatch.pattern import Pattern
 
     pairs = [_pair(text) for text in distinct or ()]
@@ -63,6 +68,7 @@ class GraphFiles(NamedTuple):
     vertex_label: str | None
     ids: str | None
     input_format: str | None
+    time: str | None = None
 
 
 def read_graph(files: GraphFiles, directed: bool, progress: Progress | None = None) -> Graph:
@@ -94,8 +100,28 @@ def read_graph(files: GraphFiles, directed: bool, progress: Progress | None = No
     if progress:
         progress.start("building the graph")
     return Graph.from_edgelist(
-        edges, source, destination, directed, files.edge_label, vertices, files.vertex, files.vertex_label
+        edges,
+        source,
+        destination,
+        directed,
+        files.edge_label,
+        vertices,
+        files.vertex,
+        files.vertex_label,
+        files.time,
     )
+
+
+def read_ids(argument: str, name: str, graph: Graph) -> Any:
+    """The ids in the first column of a file, as those of the graph are."""
+    from cusubmatch.frames import settle_ids
+
+    table, is_text = _read(argument, name, None, [])
+    column = table.column(0)
+    if is_text:
+        kind = graph.family.kind(graph.to_ids(graph.xp.arange(0)))
+        column = settle_ids({argument: column}, [], "int" if kind == "integer" else "text")[argument]
+    return column
 
 
 def _read(argument: str, name: str, form: str | None, text: Iterable[str | None]) -> tuple[pa.Table, bool]:

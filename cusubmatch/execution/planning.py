@@ -53,10 +53,12 @@ def plan_of(
 
     def make() -> tuple[Plan, Prepared]:
         plan, prepared = _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial)
-        if counting and suffix is None and plan.arcs is not None and semantics != "induced":
+        if pattern.conditions or not counting or suffix is not None:  # negated edges are walked
+            return plan, prepared
+        if plan.arcs is not None and semantics != "induced":
             cardinalities = prepared.estimated_by.cardinalities
             plan = dataclasses.replace(plan, conditioning=plan_conditioning(cardinalities, plan.cost))
-        elif counting and suffix is None and plan.cost > engine.table_costs.worth:
+        elif plan.cost > engine.table_costs.worth:
             if semantics == "induced":
                 plan = _with_induced_strategies(graph, engine, plan, prepared.candidates)
             else:

@@ -13,6 +13,8 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, Prepared, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
+from cusubmatch.execution.chosen_rows import ChosenRows
+from cusubmatch.execution.conditions import asked_of, refined, with_words
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
@@ -22,10 +24,11 @@ from cusubmatch.execution.strategies.table_count import TableCount, Tables
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan import Plan
+from cusubmatch.plan.asked import Asked
 from cusubmatch.system.deadlines import each_until, until
 from cusubmatch.system.host_memory import available_memory
 
-__all__ = ["Query", "empty_frame", "free_bytes", "make_query"]
+__all__ = ["Query", "asked_by", "conditioned_query", "empty_frame", "free_bytes", "make_query"]
 
 BLOCKS_AT_ONCE = 32  # blocks of rows that exist at the same time under a memory limit, about
 FRAME_AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids in one step
@@ -47,6 +50,10 @@ class Query(NamedTuple):
         How rows are sorted. Blocks then hold what rows are sorted by (`RowOrder.keys`).
     tasks : TaskRange or None
         The first-level tasks whose rows are found; None: all.
+    parts : tuple of Query
+        Further calls whose rows come after those of this one.
+    chosen : ChosenRows or None
+        Which of the rows that are found are given, where the plan finds more of an orbit than are wanted.
     """
 
     graph: Graph
@@ -56,6 +63,8 @@ class Query(NamedTuple):
     deadline: float | None
     order: RowOrder | None = None
     tasks: TaskRange | None = None
+    parts: tuple[Query, ...] = ()
+    chosen: ChosenRows | None = None
 
     def in_order(self) -> Query:
         """The same call with its rows in the order of the ids, and of each orbit its least row."""
@@ -106,13 +115,14 @@ class Query(NamedTuple):
         block_rows = None
         if memory_limit is not None:
             block_rows = max(1, memory_limit // (BLOCKS_AT_ONCE * self.row_bytes * self.plan.factor))
-        run = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=block_rows)
+        enough = limit if self.chosen is None else None
+        run = self.rows_run(enough, progress, first_rows=batch_rows, block_rows=block_rows)
         engine_blocks: Any = run.blocks()
         walked_blocks = each_until(self.deadline, engine_blocks)
         blocks = expand_orbits(walked_blocks, self.plan, self.placed.xp)
         try:
             for block in blocks:
-                rows = block[:, :limit]
+                rows = (block if self.chosen is None else self.chosen.of(block))[:, :limit]
                 yield rows if self.order is None else self.order.keys(rows)
                 if limit is not None:
                     limit -= rows.shape[1]
@@ -121,6 +131,13 @@ class Query(NamedTuple):
         finally:  # by name: an interrupt is lost while a generator is closed as garbage
             blocks.close()
             walked_blocks.close()
+        for part in self.parts:
+            for block in part.blocks(limit, progress, batch_rows, memory_limit):
+                yield block
+                if limit is not None:
+                    limit -= block.shape[1]
+            if limit == 0:
+                return
 
     def rows_run(
         self, limit: int | None, progress: ProgressCallback | None, first_rows: int | None = None, **options: Any
@@ -137,7 +154,7 @@ class Query(NamedTuple):
     @property
     def streams_to_host(self) -> bool:
         """Whether rows are found on a device and wanted in host memory."""
-        return self.graph.xp is np and self.placed.xp is not np
+        return self.graph.xp is np and self.placed.xp is not np and not self.parts
 
     @property
     def row_bytes(self) -> int:
@@ -222,14 +239,44 @@ def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
     DeadlinePassed
         If `deadline` (`time.monotonic`) comes while the call is planned.
     """
+    if pattern.conditions or options.params or options.candidates:
+        return conditioned_query(graph, options, deadline, asked_by(pattern, options))
     engine, reason = choose_engine(options.engine, graph)
     placed = engine.place(graph)
+    plan, prepared = _planned(placed, engine, pattern, options, deadline)
+    plan = dataclasses.replace(plan, engine=engine.name, why=reason)
+    query = Query(graph, engine, plan, prepared, deadline)
+    return query.in_order() if options.sort else query
+
+
+def asked_by(pattern: Pattern, options: QueryOptions) -> Asked:
+    """What a call asks beside labels and edges."""
+    return asked_of(pattern, options.params, options.candidates)
+
+
+def conditioned_query(
+    graph: Graph,
+    options: QueryOptions,
+    deadline: float | None,
+    asked: Asked,
+) -> Query:
+    """Plan a call with conditions; the arguments are those of `make_query`."""
+    engine, reason = choose_engine(options.engine, graph)
+    with until(deadline):
+        found = refined(engine.place(graph), asked)
+    plan, prepared = _planned(found.graph, engine, found.pattern, options, deadline)
+    plan = with_words(dataclasses.replace(plan, engine=engine.name, why=reason), asked, found)
+    query = Query(graph, engine, plan, prepared, deadline)
+    return query.in_order() if options.sort else query
+
+
+def _planned(
+    placed: Graph, engine: Engine, pattern: Pattern, options: QueryOptions, deadline: float | None
+) -> tuple[Plan, Prepared]:
+    """The plan of a call on the graph where the engine works."""
     call = pattern, options.semantics, options.one_per_orbit, options.counting, options.suffix
     by_trial = options.by_trial
     if options.time_limit is not None and options.time_limit < TRIAL_SECONDS:
         by_trial = by_trial and placed.cache.holds("plans", (*call, True))
     with until(deadline):
-        plan, prepared = plan_of(placed, engine, *call, by_trial)
-    plan = dataclasses.replace(plan, engine=engine.name, why=reason)
-    query = Query(graph, engine, plan, prepared, deadline)
-    return query.in_order() if options.sort else query
+        return plan_of(placed, engine, *call, by_trial)

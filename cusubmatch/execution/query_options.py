@@ -5,8 +5,9 @@ The public functions make it of their arguments, and `api/options.py` checks it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["QueryOptions"]
 
@@ -41,6 +42,13 @@ class QueryOptions:
         Whether plans may be chosen by timing samples; without, each call has the same plan, by estimates alone.
     warn_of_absent_labels : bool
         Whether a label that occurs nowhere in the graph gives a warning.
+    params : mapping or None
+        The values of the pattern's parameters.
+    candidates : mapping or None
+        Ids that the image of a vertex must be among, by its name; `api/options.py` makes it a mapping of pattern
+        vertices to arrays of internal vertices.
+    touching : ids or None
+        Ids at least one of which each match must have; likewise made an array of internal vertices.
     """
 
     semantics: str = "monomorphism"
@@ -55,6 +63,9 @@ class QueryOptions:
     suffix: int | None = None
     by_trial: bool = True
     warn_of_absent_labels: bool = True
+    params: Mapping[str, Any] | None = None
+    candidates: Mapping[Any, Any] | None = None
+    touching: Any = None
 
     @property
     def one_per_orbit(self) -> bool:

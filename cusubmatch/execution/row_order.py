@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cusubmatch.graph import Graph
     from cusubmatch.pattern import Pattern
 
-__all__ = ["RowOrder", "sortable_columns", "sorted_blocks"]
+__all__ = ["RowOrder", "named_vertices", "sortable_columns", "sorted_blocks"]
 
 BUCKETS = 64  # that a set of rows is divided into
 COPIES = 4  # of the rows that exist while they are sorted

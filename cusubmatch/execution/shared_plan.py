@@ -14,6 +14,7 @@ import numpy as np
 from cusubmatch.engines.base import Engine, Prepared, TaskRange
 from cusubmatch.engines.registry import check_engine, choose_engine
 from cusubmatch.errors import EngineUnavailable
+from cusubmatch.execution.conditions import refined
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.race import RACE_FACTOR, Race
@@ -94,6 +95,8 @@ def query_of(graph: Graph, plan: Plan, deadline: float | None = None, tasks: Tas
 
 def prepared_for(graph: Graph, engine: Engine, plan: Plan) -> Prepared:
     """What a plan that was made elsewhere is walked on; `graph` is where the engine works."""
+    if plan.asked is not None:
+        graph = refined(graph, plan.asked).graph
 
     def make() -> Prepared:
         constraints = constraints_of(plan.pattern, graph, plan.semantics)

@@ -4,14 +4,18 @@ A `Family` is one library behind the few operations that a graph needs; `family_
 """
 
 from cusubmatch.frames.family import Family
-from cusubmatch.frames.recognise import as_frame, family_named, family_of, is_dask_frame
+from cusubmatch.frames.recognise import as_column, as_frame, family_named, family_of, is_dask_frame
 from cusubmatch.frames.text_ids import settle_ids
+from cusubmatch.frames.typed_columns import TypedColumn, typed_column
 
 __all__ = [
     "Family",
+    "TypedColumn",
+    "as_column",
     "as_frame",
     "family_named",
     "family_of",
     "is_dask_frame",
     "settle_ids",
+    "typed_column",
 ]

@@ -8,7 +8,7 @@ from cusubmatch.frames.columnar import ArrowFamily, PolarsFamily
 from cusubmatch.frames.dataframe import CudfFamily, PandasFamily, unproxied
 from cusubmatch.frames.family import Family
 
-__all__ = ["as_frame", "family_named", "family_of", "is_dask_frame"]
+__all__ = ["as_column", "as_frame", "family_named", "family_of", "is_dask_frame"]
 
 FAMILIES = {family.name: family for family in (PandasFamily(), PolarsFamily(), ArrowFamily(), CudfFamily())}
 FRAME_TYPES = {
@@ -68,3 +68,27 @@ def family_named(name: str) -> Family:
     if name not in FAMILIES:
         raise ValueError(f"name: unknown dataframe library {name!r}; there are {', '.join(FAMILIES)}")
     return FAMILIES[name]
+
+
+def as_column(values: Any) -> tuple[Family, Any] | None:
+    """A column of any library, or an array, with its family; None for what is neither.
+
+    Arrays of NumPy are columns of pandas, those of CuPy of cuDF.
+    """
+    package = type(values).__module__.partition(".")[0]
+    if package == "pandas" and type(values).__name__.endswith("Index"):
+        return FAMILIES["pandas"], values.to_series(index=range(len(values)))
+    if package == "pandas" and type(values).__name__ == "Series":
+        return FAMILIES["pandas"], values
+    if package == "polars" and type(values).__name__ == "Series":
+        return FAMILIES["polars"], values
+    if package == "pyarrow" and hasattr(values, "type"):
+        import pyarrow
+
+        return FAMILIES["arrow"], values if hasattr(values, "chunks") else pyarrow.chunked_array([values])
+    if package == "cudf" and type(values).__name__ == "Series":
+        return FAMILIES["cudf"], values
+    if package in ("numpy", "cupy") and getattr(values, "ndim", None) == 1:
+        family = FAMILIES["pandas" if package == "numpy" else "cudf"]
+        return family, family.values(values)
+    return None

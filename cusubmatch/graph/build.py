@@ -13,7 +13,15 @@ import numpy as np
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import Family, as_frame, family_named, family_of
 from cusubmatch.graph.csr import low_words, offsets_of, sorted_keys
-from cusubmatch.graph.edge_list import check_ids, checked_name, edge_columns, label_codes, matrix_size
+from cusubmatch.graph.edge_list import (
+    check_ids,
+    checked_name,
+    edge_columns,
+    label_codes,
+    matrix_size,
+    vertex_label_codes,
+)
+from cusubmatch.graph.tables import NetworkxAttributes, Table, Tables, checked_time
 
 __all__ = ["CodedEdges", "build", "cugraph_edges", "encode", "encode_networkx"]
 
@@ -34,6 +42,8 @@ class CodedEdges(NamedTuple):
         The id of each number.
     edge_labels, vertex_labels : tuple of (codes, values) or None
         A label code for each edge, or for each row of the vertex table; -1 for none.
+    tables : Tables or None
+        What the graph is made of, for conditions on columns.
     """
 
     family: Family
@@ -41,9 +51,10 @@ class CodedEdges(NamedTuple):
     ids: Any
     edge_labels: tuple[Any, list] | None = None
     vertex_labels: tuple[Any, list] | None = None
+    tables: Tables | None = None
 
 
-def encode(edges, source, destination, edge_label, vertices, vertex, vertex_label) -> CodedEdges:
+def encode(edges, source, destination, edge_label, vertices, vertex, vertex_label, time=None) -> CodedEdges:
     """Number the vertices and labels of an edge table; the arguments are those of `Graph.from_edgelist`."""
     size = matrix_size(edges)
     family, edges, source, destination = edge_columns(edges, source, destination)
@@ -58,18 +69,31 @@ def encode(edges, source, destination, edge_label, vertices, vertex, vertex_labe
     if size is not None:
         columns["rows of the matrix"] = family.values(family.xp().arange(size))
     check_ids(family, columns)
+    tables = None
+    if size is None:
+        tables = Tables(
+            Table(edges, family.name, family.length(edges)),
+            None if vertices is None else Table(vertices, family.name, family.length(vertices)),
+            source=source,
+            destination=destination,
+            edge_label=edge_label,
+            vertex=vertex,
+            time=time,
+        )
+    if time is not None:
+        checked_time(family, edges, checked_name(family, edges, time, "time"))
     edge_labels = vertex_labels = None
     if edge_label is not None:
         edge_labels = label_codes(family, edges, edge_label, "edge_label")
     if vertex_label is not None:
-        vertex_labels = label_codes(family, vertices, vertex_label, "vertex_label")
+        vertex_labels = vertex_label_codes(family, vertices, vertex_label)
     try:
         codes, ids = family.factorize(list(columns.values()))
     except OverflowError as error:
         raise GraphError(f"edges: {error}") from None
     except (TypeError, ValueError, NotImplementedError) as error:
         raise GraphError(f"source, destination: these ids cannot be numbered together: {error}") from None
-    return CodedEdges(family, codes, ids, edge_labels, vertex_labels)
+    return CodedEdges(family, codes, ids, edge_labels, vertex_labels, tables)
 
 
 def encode_networkx(graph, vertex_label, edge_label) -> CodedEdges:
@@ -90,7 +114,15 @@ def encode_networkx(graph, vertex_label, edge_label) -> CodedEdges:
         edge_labels = _attribute_codes("edge_label", edge_label, [data for _, _, data in graph.edges(data=True)])
     if vertex_label is not None:
         vertex_labels = _attribute_codes("vertex_label", vertex_label, [graph.nodes[node] for node in nodes])
-    return CodedEdges(family, codes, family.objects(nodes), edge_labels, vertex_labels)
+    tables = Tables(
+        Table(NetworkxAttributes(graph, "edges"), family.name, len(pairs)),
+        Table(NetworkxAttributes(graph, "nodes"), family.name, len(nodes)),
+        source="source",
+        destination="destination",
+        edge_label=edge_label,
+        vertex="vertex",
+    )
+    return CodedEdges(family, codes, family.objects(nodes), edge_labels, vertex_labels, tables)
 
 
 def cugraph_edges(graph) -> dict[str, Any]:
@@ -115,7 +147,7 @@ def cugraph_edges(graph) -> dict[str, Any]:
 
 def build(coded: CodedEdges, directed: bool) -> dict[str, Any]:
     """Build the state of a `Graph`: edges sorted, without self loops and repeats, between vertices in rank order."""
-    family, codes, ids, edge_labels, vertex_labels = coded
+    family, codes, ids, edge_labels, vertex_labels, tables = coded
     xp, n = family.xp(), len(ids)
     if n > MAX_VERTICES:
         raise GraphError(f"edges: {n} vertices; at most 2**31 - 1 are supported")
@@ -154,6 +186,7 @@ def build(coded: CodedEdges, directed: bool) -> dict[str, Any]:
         "vertex_labels": _ranked_labels(xp, table_ranks, vertex_labels[0], n) if vertex_labels else None,
         "vertex_label_values": vertex_labels[1] if vertex_labels else None,
         "_ids": ranked_ids,
+        "tables": tables,
     }
 
 

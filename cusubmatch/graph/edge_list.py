@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import Family, as_frame, family_named, family_of
+from cusubmatch.graph.label_sets import codes_of_columns, codes_of_lists
+from cusubmatch.graph.tables import host_array
 
 __all__ = [
     "DEFAULT_COLUMNS",
@@ -18,6 +21,7 @@ __all__ = [
     "is_arrays",
     "label_codes",
     "matrix_size",
+    "vertex_label_codes",
 ]
 
 EDGE_TABLES = (
@@ -133,11 +137,27 @@ def check_ids(family, columns):
     return kinds
 
 
-def label_codes(family, frame, name, argument):
+def vertex_label_codes(family, frame, names):
+    """The codes and values of vertex labels: of one column, or of several or of lists, as sets of labels."""
+    if not isinstance(names, list):
+        return label_codes(family, frame, names, "vertex_label", lists=True)
+    if not names:
+        raise GraphError("vertex_label: expected a column name, or a list of them, got an empty list")
+    columns = [label_codes(family, frame, name, "vertex_label") for name in names]
+    codes, values = codes_of_columns([(host_array(codes), labels) for codes, labels in columns])
+    return family.xp().asarray(codes), values
+
+
+def label_codes(family, frame, name, argument, *, lists=False):
+    """The codes, -1 for null, and the values of a column of labels; `lists`: it may have several in a row."""
     column = family.column(frame, checked_name(family, frame, name, argument))
     try:
         return family.labels(column)
     except (TypeError, NotImplementedError) as error:
+        if lists:
+            with contextlib.suppress(TypeError):
+                codes, values = codes_of_lists(family.python_values(column))
+                return family.xp().asarray(codes), values
         raise GraphError(f"{argument}: the values of column {name!r} cannot be labels: {error}") from None
 
 

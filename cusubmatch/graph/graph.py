@@ -19,9 +19,11 @@ from cusubmatch.display import notebook
 from cusubmatch.frames import family_named
 from cusubmatch.graph.build import build, cugraph_edges, encode, encode_networkx
 from cusubmatch.graph.cache import Cache
+from cusubmatch.graph.label_sets import LabelSet, codes_by_label
 from cusubmatch.graph.labels import codes_of_labels, labels_by_code
 from cusubmatch.graph.relations import Adjacency, Relation, adjacency_of, with_label
 from cusubmatch.graph.statistics import Statistics, measure
+from cusubmatch.graph.tables import Tables
 
 __all__ = ["Graph"]
 
@@ -41,12 +43,13 @@ PUBLIC = [
 ]
 SCALARS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_repeats", "id_bytes")
 ARRAYS = ("offsets", "targets", "_edge_labels", "vertex_labels")
-STATE = (*SCALARS, *ARRAYS, "edge_label_values", "vertex_label_values", "_ids")  # all that is not derived
+STATE = (*SCALARS, *ARRAYS, "edge_label_values", "vertex_label_values", "_ids", "tables")  # all that is not derived
 CACHED_ADJACENCIES = 4  # at least
 SHARED_OFFSETS = 1 << 22  # of the rows of all vertex labels, which patterns share where there are no more of them
 MAX_CACHED = 1024  # values of a kind of a small graph
 CACHED_ELEMENTS = 1 << 26  # of all values of a kind, where each is about as large as the graph
 SHOWN_LABELS = 10  # in a notebook
+DERIVED = ("host", "device", "edge_codes", "vertex_codes", "shared_relations")  # what labels and memory decide
 
 
 class Graph:
@@ -75,6 +78,10 @@ class Graph:
     vertex_labels: Any  # codes, -1 for none
     vertex_label_values: list | None
     edge_label_values: list | None
+    tables: Tables | None  # what it was made of, by reference
+    original: Graph | None  # where this one has other labels
+    _edge_labels: Any  # codes by arc, -1 for none
+    _ids: Any  # a column, by internal vertex
 
     def __init__(self, *_arguments, **_options):
         raise TypeError("Graph: make one with Graph.from_edgelist, from_cugraph, from_networkx or load")
@@ -90,6 +97,7 @@ class Graph:
         vertices=None,
         vertex="vertex",
         vertex_label=None,
+        time=None,
     ) -> Graph:
         """Build a graph from a table of edges.
 
@@ -110,7 +118,11 @@ class Graph:
         vertices : DataFrame or Arrow table or stream of the same family, optional
             One row a vertex; a vertex that is named only here exists too.
         vertex, vertex_label : column names
-            Columns of `vertices`: the id, and the label (null for none).
+            Columns of `vertices`: the id, and the label (null for none). A list of columns, or a column of lists, gives
+            vertices several labels; a vertex matches a pattern label if it has it.
+        time : column name, optional
+            Column of `edges` with the time of each edge: integers, time stamps or dates, without nulls. Conditions on
+            the order of edges and on the time between them are quickest on this column.
 
         Returns
         -------
@@ -124,7 +136,9 @@ class Graph:
         """
         if not isinstance(directed, (bool, np.bool_)):
             raise TypeError(f"directed: expected a bool, got {directed!r}")
-        return cls._built(encode(edges, source, destination, edge_label, vertices, vertex, vertex_label), directed)
+        return cls._built(
+            encode(edges, source, destination, edge_label, vertices, vertex, vertex_label, time), directed
+        )
 
     @classmethod
     def from_cugraph(cls, graph) -> Graph:
@@ -236,9 +250,9 @@ class Graph:
         return state | {"family": self.family.name, "xp": self.xp.__name__}
 
     def __setstate__(self, state):
-        self.__dict__.update(state)
+        self.__dict__.update({"tables": None} | state)  # an older state has none
         self.family, self.xp = family_named(state["family"]), import_module(state["xp"])
-        self.cache = Cache(self.xp)
+        self.cache, self.original = Cache(self.xp), None
 
     def number_of_vertices(self) -> int:
         """Return the number of vertices, `n_vertices`."""
@@ -275,15 +289,28 @@ class Graph:
 
         return self._copy(cupy, cupy.asarray)
 
+    def relabelled(self, vertex_labels, vertex_label_values, edge_labels, edge_label_values) -> Graph:
+        """The same graph with other labels of vertices and arcs, of one code an arc; rows without labels are shared."""
+        other = Graph.__new__(Graph)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in DERIVED})
+        other.vertex_labels, other.vertex_label_values = vertex_labels, vertex_label_values
+        other._edge_labels, other.edge_label_values = edge_labels, edge_label_values  # noqa: SLF001
+        other.cache, other.original = Cache(self.xp), self
+        return other
+
+    @property
+    def has_parallel_arcs(self) -> bool:
+        """Whether there may be several arcs of one source and target, which differ in label."""
+        return (self.original or self)._edge_labels is not None  # noqa: SLF001
+
     def _copy(self, xp, moved):
         """The same graph with its arrays in other memory; ids stay with the caller's family."""
         other = Graph.__new__(Graph)
-        shared = {name: value for name, value in self.__dict__.items() if name not in ("host", "device")}
-        other.__dict__.update(shared)
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("host", "device")})
         for name in ARRAYS:
             array = getattr(self, name)
             setattr(other, name, None if array is None else moved(array))
-        other.xp, other.cache = xp, Cache(xp)
+        other.xp, other.cache, other.original = xp, Cache(xp), None
         return other
 
     @functools.cached_property
@@ -292,9 +319,15 @@ class Graph:
         return labels_by_code(self.edge_label_values or ())
 
     @functools.cached_property
-    def vertex_codes(self) -> dict[Hashable, int]:
-        """The codes of the vertex labels, by value and by text."""
-        return labels_by_code(self.vertex_label_values or ())
+    def vertex_codes(self) -> dict[Hashable, Any]:
+        """The codes of the vertex labels, by value and by text; with sets of labels, all codes that each is part of."""
+        values = self.vertex_label_values or ()
+        return codes_by_label(values) if self.has_label_sets else labels_by_code(values)
+
+    @property
+    def has_label_sets(self) -> bool:
+        """Whether vertices may have several labels, so that a code is that of a set of them."""
+        return any(isinstance(value, LabelSet) for value in (self.vertex_label_values or ())[:1])
 
     def edge_label_codes(self, labels) -> frozenset[int]:
         """Codes of edge labels; a label that occurs nowhere has none."""
@@ -302,6 +335,8 @@ class Graph:
 
     def vertex_label_codes(self, labels) -> frozenset[int]:
         """Codes of vertex labels; a label that occurs nowhere has none."""
+        if self.has_label_sets:
+            return frozenset().union(*(self.vertex_codes.get(label, ()) for label in labels))
         return codes_of_labels(self.vertex_codes, labels)
 
     def adjacency(self, relations: tuple[Relation, ...]) -> Adjacency:
@@ -328,4 +363,4 @@ class Graph:
     @functools.cached_property
     def statistics(self) -> Statistics:
         """Degrees and closure; measured once."""
-        return measure(self)
+        return measure(self) if self.original is None else self.original.statistics

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from cusubmatch.errors import AbsentLabelWarning
+from cusubmatch.graph.label_sets import single_labels
 
 __all__ = ["absent", "absent_in", "codes_of_labels", "labels_by_code", "warn_absent"]
 
@@ -36,7 +37,8 @@ def codes_of_labels(known: Mapping[Hashable, int], labels: Iterable) -> frozense
 
 def absent_in(graph, pattern) -> str | None:
     """What a graph lacks of a pattern's labels, as part of a sentence; None if it has them all."""
-    parts = absent("vertex", pattern.labels, graph.vertex_codes, graph.vertex_label_values)
+    values = graph.vertex_label_values
+    parts = absent("vertex", pattern.labels, graph.vertex_codes, None if values is None else single_labels(values))
     parts += absent("edge", (edge.labels for edge in pattern.edges), graph.edge_codes, graph.edge_label_values)
     return f"the graph has {_listed(parts)}" if parts else None
 

@@ -60,12 +60,15 @@ def _rows(graph, relation):
     """The offsets and targets of one relation, made from the stored edges."""
     xp, n, stored_labels = graph.xp, graph.n_vertices, graph._edge_labels  # noqa: SLF001
     direction, edge_labels, target_labels, _ = relation
+    if graph.original is not None and edge_labels is None and target_labels is None:
+        rows = graph.original.adjacency((relation,))
+        return rows.offsets[0], rows.targets
     if not graph.directed:
         direction = "out"
     kept = None
     if edge_labels is not None:
         kept = xp.isin(stored_labels, xp.asarray(sorted(edge_labels), xp.int32))
-    has_parallel_edges = stored_labels is not None and (edge_labels is None or len(edge_labels) > 1)
+    has_parallel_edges = graph.has_parallel_arcs and (edge_labels is None or len(edge_labels) > 1)
     if direction == "out" and not has_parallel_edges:
         if target_labels is not None:
             allowed = with_label(graph, target_labels)[graph.targets]

@@ -17,6 +17,8 @@ import numpy as np
 
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import family_named
+from cusubmatch.graph.label_sets import LabelSet
+from cusubmatch.graph.stored_tables import TABLES, table_columns, tables_metadata, tables_of_files
 from cusubmatch.io.arrow_files import ArrowFile, DamagedFile, arrow_column, arrow_table, flush, write_arrow_file
 from cusubmatch.io.publish import whole_folder
 from cusubmatch.io.schemas import arrow_refusals
@@ -25,7 +27,8 @@ from cusubmatch.system.gpu_presence import missing_for_gpu
 
 __all__ = ["is_usable", "load_state", "save_state"]
 
-METADATA, FORMAT, VERSION = "graph.json", "cusubmatch graph", 1
+METADATA, FORMAT, VERSION = "graph.json", "cusubmatch graph", 2
+PLAIN_VERSION = 1  # of a graph whose vertices have one label or none, which older readers know
 NUMBERS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_repeats", "id_bytes")
 # Arrays of a graph: the table and the column that they are in, and their type.
 ARRAYS = {
@@ -43,9 +46,13 @@ INSTEAD = {"cudf": "pandas", "polars": "arrow"}  # of a library that is not here
 def save_state(state: dict[str, Any], folder: str | os.PathLike) -> None:
     """Write the state of a graph to a folder, whole or not at all."""
     target, tables = check_folder(folder), _tables(state)
+    made_of, refused = table_columns(state["tables"])
+    tables |= made_of
     numbers = {name: int(state[name]) for name in NUMBERS} | {"directed": bool(state["directed"])}
-    about = {"format": FORMAT, "version": VERSION, "family": state["family"]} | numbers
+    version = VERSION if _has_label_sets(state) else PLAIN_VERSION
+    about = {"format": FORMAT, "version": version, "family": state["family"]} | numbers
     about["tables"] = {name: table.num_rows for name, table in tables.items()}
+    about |= tables_metadata(state["tables"], refused)
     with whole_folder(target, "folder") as hidden:
         for name, table in tables.items():
             write_arrow_file(hidden / f"{name}.arrow", table)
@@ -63,9 +70,8 @@ def load_state(folder: str | os.PathLike, family: str | None) -> dict[str, Any]:
         raise FileNotFoundError(f"folder: there is no folder {str(path)!r}")
     about = _metadata(path)
     library = family_named(_family(about["family"], family))
-    tables = {
-        name: _Table(path, name, rows) for name, rows in about["tables"].items() if name in (*NEEDED, *LABELS.values())
-    }
+    known = *NEEDED, *LABELS.values(), *TABLES.values()
+    tables = {name: _Table(path, name, rows) for name, rows in about["tables"].items() if name in known}
     if missing := [name for name in NEEDED if name not in tables]:
         raise _foreign(path, f"{METADATA} names no table {missing[0]!r}")
     state = {name: about[name] for name in NUMBERS}
@@ -79,6 +85,9 @@ def load_state(folder: str | os.PathLike, family: str | None) -> dict[str, Any]:
         raise _damaged(path, "offsets")
     for name, table in LABELS.items():
         state[name] = tables[table].column("value").to_pylist() if table in tables else None
+    if about["version"] > PLAIN_VERSION:
+        state["vertex_label_values"] = [LabelSet(labels) for labels in state["vertex_label_values"]]
+    state["tables"] = tables_of_files(about, library.name, lambda name: tables[name].whole())
     ids = library.from_arrow(tables["vertices"].select("id"))
     return state | {"_ids": library.column(ids, "id"), "family": library.name, "xp": library.xp().__name__}
 
@@ -92,6 +101,9 @@ class _Table:
         if not path.exists():
             raise GraphError(f"folder: {path.name} is missing in {str(folder)!r}; save the graph again")
         self._file = self._read(ArrowFile, path, rows)
+
+    def whole(self):
+        return self._file.table
 
     def select(self, name):
         return self._read(self._file.select, name)
@@ -118,11 +130,18 @@ def _tables(state):
             columns[table][column] = array.astype(dtype, copy=False)
     for name, table in LABELS.items():
         if state[name] is not None:
-            columns[table] = {"value": _label_values(table, state[name])}
+            values = state[name]
+            if name == "vertex_label_values" and _has_label_sets(state):
+                values = [sorted(labels, key=str) for labels in values]
+            columns[table] = {"value": _label_values(table, values)}
     vertices = _ids(family_named(state["family"]), state["_ids"])
     for name, values in columns.pop("vertices").items():
         vertices = vertices.append_column(name, [values])
     return {"vertices": vertices} | {name: arrow_table(some) for name, some in columns.items()}
+
+
+def _has_label_sets(state):
+    return any(isinstance(value, LabelSet) for value in state["vertex_label_values"] or ())
 
 
 def _ids(family, ids):

@@ -58,6 +58,8 @@ class SupportGraph:
 
 def support_graph_of(graph: Graph, reverse_arcs: Callable[[Any, Any], Any]) -> SupportGraph:
     """The support graph of a whole graph, kept with it; `reverse_arcs` is an engine's."""
+    if graph.original is not None:
+        return support_graph_of(graph.original, reverse_arcs)
 
     def make():
         rows = graph.adjacency((WHOLE,))

@@ -70,6 +70,11 @@ class ArrowFile:
         if self._table.num_rows != rows:
             raise DamagedFile
 
+    @property
+    def table(self) -> Any:
+        """The whole table."""
+        return self._table
+
     def select(self, name: str) -> Any:
         """A table of one column."""
         if name not in self._table.column_names:

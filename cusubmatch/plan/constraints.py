@@ -2,18 +2,21 @@
 
 For an ordered pair (u, w), the image of w must be in every required relation to the image of u, and in no forbidden
 one. Induced matching forbids every ordered pair without a pattern edge: `a-->b` alone
-forbids b to a, and `a--b` leaves both directions free.
+forbids b to a, and `a--b` leaves both directions free. A negated edge of the pattern forbids its relation.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from cusubmatch.errors import GraphError
 from cusubmatch.graph import Graph, Relation
 from cusubmatch.pattern import Pattern, PatternError
 
-__all__ = ["SEMANTICS", "Constraints", "LabelNames", "are_disjoint", "constraints_of"]
+if TYPE_CHECKING:
+    from cusubmatch.pattern.expressions import Absent
+
+__all__ = ["SEMANTICS", "Constraints", "LabelNames", "are_disjoint", "constraints_of", "negated_edges"]
 
 SEMANTICS = ("monomorphism", "induced", "homomorphism")
 
@@ -89,9 +92,28 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
             no_out, no_in = (u, w) not in free, (w, u) not in free
             if no_out or no_in:
                 forbidden[u, w] = (index("any" if no_out and no_in else "out" if no_out else "in", None, w),)
+    for absent in negated_edges(pattern):
+        u, w = (pattern.elements[name][0].index for name in (absent.source, absent.target))
+        codes = None if absent.labels is None else graph.edge_label_codes(absent.labels)
+        if codes is not None:
+            names.edge[codes] = absent.labels
+        there, back = ("out", "in") if absent.directed else ("any", "any")
+        for pair, direction in (((u, w), there), ((w, u), back)):
+            relation = index(direction, codes, pair[1])
+            if relation not in forbidden.get(pair, ()):
+                forbidden[pair] = (*forbidden.get(pair, ()), relation)
     every_pair = frozenset(pair for pair in pairs if pair[0] < pair[1])
     distinct = pattern.distinct if semantics == "homomorphism" else every_pair
     return Constraints(tuple(relations), required, forbidden, distinct, labels, names)
+
+
+def negated_edges(pattern: Pattern) -> list[Absent]:
+    """The negated edges among the conditions of a pattern."""
+    if not pattern.conditions:
+        return []
+    from cusubmatch.pattern.expressions import Absent
+
+    return [condition for condition in pattern.conditions if isinstance(condition, Absent)]
 
 
 def _asks_for_single_labels(labels):
@@ -105,7 +127,8 @@ def are_disjoint(labels: frozenset[int] | None, other_labels: frozenset[int] | N
 
 
 def _check(pattern, graph):
-    if pattern.directed and not graph.directed:
+    absent = negated_edges(pattern)
+    if (pattern.directed or any(edge.directed for edge in absent)) and not graph.directed:
         raise PatternError(
             "pattern: it has directed edges (-->) but the graph is undirected; "
             "write -- in the pattern or build the graph with directed=True"
@@ -115,5 +138,5 @@ def _check(pattern, graph):
             "pattern: it has vertex labels but the graph was given none; "
             "build the graph with vertices= and vertex_label="
         )
-    if any(edge.labels is not None for edge in pattern.edges) and graph.edge_label_values is None:
+    if any(edge.labels is not None for edge in (*pattern.edges, *absent)) and graph.edge_label_values is None:
         raise GraphError("pattern: it has edge labels but the graph was given none; build the graph with edge_label=")

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from cusubmatch.display import notebook
 from cusubmatch.graph import Relation
 from cusubmatch.pattern import Pattern
+from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.conditioning import ConditioningPlan
 from cusubmatch.plan.constraints import LabelNames
 from cusubmatch.plan.decomposition.table_plan import TablePlan
@@ -107,6 +108,10 @@ class Plan:
         Of a plan for a candidate graph, the arcs that it has for each ordered pair of pattern vertices with an edge.
     label_names : LabelNames
         For the text.
+    asked : Asked or None
+        The conditions of the call, if it has any. `pattern` then has them as labels of a refined graph.
+    kept : tuple of str
+        What each condition on one element keeps, for the text.
     """
 
     pattern: Pattern
@@ -132,6 +137,8 @@ class Plan:
     independent: IndependentPlan | None = None
     arcs: Mapping[tuple[int, int], int] | None = field(default=None, compare=False)
     label_names: LabelNames = field(default=LabelNames({}, {}), compare=False)
+    asked: Asked | None = field(default=None, compare=False)
+    kept: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return describe(self)
@@ -183,7 +190,8 @@ class Plan:
     @property
     def is_specialised(self) -> bool:
         """Whether the GPU has kernels for this clique."""
-        return self.method == "warps" and self.is_clique and len(self.levels) in SPECIALISED_CLIQUE_SIZES
+        plain = self.method == "warps" and self.is_clique and not self.pattern.conditions
+        return plain and len(self.levels) in SPECIALISED_CLIQUE_SIZES
 
     @property
     def walked(self) -> int:

@@ -89,7 +89,7 @@ class _PlanSearch:
         for method in options.methods if not options.suffix else ():
             if method != "bitmaps" or any(len(adjacent) == size - 1 >= 2 for adjacent in problem.neighbours):
                 yield method, None
-        if not problem.counting or problem.semantics == "induced" or options.suffix == 0:
+        if not problem.counting or problem.asks_for_absence or options.suffix == 0:
             return
         if self.by_biases and not self._may_go_on(2):
             return

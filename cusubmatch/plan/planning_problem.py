@@ -50,6 +50,11 @@ class PlanningProblem:
         """Whether different pattern vertices have different images."""
         return self.semantics != "homomorphism"
 
+    @property
+    def asks_for_absence(self) -> bool:
+        """Whether some pairs must have no edge."""
+        return self.semantics == "induced" or bool(self.constraints.forbidden)
+
     @functools.cached_property
     def restricted(self) -> bool:
         """Whether restrictions break the symmetry, though every embedding may be wanted."""
@@ -70,7 +75,7 @@ class PlanningProblem:
     @functools.cached_property
     def paired(self) -> set[frozenset[int]]:
         """Pairs of vertices that are counted together as the last two levels."""
-        if not self.counting or self.semantics == "induced":
+        if not self.counting or self.asks_for_absence:
             return set()
         return equivalent_pairs(self.pattern, self.constraints, self.filters)
 

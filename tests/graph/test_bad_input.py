@@ -70,7 +70,12 @@ VERTICES = {
     "floats": ({"vertex": [1.5]}, {}, GraphError, "vertex float"),
     "two labels for one": ({"vertex": [1, 1], "l": ["A", "B"]}, {"vertex_label": "l"}, GraphError, "vertices label"),
     "a label and none": ({"vertex": [1, 1], "l": [None, "A"]}, {"vertex_label": "l"}, GraphError, "vertices label"),
-    "lists as labels": ({"vertex": [1, 2], "l": [["A"], ["B"]]}, {"vertex_label": "l"}, UNUSABLE, "vertex_label 'l'"),
+    "lists of lists as labels": (
+        {"vertex": [1, 2], "l": [[["A"]], [["B"]]]},
+        {"vertex_label": "l"},
+        UNUSABLE,
+        "vertex_label 'l'",
+    ),
 }
 
 

@@ -136,10 +136,12 @@ def test_every_table_is_an_arrow_file_that_others_can_read(tmp_path):
     labelled("pandas").save(tmp_path / "graph")
     assert sorted(path.name for path in (tmp_path / "graph").iterdir()) == [
         "edge_labels.arrow",
+        "edge_table.arrow",
         "edges.arrow",
         "graph.json",
         "offsets.arrow",
         "vertex_labels.arrow",
+        "vertex_table.arrow",
         "vertices.arrow",
     ]
     with pa.memory_map(str(tmp_path / "graph" / "vertices.arrow")) as file:
@@ -222,8 +224,8 @@ def test_a_folder_that_is_no_graph(tmp_path):
 
 def test_a_folder_of_a_newer_format_says_that_it_is_newer(folder):
     facts = json.loads((folder / "graph.json").read_text())
-    (folder / "graph.json").write_text(json.dumps(facts | {"version": 2}))
-    with refuses(GraphError, "folder version 2 newer 1 cusubmatch"):
+    (folder / "graph.json").write_text(json.dumps(facts | {"version": 3}))
+    with refuses(GraphError, "folder version 3 newer 2 cusubmatch"):
         Graph.load(folder)
 
 

@@ -41,8 +41,9 @@ class _PlanText:
 
     def whole(self):
         plan = self.plan
-        lines = [f"{plan.pattern!r}", f"{plan.semantics}, {self._wanted()}; {self._way()}"]
+        lines = [f"{self._asked()!r}", f"{plan.semantics}, {self._wanted()}; {self._way()}"]
         lines += [f"engine: {plan.engine} ({plan.why})"] if plan.engine else []
+        lines += self._conditions()
         if plan.conditioning is not None and plan.conditioning.first:
             return "\n".join(lines + self._conditioning())
         if plan.in_parts is not None and plan.in_parts.first:
@@ -63,12 +64,22 @@ class _PlanText:
         return "\n".join(lines)
 
     def summary(self):
-        plan, pattern = self.plan, repr(self.plan.pattern)
+        plan, pattern = self.plan, repr(self._asked())
         if len(pattern) > MAX_PATTERN_CHARACTERS:
             pattern = f"pattern of {len(plan.pattern)} vertices and {len(plan.pattern.edges)} edges"
         way = self._way().partition(";")[0]
         cost = f"estimated {duration(plan.count_cost)} {plan.where}"
         return f"Plan({pattern}; {plan.semantics}, {self._wanted()}; {way}; {plan.engine or 'no engine yet'}, {cost})"
+
+    def _asked(self):
+        """The pattern as it was asked for."""
+        return self.plan.pattern if self.plan.asked is None else self.plan.asked.pattern
+
+    def _conditions(self):
+        """Lines about conditions that were decided before the search."""
+        if not self.plan.kept:
+            return []
+        return ["conditions, as masks made before the search, keep", *(f"         {kept}" for kept in self.plan.kept)]
 
     def _wanted(self):
         unique = self.plan.unique and self.plan.semantics != "homomorphism"

@@ -1,0 +1,104 @@
+"""The conditions of a call, put to a graph: masks over vertices and rows, as refined labels.
+
+What was refined for a pattern and its parameters is kept with the graph, and with it the plans that were made for it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import pickle
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.errors import PatternError
+from cusubmatch.graph import Graph
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan import Plan
+from cusubmatch.plan.asked import Asked, VertexSet
+from cusubmatch.plan.constraints import LabelNames
+
+__all__ = ["asked_of", "refined", "vertex_set", "with_words"]
+
+MIN_KEPT_REFINED = 4
+SCALARS = (bool, int, float, str, type(None))
+
+
+def asked_of(pattern: Pattern, params: Mapping[str, Any] | None, candidates: Mapping[int, np.ndarray] | None) -> Asked:
+    """What a call asks beside labels and edges; `PatternError` if a parameter is missing or unused."""
+    from cusubmatch.plan.conditions.environment import check_parameters
+
+    parameters = check_parameters(pattern.conditions, params)
+    return Asked(pattern, parameters, {vertex: vertex_set(members) for vertex, members in (candidates or {}).items()})
+
+
+def vertex_set(members: np.ndarray) -> VertexSet:
+    """Internal vertices, in order, as a set that can be compared."""
+    return VertexSet(_digest(members.tobytes()), members)
+
+
+def refined(graph: Graph, asked: Asked) -> Any:
+    """The graph with refined labels and the pattern that asks for them (`plan.conditions.refine.Refined`).
+
+    `graph` is where the engine works.
+    """
+    return graph.cache.get("refined", _key(asked), lambda: _refine(graph, asked), graph.keep(MIN_KEPT_REFINED))
+
+
+def _refine(graph: Graph, asked: Asked) -> Any:
+    from cusubmatch.pattern.expression_text import expression_text
+    from cusubmatch.plan.conditions.environment import Environment
+    from cusubmatch.plan.conditions.refine import VertexMask, refine
+    from cusubmatch.plan.conditions.split import split_conditions
+
+    environment = Environment(graph, asked.pattern.elements, asked.parameters)
+    split = split_conditions(asked.pattern.conditions, environment)
+    if split.across:
+        raise PatternError(
+            f"pattern: {expression_text(split.across[0])}: conditions that compare several vertices or edges are not "
+            "supported yet"
+        )
+    masks: dict[int, list[VertexMask]] = {}
+    for vertex, members in asked.candidates.items():
+        mask = graph.xp.zeros(graph.n_vertices, bool)
+        mask[graph.xp.asarray(members.vertices)] = True
+        masks[vertex] = [VertexMask(members.key, mask, f"candidates of {asked.pattern.names[vertex]}")]
+    for vertex, (inside, members) in asked.touched.items():
+        mask = graph.xp.full(graph.n_vertices, not inside)
+        mask[graph.xp.asarray(members.vertices)] = inside
+        text = "touching" if inside else "not touching"
+        masks.setdefault(vertex, []).append(VertexMask((inside, members.key), mask, text))
+    return refine(asked.pattern, split, environment, masks)
+
+
+def with_words(plan: Plan, asked: Asked, found: Any) -> Plan:
+    """A plan that says what was asked and what it kept."""
+
+    def readable(names: Mapping[frozenset[int], frozenset | None]) -> dict[frozenset[int], frozenset | None]:
+        return {codes: found.words.get(labels, labels) for codes, labels in names.items()}
+
+    names = LabelNames(*map(readable, plan.label_names))
+    return dataclasses.replace(plan, label_names=names, asked=asked, kept=found.kept)
+
+
+def _key(asked: Asked) -> Hashable:
+    parameters = tuple((name, _parameter_key(value)) for name, value in sorted(asked.parameters.items()))
+    sets = tuple((vertex, members.key) for vertex, members in sorted(asked.candidates.items()))
+    touched = tuple((vertex, inside, members.key) for vertex, (inside, members) in sorted(asked.touched.items()))
+    return asked.pattern, parameters, sets, touched
+
+
+def _parameter_key(value: Any) -> Hashable:
+    """A value that is equal for equal parameters."""
+    if type(value) in SCALARS:
+        return type(value).__name__, repr(value)
+    try:
+        return _digest(pickle.dumps(value, 5))
+    except (TypeError, AttributeError, pickle.PicklingError):
+        return repr(value)  # refused when it is compared
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

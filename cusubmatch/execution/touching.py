@@ -1,0 +1,80 @@
+"""Calls whose matches must touch some vertices: split by the first pattern vertex whose image is one of them.
+
+In part i the image of vertex i is among the given vertices, and those of the vertices before it are not. No embedding
+is in two parts. An orbit of embeddings is touched as a whole: of each one an embedding is given, and the number of
+touched orbits is that of touched embeddings by the order of the group. Where many vertices are given, a count is that
+of all matches less those that touch none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from cusubmatch.engines.registry import choose_engine
+from cusubmatch.execution.chosen_rows import ChosenRows
+from cusubmatch.execution.conditions import refined, vertex_set
+from cusubmatch.execution.query import Query, asked_by, conditioned_query
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.row_order import RowOrder, named_vertices
+from cusubmatch.graph import Graph
+from cusubmatch.pattern import Pattern
+from cusubmatch.pattern.automorphisms import AutomorphismGroup
+from cusubmatch.plan.asked import Asked
+
+__all__ = ["touching_counts", "touching_rows"]
+
+MAX_SHARE_OF_PARTS = 0.25  # of the vertices; where more are given, a count is a difference
+
+
+def touching_rows(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> Query:
+    """The call for the rows that touch `options.touching`."""
+    asked, unique = asked_by(pattern, options), options.one_per_orbit
+    engine, _ = choose_engine(options.engine, graph)
+    whole, order = refined(engine.place(graph), asked), None
+    if options.sort:
+        order = RowOrder(graph, whole.graph, whole.pattern, unique)
+    every, embeddings = tuple(range(len(pattern))), dataclasses.replace(options, unique=False, sort=False)
+    below = _below(whole.pattern.automorphisms, every) if unique else ()
+    columns = named_vertices(pattern) if order is None else order.columns
+
+    def part(ask: Asked) -> Query:
+        query = conditioned_query(graph, embeddings, deadline, ask)
+        plan = dataclasses.replace(query.plan, columns=every)
+        return query._replace(plan=plan, order=order, chosen=ChosenRows(below, columns))
+
+    first, *others = map(part, _parts(asked, options.touching))
+    return first._replace(parts=tuple(others))
+
+
+def _below(group: AutomorphismGroup, vertices: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+    """Pairs of vertices whose images, in order, single out one embedding of each orbit."""
+    return tuple(
+        (vertex, other) for vertex, others in zip(vertices, group.chain(vertices), strict=True) for other in others
+    )
+
+
+def touching_counts(
+    graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None
+) -> tuple[list[tuple[int, Query]], int]:
+    """Calls whose counts, times a sign, add up to the number of matches that touch, times a divisor."""
+    asked, members = asked_by(pattern, options), options.touching
+    if len(members) > MAX_SHARE_OF_PARTS * graph.n_vertices:
+        outside = {vertex: (False, vertex_set(members)) for vertex in range(len(pattern))}
+        asks = (1, asked), (-1, dataclasses.replace(asked, touched=outside))
+        return [(sign, conditioned_query(graph, options, deadline, ask)) for sign, ask in asks], 1
+    divisor = 1
+    if options.one_per_orbit:
+        engine, _ = choose_engine(options.engine, graph)
+        divisor = refined(engine.place(graph), asked).pattern.automorphisms.order
+    options = dataclasses.replace(options, unique=False)
+    return [(1, conditioned_query(graph, options, deadline, part)) for part in _parts(asked, members)], divisor
+
+
+def _parts(asked: Asked, members: np.ndarray) -> list[Asked]:
+    touched = vertex_set(members)
+    return [
+        dataclasses.replace(asked, touched={**dict.fromkeys(range(vertex), (False, touched)), vertex: (True, touched)})
+        for vertex in range(len(asked.pattern))
+    ]

@@ -1,0 +1,1 @@
+"""Conditions on a graph: typed, bound to parameters, split by the elements that they name, and compiled."""

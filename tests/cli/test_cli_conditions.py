@@ -1,0 +1,57 @@
+"""Conditions on the command line: WHERE, parameters, candidates and ids to touch, from files."""
+
+from __future__ import annotations
+
+import pytest
+from command_line import messages, run
+
+EDGES = "src,dst,amount,day\n1,2,5,2024-01-01\n2,3,6,2024-01-02\n3,1,7,2024-01-03\n1,2,8,2024-01-04\n"
+EDGE = "(a)-[p]->(b)"
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.csv").write_text(EDGES)
+    (tmp_path / "ids.csv").write_text("id\n2\n")
+
+
+CASES = {
+    "a parameter": ([EDGE, "--where", "p.amount > $x", "--param", "x=5"], 3),
+    "a date": ([EDGE, "--where", "p.day >= $x", "--param", "x=date('2024-01-03')", "--time", "day"], 2),
+    "a list": ([EDGE, "--where", "p.amount IN $x", "--param", "x=[5, 6]"], 2),
+    "in the pattern": ([f"{EDGE} WHERE p.amount > 7"], 1),
+    "candidates": ([EDGE, "--candidates", "a=ids.csv"], 1),
+    "touching": ([EDGE, "--touching", "ids.csv"], 2),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_count_takes_conditions(files, case):
+    arguments, expected = CASES[case]
+    result = run("count", "edges.csv", *arguments)
+    assert (result.exit_code, result.stdout) == (0, f"{expected}\n"), result.stderr
+
+
+def test_match_and_explain_take_conditions(files):
+    asked = ["edges.csv", EDGE, "--where", "p.amount > $x", "--param", "x=5", "--candidates", "a=ids.csv"]
+    assert run("match", *asked, "--format", "csv").stdout.split() == ['"a","b"', "2,3"]
+    assert "p.amount > $x: 3 of 4 rows" in run("explain", *asked).stdout
+
+
+REFUSALS = {
+    "a parameter without a value": (["--where", "p.amount > $x", "--param", "x"], "param x window=30"),
+    "no list": (["--where", "p.amount IN $x", "--param", "x=[1"], "param x [1"),
+    "no file": (["--candidates", "a=nothing.csv"], "candidates nothing.csv"),
+    "no vertex": (["--candidates", "z=ids.csv"], "candidates 'z'"),
+    "no column": (["--where", "p.amuont > 3"], "p.amuont 'amount'"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_bad_conditions_end_with_one_line(files, case):
+    arguments, words = REFUSALS[case]
+    result = run("count", "edges.csv", EDGE, *arguments)
+    assert result.exit_code == 2
+    (line,) = messages(result)
+    assert not [word for word in words.split() if word not in line], line
