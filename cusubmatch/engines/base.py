@@ -19,6 +19,7 @@ from cusubmatch.plan import Constraints, Plan
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.decomposition.table_plan import TableCosts
+from cusubmatch.plan.rows.row_plan import RowPlan
 
 __all__ = [
     "Arrival",
@@ -26,7 +27,9 @@ __all__ = [
     "Count",
     "Engine",
     "Prepared",
+    "PreparedRows",
     "ProgressCallback",
+    "RowBlock",
     "Run",
     "RunOptions",
     "Sampler",
@@ -91,6 +94,42 @@ class Walked(NamedTuple):
     candidates: Candidates
     adjacency: Adjacency
     vertices: tuple[Any, ...] | None
+
+
+class PreparedRows(NamedTuple):
+    """What a row plan is walked on.
+
+    Attributes
+    ----------
+    relations : sequence of EdgeRows
+        The rows of each relation that `RowEdge.relation` numbers; those in both directions have each row twice, and
+        those under a mask only what it keeps.
+    vertex_masks : sequence of arrays or None
+        Per pattern vertex a mask, bool (n,), of the internal vertices that it may be mapped to.
+    """
+
+    relations: Sequence[Any]
+    vertex_masks: Sequence[Any]
+
+    @property
+    def n_vertices(self) -> int:
+        """Vertices of the graph."""
+        return len(self.relations[0].arc_offsets) - 1
+
+
+class RowBlock(NamedTuple):
+    """A block of the matches of a row plan.
+
+    Attributes
+    ----------
+    vertices : int32 (pattern vertices, matches)
+        Internal vertices.
+    rows : int64 (bound edges, matches)
+        Positions in the edge table, in the order of `RowPattern.bound_edges`; none where matches are vertices.
+    """
+
+    vertices: Any
+    rows: Any
 
 
 class TaskRange(NamedTuple):
@@ -219,6 +258,20 @@ class Engine(Protocol):
         self, plan: Plan, prepared: Prepared, options: RunOptions = RunOptions(), tasks: TaskRange | None = None
     ) -> Run:
         """A run of a plan on a range of its first-level tasks, all of them by default."""
+        ...
+
+    def number_of_row_tasks(self, plan: RowPlan, prepared: PreparedRows) -> int:
+        """How many first-level tasks a row plan has: rows, or vertices, of its first step."""
+        ...
+
+    def walk_rows(
+        self,
+        plan: RowPlan,
+        prepared: PreparedRows,
+        options: RunOptions = RunOptions(),
+        tasks: TaskRange | None = None,
+    ) -> Run:
+        """A run of a row plan, whose blocks are `RowBlock`; raises `NotImplementedError` where rows are not walked."""
         ...
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared, RunOptions, TaskRange, Transfer
+from cusubmatch.engines.base import Prepared, PreparedRows, RunOptions, TaskRange, Transfer
 from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun, number_of_roots
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
+from cusubmatch.engines.cpu.row_walk import RowRun, number_of_row_tasks
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.sampler import Sampler
@@ -22,6 +23,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
+from cusubmatch.plan.rows.row_plan import RowPlan
 
 __all__ = ["CpuEngine"]
 
@@ -76,6 +78,20 @@ class CpuEngine:
     ) -> Run:
         """A run of a plan; see `Run`."""
         return Run(prepared, plan, options, tasks, self.tunables)
+
+    def number_of_row_tasks(self, plan: RowPlan, prepared: PreparedRows) -> int:
+        """Rows, or vertices, of the first step."""
+        return number_of_row_tasks(plan, prepared)
+
+    def walk_rows(
+        self,
+        plan: RowPlan,
+        prepared: PreparedRows,
+        options: RunOptions = DEFAULT_OPTIONS,
+        tasks: TaskRange | None = None,
+    ) -> RowRun:
+        """A run of a row plan; see `RowRun`."""
+        return RowRun(plan, prepared, options, tasks, self.tunables)
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""

@@ -70,6 +70,8 @@ class Tunables:
         Candidates that a count by conditioning tries between two returns to Python.
     conditioning_slots : int
         Most counts of components that it keeps, a power of two; a slot takes 32 bytes.
+    max_kept_paths : int
+        Most paths that a thread of a row walk keeps at a vertex, a power of two; one takes 44 bytes.
     """
 
     threads: int | None = None
@@ -100,6 +102,7 @@ class Tunables:
     failing_set_vertices: int = 5
     conditioning_steps: int = 1 << 16
     conditioning_slots: int = 1 << 23
+    max_kept_paths: int = 1 << 22
 
     def threads_for(self, tasks: int) -> int:
         """Threads that so many tasks are worth."""

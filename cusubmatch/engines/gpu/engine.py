@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ConditionedCount, Prepared, RunOptions, TaskRange
+from cusubmatch.engines.base import ConditionedCount, Prepared, PreparedRows, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
@@ -22,8 +22,11 @@ from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
+from cusubmatch.plan.rows.row_plan import RowPlan
 
 __all__ = ["GpuEngine"]
+
+NO_ROW_WALK = 'engine="gpu": rows of the edge table are walked by the CPU engine only; use engine="cpu" or "auto"'
 
 
 class GpuEngine:
@@ -83,6 +86,16 @@ class GpuEngine:
     ) -> Run:
         """A run of a plan; see `Run`."""
         return Run(prepared, plan, options, tasks, gpu=self.gpu)
+
+    def number_of_row_tasks(self, plan: RowPlan, prepared: PreparedRows) -> int:
+        """Not known: this engine walks no rows."""
+        raise NotImplementedError(NO_ROW_WALK)
+
+    def walk_rows(
+        self, plan: RowPlan, prepared: PreparedRows, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
+    ) -> Run:
+        """Not possible yet: rows of the edge table are walked by the CPU engine."""
+        raise NotImplementedError(NO_ROW_WALK)
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""

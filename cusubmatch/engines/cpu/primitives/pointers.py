@@ -15,7 +15,7 @@ from numba import types
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-__all__ = ["Pointer", "advance", "pointer"]
+__all__ = ["Pointer", "advance", "bool_at", "float64_at", "int32_at", "int64_at", "pointer"]
 
 
 class Pointer(types.Type):
@@ -50,6 +50,23 @@ def advance(_context, start, steps):
         return _address(builder, signature, arguments)
 
     return start(start, steps), generate
+
+
+def _pointer_at(dtype):
+    """A function that makes a pointer of an address, int64; the array that stands there must outlive it."""
+
+    @intrinsic
+    def at(_context, address):
+        def generate(context, builder, _signature, arguments):
+            return builder.inttoptr(arguments[0], context.get_data_type(dtype).as_pointer())
+
+        return Pointer(dtype)(address), generate
+
+    return at
+
+
+int32_at, int64_at = _pointer_at(types.int32), _pointer_at(types.int64)
+float64_at, bool_at = _pointer_at(types.float64), _pointer_at(types.uint8)  # a bool is a byte
 
 
 @infer_global(operator.getitem)

@@ -1,25 +1,20 @@
 """Running a plan on all cores.
 
-Threads take tasks from a shared queue. The walkers work without the GIL and return after a bounded amount of work;
-limits, deadlines, progress and interrupts are looked after in Python between two returns.
+Threads take tasks from a shared queue; what they have in common with other runs is in `threaded_run`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import threading
-import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced
-from cusubmatch.engines.cpu.search.parallel_blocks import blocks_of_threads
-from cusubmatch.engines.cpu.search.run_progress import RunProgress, shares_of_work
+from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.task_queue import Task, TaskQueue, donate_work
+from cusubmatch.engines.cpu.search.threaded_run import ThreadedRun
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.bitmap_walker import enter_bitmaps, walk_bitmaps
@@ -30,7 +25,7 @@ from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import BitmapState, new
 from cusubmatch.engines.cpu.walker.program import State, encode, new_list_state
 from cusubmatch.engines.cpu.walker.suffix_counts import walk_suffix
 from cusubmatch.engines.cpu.walker.suffix_program import take_residues
-from cusubmatch.errors import DeadlinePassed, Stopped
+from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
 
 __all__ = ["DEFAULT_OPTIONS", "Run"]
@@ -44,7 +39,7 @@ WALKERS: dict[str, tuple[Callable, Callable]] = {
 }
 
 
-class Run:
+class Run(ThreadedRun):
     """One execution of a plan on a host graph.
 
     Parameters
@@ -72,12 +67,8 @@ class Run:
         tasks: TaskRange | None = None,
         tunables: Tunables = DEFAULT_TUNABLES,
     ):
-        self.plan, self.tunables, self.deadline, self.enough = plan, tunables, options.deadline, options.enough
-        self.block_rows = min(options.block_rows or tunables.block_rows, self.enough or tunables.block_rows)
-        self.block_rows = min(self.block_rows, tunables.block_rows)
-        self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
-        self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
-        self._then = options.then
+        super().__init__(options, tunables)
+        self.plan = plan
         candidates, adjacency, self._vertices = prepared.walked_by(plan)
         self.longest = longest_rows(prepared.graph, adjacency)
         self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(plan.columns)}, self.longest)
@@ -85,13 +76,8 @@ class Run:
         if tasks is not None:
             roots = roots[tasks.begin : tasks.end]
         self.view = make_view(prepared.graph, adjacency, candidates.masks, roots, tunables)
-        self.matches: Any = 0
         self._sum, self._counting = 0, plan.leaf_mode != "rows"
-        self._late = False
-        self._lock = threading.RLock()  # of the sum
         self._max_threads = tunables.threads_for(len(roots))
-        self._caller = threading.current_thread()
-        self.progress = RunProgress(options.progress, lambda: self.matches, tunables.report_s)
         self.tasks = TaskQueue(self._first_tasks(adjacency, roots), tunables.task_wait_s)
 
     def _first_tasks(self, adjacency, roots):
@@ -144,8 +130,6 @@ class Run:
                 raise
         return self._sum
 
-    ready = False  # of the next block: nobody knows before it comes
-
     def blocks(self) -> Iterator[np.ndarray]:
         """Blocks of matches, int32 (columns of the plan, rows), internal vertices; closing it stops the run.
 
@@ -153,12 +137,7 @@ class Run:
         ------
         DeadlinePassed
         """
-        blocks = self._blocks_of_all(self._row_blocks)
-        return blocks if self._then is None else self._handed_over(blocks)
-
-    def _handed_over(self, blocks):
-        with contextlib.closing(blocks):
-            yield from map(self._then, blocks)
+        return super().blocks()
 
     def _count_blocks(self):
         """Count this thread's tasks: None at each return of a walker."""
@@ -242,49 +221,4 @@ class Run:
         with self._lock:
             self._sum += increment
             self.matches = self.plan.matches_of(self._sum) if self._counting else self._sum
-        if self.enough is not None and self.matches >= self.enough:
-            self.stop()
-        elif self.deadline is not None and time.monotonic() > self.deadline:
-            self._late = True
-            self.stop()
-        if threading.current_thread() is self._caller:
-            self.progress.report_if_due()
-
-    def _check_while_compiling(self):
-        """Look whether the run is to end while a thread waits for a compiler."""
-        self._add(0)
-        if self.tasks.stopped:
-            raise Stopped
-
-    def stop(self) -> None:
-        """Let every thread return soon; matches that are still unseen are dropped."""
-        self.tasks.stop()
-
-    def _blocks_of_all(self, thread_blocks):
-        """The blocks of all threads, each of which goes through thread_blocks(). Closing it ends them.
-
-        The caller's thread works alone while there is little to do.
-        """
-        self._caller = threading.current_thread()
-        blocks, begin = thread_blocks(), time.monotonic()
-        try:
-            for block in blocks:
-                if block is not None:
-                    yield block
-                alone = self._max_threads == 1 and not self.ahead_blocks
-                if not alone and time.monotonic() - begin > self.tunables.alone_s:
-                    self.tasks.threads = self._max_threads
-                    yield from blocks_of_threads(
-                        [blocks, *(thread_blocks() for _ in range(self._max_threads - 1))],
-                        self.tasks,
-                        max(2 * self._max_threads, self.ahead_blocks),
-                        self.tunables,
-                        self._check_while_compiling,
-                        self.progress.report_if_due,
-                    )
-                    break
-        finally:
-            self.stop()
-        if self._late:
-            raise DeadlinePassed
-        self.progress.report_end()
+        self._end_if_due()

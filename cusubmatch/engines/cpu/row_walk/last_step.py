@@ -1,0 +1,66 @@
+"""Counting the last step of a row walk at once, where its rows are compared with nothing but vertices and times."""
+
+from __future__ import annotations
+
+from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.pointers import advance
+from cusubmatch.engines.cpu.row_walk import row_program as q
+from cusubmatch.engines.cpu.row_walk import row_state as s
+from cusubmatch.engines.cpu.row_walk.row_tests import (
+    accepts_vertex,
+    earliest,
+    edge_row,
+    latest,
+    neighbours_of,
+    step_row,
+    times_of,
+)
+from cusubmatch.engines.cpu.row_walk.step_ranges import open_rows
+
+__all__ = ["count_paths", "count_rows"]
+
+
+@jit
+def count_rows(program, view, state, level):
+    """The rows of a scan, or of an arc, that fit; and how many were looked at."""
+    step = step_row(program, level)
+    open_rows(program, state, level)
+    begin, end, last = state.position[level], state.end[level], state.latest[level]
+    scan, vertex = step[q.KIND] == q.SCAN, step[q.VERTEX]
+    number = step[q.LIST] if scan else edge_row(program, step[q.EDGE])[q.ROWS_OF_ARC]
+    times, ends = times_of(program, number), neighbours_of(program, number)
+    n, position = 0, begin
+    while position < end and times[position] <= last:
+        if not scan or accepts_vertex(program, view, state, vertex, ends[position]):
+            n += 1
+        position += 1
+    return n, position - begin
+
+
+@jit
+def count_paths(program, view, state, level):
+    """The kept paths at the image of a vertex that fit; and how many were looked at."""
+    step = step_row(program, level)
+    vertex, edge, hop_edge = step[q.VERTEX], step[q.EDGE], step[q.HOP_EDGE]
+    hops = program.header[q.HOPS] == 2
+    low, high = earliest(program, state, edge), latest(program, state, edge)
+    hop_low, hop_high = (earliest(program, state, hop_edge), latest(program, state, hop_edge)) if hops else (low, high)
+    slot = state.chains[state.image[step[q.START]] * s.CHAIN_FIELDS + s.HEAD]
+    n = looked_at = 0
+    while slot >= 0:
+        first = advance(state.kept, slot * s.KEPT_FIELDS)
+        looked_at += 1
+        if first[s.TIME] > high:
+            break
+        last = first[s.RUN_LAST]
+        if hops and not accepts_vertex(program, view, state, vertex, first[s.INNER]):
+            slot = state.kept[last * s.KEPT_FIELDS + s.FOLLOWING]
+            continue
+        after = state.kept[last * s.KEPT_FIELDS + s.FOLLOWING]
+        while slot != after:
+            path = advance(state.kept, slot * s.KEPT_FIELDS)
+            looked_at += 1
+            if low <= path[s.TIME] <= high and hop_low <= path[s.HOP_TIME] <= hop_high:
+                n += 1
+            slot = path[s.FOLLOWING]
+    return n, looked_at

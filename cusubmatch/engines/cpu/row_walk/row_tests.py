@@ -1,0 +1,151 @@
+"""What a vertex and a row must fulfil to be bound, the lists of a program, and the window that bound rows leave."""
+
+from __future__ import annotations
+
+from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.pointers import advance, int32_at, int64_at
+from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
+from cusubmatch.engines.cpu.row_walk import row_program as q
+from cusubmatch.engines.cpu.row_walk.row_lists import LIST_FIELDS
+from cusubmatch.plan.rows.row_plan import NO_BOUND
+
+__all__ = [
+    "accepts_row",
+    "accepts_vertex",
+    "arc_between",
+    "earliest",
+    "edge_row",
+    "latest",
+    "neighbours_of",
+    "offsets_of",
+    "rows_of",
+    "step_row",
+    "times_of",
+    "vertex_row",
+    "within_window",
+]
+
+FIRST_TIME, LAST_TIME = -(1 << 63) + 1, (1 << 63) - 1
+
+
+@jit
+def step_row(program, step):
+    """The fields of a step."""
+    return advance(program.steps, step * q.STEP_FIELDS)
+
+
+@jit
+def vertex_row(program, vertex):
+    """The fields of a pattern vertex."""
+    return advance(program.vertices, vertex * q.VERTEX_FIELDS)
+
+
+@jit
+def edge_row(program, edge):
+    """The fields of a pattern edge."""
+    return advance(program.edges, edge * q.EDGE_FIELDS)
+
+
+@jit
+def offsets_of(program, number):
+    """The offsets of a list, int64."""
+    return int64_at(program.lists[number * LIST_FIELDS])
+
+
+@jit
+def neighbours_of(program, number):
+    """The other ends of a list's rows or arcs, int32."""
+    return int32_at(program.lists[number * LIST_FIELDS + 1])
+
+
+@jit
+def times_of(program, number):
+    """The times of a list's rows, or the numbers of its arcs, int64."""
+    return int64_at(program.lists[number * LIST_FIELDS + 2])
+
+
+@jit
+def rows_of(program, number):
+    """The positions of a list's rows in the edge table, int64."""
+    return int64_at(program.lists[number * LIST_FIELDS + 3])
+
+
+@jit
+def earliest(program, state, edge):
+    """The first time that the row of an edge may have, given the rows bound before it."""
+    row, time = edge_row(program, edge), FIRST_TIME
+    for i in range(row[q.WINDOW], row[q.WINDOW_END], 3):
+        if program.refs[i + 1] > -NO_BOUND:
+            time = max(time, state.time[program.refs[i]] + program.refs[i + 1])
+    return time
+
+
+@jit
+def latest(program, state, edge):
+    """The last time that the row of an edge may have, given the rows bound before it."""
+    row, time = edge_row(program, edge), LAST_TIME
+    for i in range(row[q.WINDOW], row[q.WINDOW_END], 3):
+        if program.refs[i + 2] < NO_BOUND:
+            time = min(time, state.time[program.refs[i]] + program.refs[i + 2])
+    return time
+
+
+@jit
+def within_window(program, state, edge, time):
+    """Whether the row of an edge may have this time."""
+    return earliest(program, state, edge) <= time <= latest(program, state, edge)
+
+
+@jit
+def arc_between(program, number, x, y):
+    """The number of the arc (x, y) in a list of arcs; -1 if there is none."""
+    offsets, ends = offsets_of(program, number), neighbours_of(program, number)
+    end = offsets[x + 1]
+    position = lower_bound(ends, offsets[x], end, y)
+    return position if position < end and ends[position] == y else -1
+
+
+@jit
+def accepts_vertex(program, view, state, vertex, x):
+    """Whether a pattern vertex may be mapped to x, given the vertices bound before it."""
+    row, refs = vertex_row(program, vertex), program.refs
+    for i in range(row[q.DIFFERS], row[q.DIFFERS_END]):
+        if state.image[refs[i]] == x:
+            return False
+    return not row[q.MORE] or _accepts_more(program, view, state, vertex, x)
+
+
+@jit
+def _accepts_more(program, view, state, vertex, x):
+    """What is seldom asked of a vertex: a mask, orders and forbidden arcs."""
+    row, refs = vertex_row(program, vertex), program.refs
+    if row[q.MASKED] and not (view.masks[x] >> vertex) & 1:
+        return False
+    for i in range(row[q.ABOVE], row[q.ABOVE_END]):
+        if state.image[refs[i]] >= x:
+            return False
+    for i in range(row[q.BELOW], row[q.BELOW_END]):
+        if state.image[refs[i]] <= x:
+            return False
+    for i in range(row[q.FORBIDDEN], row[q.FORBIDDEN_END], 3):
+        other = state.image[refs[i + 1]]
+        source, target = (x, other) if refs[i + 2] else (other, x)
+        if arc_between(program, refs[i], source, target) >= 0:
+            return False
+    return True
+
+
+@jit
+def accepts_row(program, state, edge, row):
+    """Whether an edge may take a row, given the rows bound before it."""
+    fields, refs = edge_row(program, edge), program.refs
+    for i in range(fields[q.OTHER_ROW], fields[q.OTHER_ROW_END]):
+        if state.row[refs[i]] == row:
+            return False
+    for i in range(fields[q.AFTER], fields[q.AFTER_END]):
+        if state.row[refs[i]] >= row:
+            return False
+    for i in range(fields[q.BEFORE], fields[q.BEFORE_END]):
+        if state.row[refs[i]] <= row:
+            return False
+    return True

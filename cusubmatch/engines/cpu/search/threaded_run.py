@@ -1,0 +1,123 @@
+"""What runs have in common: threads that take tasks from one queue, blocks of bounded size, limits, and who is told.
+
+A run makes its tasks and says how a thread works on them. Compiled walkers work without the GIL and return after a
+bounded amount of work; limits, deadlines, progress and interrupts are looked after here, between two returns.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from cusubmatch.engines.base import RunOptions
+from cusubmatch.engines.cpu.search.parallel_blocks import blocks_of_threads
+from cusubmatch.engines.cpu.search.run_progress import RunProgress
+from cusubmatch.engines.cpu.search.task_queue import TaskQueue
+from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.errors import DeadlinePassed, Stopped
+
+__all__ = ["ThreadedRun"]
+
+
+class ThreadedRun:
+    """The threads of one run; a subclass puts `tasks` into the queue and has `_row_blocks`.
+
+    Parameters
+    ----------
+    options : RunOptions
+        Blocks have at most, and by default, `tunables.block_rows` rows.
+    tunables : Tunables
+
+    Attributes
+    ----------
+    matches : int or None
+        Matches found so far.
+    """
+
+    tasks: TaskQueue
+
+    def __init__(self, options: RunOptions, tunables: Tunables):
+        self.tunables, self.deadline, self.enough = tunables, options.deadline, options.enough
+        self.block_rows = min(options.block_rows or tunables.block_rows, self.enough or tunables.block_rows)
+        self.block_rows = min(self.block_rows, tunables.block_rows)
+        self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
+        self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
+        self._then = options.then
+        self.matches: Any = 0
+        self._late = False
+        self._lock = threading.RLock()  # of the sum
+        self._max_threads = 1
+        self._caller = threading.current_thread()
+        self.progress = RunProgress(options.progress, lambda: self.matches, tunables.report_s)
+
+    ready = False  # of the next block: nobody knows before it comes
+
+    def blocks(self) -> Iterator[Any]:
+        """Blocks of matches; closing it stops the run.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        blocks = self._blocks_of_all(self._row_blocks)
+        return blocks if self._then is None else self._handed_over(blocks)
+
+    def _row_blocks(self) -> Iterator[Any]:
+        """Write the matches of this thread's tasks: a block, or None, at each return of a walker."""
+        raise NotImplementedError
+
+    def _handed_over(self, blocks):
+        with contextlib.closing(blocks):
+            yield from map(self._then, blocks)
+
+    def _end_if_due(self) -> None:
+        """Look whether the run is to end, and report now and then."""
+        if self.enough is not None and self.matches >= self.enough:
+            self.stop()
+        elif self.deadline is not None and time.monotonic() > self.deadline:
+            self._late = True
+            self.stop()
+        if threading.current_thread() is self._caller:
+            self.progress.report_if_due()
+
+    def _check_while_compiling(self):
+        """Look whether the run is to end while a thread waits for a compiler."""
+        self._end_if_due()
+        if self.tasks.stopped:
+            raise Stopped
+
+    def stop(self) -> None:
+        """Let every thread return soon; matches that are still unseen are dropped."""
+        self.tasks.stop()
+
+    def _blocks_of_all(self, thread_blocks: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        """The blocks of all threads, each of which goes through thread_blocks(). Closing it ends them.
+
+        The caller's thread works alone while there is little to do.
+        """
+        self._caller = threading.current_thread()
+        blocks, begin = thread_blocks(), time.monotonic()
+        try:
+            for block in blocks:
+                if block is not None:
+                    yield block
+                alone = self._max_threads == 1 and not self.ahead_blocks
+                if not alone and time.monotonic() - begin > self.tunables.alone_s:
+                    self.tasks.threads = self._max_threads
+                    yield from blocks_of_threads(
+                        [blocks, *(thread_blocks() for _ in range(self._max_threads - 1))],
+                        self.tasks,
+                        max(2 * self._max_threads, self.ahead_blocks),
+                        self.tunables,
+                        self._check_while_compiling,
+                        self.progress.report_if_due,
+                    )
+                    break
+        finally:
+            self.stop()
+        if self._late:
+            raise DeadlinePassed
+        self.progress.report_end()

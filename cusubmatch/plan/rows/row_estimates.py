@@ -1,0 +1,136 @@
+"""Estimates for row plans: how many partial matches a step has, and the nanoseconds that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cusubmatch.plan.rows.row_plan import NO_BOUND, RowPattern, RowStep
+from cusubmatch.plan.rows.row_statistics import SOURCE, TARGET, RowStatistics
+
+__all__ = ["BIND_NS", "Progress", "RowEstimates"]
+
+CONDITION_SHARE = 1 / 3  # of the matches that a condition of unknown kind keeps
+SEVERAL_WINDOWS_SHARE = 1 / 2  # of the smallest of several windows that overlap
+ROOT_NS, OPEN_NS, TEST_NS, BIND_NS, LOOK_UP_NS, KEEP_NS, MEET_NS, PAIR_NS = 8.0, 50.0, 1.5, 8.0, 100.0, 12.0, 6.0, 3.0
+MOST_REACHED = 2  # rows of a vertex that its degree is estimated by
+
+
+class Progress(NamedTuple):
+    """What a walk has cost, in nanoseconds, and how many partial matches it has."""
+
+    cost: float
+    matches: float
+
+
+@dataclass(frozen=True)
+class RowEstimates:
+    """Estimates for one pattern on the rows of its relations."""
+
+    pattern: RowPattern
+    statistics: RowStatistics
+
+    def begin(self, step: RowStep) -> Progress:
+        """The first step."""
+        kept = self._kept(step, ())
+        if step.kind == "vertices":
+            n = kept * self.statistics.n_vertices
+            return Progress(n * BIND_NS, n)
+        rows = self.statistics.rows(self.pattern.edges[step.edges[0]].relation)
+        return Progress(rows * (ROOT_NS + kept * BIND_NS), rows * kept)
+
+    def follow(self, before: Progress, steps: Sequence[RowStep], step: RowStep) -> Progress:
+        """A step after others."""
+        n, kept = before.matches, self._kept(step, steps)
+        if step.kind == "meet":
+            return self._meet(before, steps, step, kept)
+        edge = step.edges[0]
+        if step.kind in ("scan", "neighbours"):
+            tested = n * self._rows_found(steps, edge, step.start)
+            spent = n * OPEN_NS + tested * (TEST_NS + kept * BIND_NS)
+            return Progress(before.cost + spent, tested * kept)
+        found = n * self._rows_between(steps, edge)
+        if step.kind == "arc":
+            found = min(found, n)
+        return Progress(before.cost + n * LOOK_UP_NS + found * BIND_NS, found * kept)
+
+    def pairs(self, before: Progress, steps: Sequence[RowStep], one: RowStep, other: RowStep) -> Progress:
+        """Two last steps that are counted at once."""
+        spent = 0.0
+        for step in (one, other):
+            edge = step.edges[0]
+            if step.kind == "scan":
+                spent += OPEN_NS + PAIR_NS * self._rows_found(steps, edge, step.start)
+            else:
+                spent += LOOK_UP_NS + PAIR_NS * self._rows_between(steps, edge)
+        return Progress(before.cost + before.matches * spent, before.matches)
+
+    def _meet(self, before, steps, step, kept):
+        """Paths are kept for each row at the first vertex; where none ends, the step before binds nothing."""
+        first, root = step.edges[0], steps[0]
+        build = KEEP_NS * self.statistics.rows(self.pattern.edges[first].relation)
+        if step.binds:
+            hop = step.edges[1]
+            build *= 1 + self._rows_found((RowStep("rows", (first,), root.start, step.binds),), hop, step.binds[0])
+            onward = (*steps, RowStep("scan", (hop,), step.start, step.binds))
+            paths = self._rows_found(steps, hop, step.start) * self._rows_between(onward, first)
+        else:
+            paths = self._rows_between(steps, first)
+        reached = before.matches * min(1.0, paths)
+        spared = (before.matches - reached) * BIND_NS if step.start in steps[-1].binds else 0.0
+        found = before.matches * paths
+        return Progress(before.cost - spared + build + reached * MEET_NS + found * BIND_NS, found * kept)
+
+    def _rows_found(self, steps, edge, start):
+        """Rows of an edge at the image of a bound vertex, within the window that bound edges leave."""
+        return self._degree(steps, edge, start) * self._window_share(steps, edge, start)
+
+    def _rows_between(self, steps, edge):
+        """Rows of an edge between the images of two bound vertices, within the window."""
+        source, target, relation, bound = self.pattern.edges[edge]
+        ends = self._degree(steps, edge, source) * self._degree(steps, edge, target)
+        share = self._window_share(steps, edge, source) if bound else 1.0
+        return ends / max(self.statistics.rows(relation), 1) * share
+
+    def _degree(self, steps, edge, vertex):
+        """Expected rows of an edge at the image of a vertex, which bound edges have led to."""
+        reached = []
+        for step in steps:
+            for e in step.edges:
+                if vertex in self.pattern.edges[e].ends and len(reached) < MOST_REACHED:
+                    reached.append((self.pattern.edges[e].relation, self._end(e, vertex)))
+        return self.statistics.mean_degree(self.pattern.edges[edge].relation, self._end(edge, vertex), reached)
+
+    def _end(self, edge, vertex):
+        return SOURCE if vertex == self.pattern.edges[edge].source else TARGET
+
+    def _window_share(self, steps, edge, vertex):
+        """The share of a vertex's rows that bound edges leave an edge."""
+        if not self.pattern.edges[edge].bound:
+            return 1.0
+        windows, relation, end = self.pattern.windows, self.pattern.edges[edge].relation, self._end(edge, vertex)
+        shares = [
+            self.statistics.share_in_window(relation, end, -windows[edge][other], windows[other][edge])
+            for step in steps
+            for other in step.edges
+            if min(windows[edge][other], windows[other][edge]) < NO_BOUND
+        ]
+        return min(shares, default=1.0) * (SEVERAL_WINDOWS_SHARE if len(shares) > 1 else 1.0)
+
+    def _kept(self, step, steps):
+        """The share of what a step binds that masks, orders and conditions keep."""
+        vertices = {v for other in steps for v in other.binds}
+        edges = {e for other in steps for e in other.edges}
+        now, edges_now = vertices | set(step.binds), edges | set(step.edges)
+        share = 1.0
+        for v in step.binds:
+            if self.pattern.candidates and self.pattern.candidates[v] is not None:
+                share *= self.pattern.candidates[v] / max(self.statistics.n_vertices, 1)
+        for pair in self.pattern.vertex_order:
+            share *= 0.5 if set(pair) <= now and not set(pair) <= vertices else 1.0
+        for condition in self.pattern.conditions:
+            names, rows = set(condition.vertices), set(condition.edges)
+            if names <= now and rows <= edges_now and not (names <= vertices and rows <= edges):
+                share *= CONDITION_SHARE
+        return share
