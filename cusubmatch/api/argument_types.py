@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
-__all__ = ["DataFrame", "DataFrameT", "EngineName", "GraphLike", "ProgressOption", "Semantics", "UniqueSemantics"]
+__all__ = [
+    "DataFrame",
+    "DataFrameT",
+    "EdgesOption",
+    "EngineName",
+    "GraphLike",
+    "ProgressOption",
+    "Semantics",
+    "UniqueSemantics",
+]
 
 Semantics: TypeAlias = Literal["monomorphism", "induced", "homomorphism"]
 UniqueSemantics: TypeAlias = Literal["monomorphism", "induced"]  # those whose matches have orbits
 EngineName: TypeAlias = Literal["auto", "cpu", "gpu"]
+EdgesOption: TypeAlias = Literal["any", "each"]
 ProgressOption: TypeAlias = Callable[[float, int], object] | bool | None
 
 # A Graph, a cugraph.Graph, a networkx graph, or edges as `Graph.from_edgelist` takes them: no type says that.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, Semantics
-from cusubmatch.api.options import CheckedCall, checked_call, checked_query
+from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
+from cusubmatch.api.options import CheckedCall, checked_call, planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import Count
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.query import Query
+from cusubmatch.execution.query import PlannedCall
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.touching import touching_counts
 from cusubmatch.pattern import Pattern
@@ -28,6 +28,7 @@ def count_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     touching: Any = None,
+    edges: EdgesOption = "any",
     engine: EngineName = "auto",
     time_limit: float | None = None,
     progress: ProgressOption = None,
@@ -54,6 +55,9 @@ def count_matches(
         Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
     touching : ids, optional
         A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     time_limit : float, optional
@@ -114,6 +118,7 @@ def count_matches(
             params=params,
             candidates=candidates,
             touching=touching,
+            edges=edges,
         ),
     )
 
@@ -122,7 +127,7 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
     """The number of matches of a call."""
     if options.touching is not None:
         return _count_touching(checked_call(G, P, options))
-    return count_of_plan(checked_query(G, P, options, empty_partial=lambda _graph, _pattern: 0), options)
+    return count_of_plan(planned_call(G, P, options, empty_partial=lambda _graph, _pattern: 0), options)
 
 
 def _count_touching(call: CheckedCall) -> int:
@@ -135,7 +140,7 @@ def _count_touching(call: CheckedCall) -> int:
     return sum(sign * count_of_plan(query, options) for sign, query in queries) // divisor
 
 
-def count_of_plan(query: Query, options: QueryOptions) -> int:
+def count_of_plan(query: PlannedCall, options: QueryOptions) -> int:
     """The number of matches of a planned call."""
     run: Count | None = None
     try:
@@ -154,6 +159,7 @@ def has_match(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     touching: Any = None,
+    edges: EdgesOption = "any",
     engine: EngineName = "auto",
     time_limit: float | None = None,
 ) -> bool:
@@ -178,6 +184,9 @@ def has_match(
         Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
     touching : ids, optional
         A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     time_limit : float, optional
@@ -213,7 +222,7 @@ def has_match(
     >>> has_match(edges, "(a)--(b)--(c)--(a)"), has_match(edges, "(a)--(b)--(c)--(d)--(a)")
     (True, False)
     """
-    query = checked_query(
+    query = planned_call(
         G,
         P,
         QueryOptions(
@@ -226,6 +235,7 @@ def has_match(
             params=params,
             candidates=candidates,
             touching=touching,
+            edges=edges,
         ),
     )
     blocks = query.blocks(1, None)

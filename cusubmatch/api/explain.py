@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EngineName, GraphLike, Semantics
-from cusubmatch.api.options import checked_query
+from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, Semantics
+from cusubmatch.api.options import planned_call
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
+from cusubmatch.plan.explain.describe_rows import RowPlanText
 
 __all__ = ["explain"]
 
@@ -22,9 +23,10 @@ def explain(
     unique: bool | None = None,
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
+    edges: EdgesOption = "any",
     engine: EngineName = "auto",
     counting: bool = True,
-) -> Plan:
+) -> Plan | RowPlanText:
     """Show how a pattern would be matched: matching order, candidate sets, estimates and the strategy.
 
     Parameters
@@ -45,6 +47,9 @@ def explain(
         duration, or for ``IN`` a list, an array or a column.
     candidates : mapping of name to ids, optional
         Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     counting : bool, default True
@@ -79,6 +84,8 @@ def explain(
     >>> plan.engine, len(plan.levels)
     ('cpu', 3)
     """
-    return checked_query(
-        G, P, QueryOptions(semantics, unique, engine, counting=counting, params=params, candidates=candidates)
-    ).plan
+    return planned_call(
+        G,
+        P,
+        QueryOptions(semantics, unique, engine, counting=counting, params=params, candidates=candidates, edges=edges),
+    ).explained

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, Semantics
-from cusubmatch.api.options import checked_query
+from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
+from cusubmatch.api.options import planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.query import Query, empty_frame
+from cusubmatch.execution.query import PlannedCall, Query, empty_frame
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.io.targets import check_rows
 from cusubmatch.pattern import Pattern
@@ -29,6 +29,8 @@ def iter_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -61,6 +63,12 @@ def iter_matches(
         Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
     touching : ids, optional
         A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
+    edge_id : column name, optional
+        With ``edges="each"``, the column of the edge table that the result has for each named edge; default the row's
+        position in the table.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     limit : int, optional
@@ -132,13 +140,15 @@ def iter_matches(
         params=params,
         candidates=candidates,
         touching=touching,
+        edges=edges,
+        edge_id=edge_id,
     )
-    query = checked_query(G, P, options, empty_frame)
+    query = planned_call(G, P, options, empty_frame)
     _check_batch_fits(query, batch_rows, memory_limit)
     return batches_of_query(query, options, int(batch_rows))
 
 
-def _check_batch_fits(query: Query, batch_rows: int, memory_limit: int | None) -> None:
+def _check_batch_fits(query: PlannedCall, batch_rows: int, memory_limit: int | None) -> None:
     """Refuse a memory limit that a single batch passes."""
     row_bytes, budget = query.result_row_bytes, query.budget(memory_limit, query.graph.xp)
     if memory_limit is not None and batch_rows * row_bytes > budget:
@@ -148,9 +158,9 @@ def _check_batch_fits(query: Query, batch_rows: int, memory_limit: int | None) -
         )
 
 
-def batches_of_query(query: Query, options: QueryOptions, batch_rows: int) -> Generator[Any, None, None]:
+def batches_of_query(query: PlannedCall, options: QueryOptions, batch_rows: int) -> Generator[Any, None, None]:
     """The rows of a planned call as dataframes of at most `batch_rows` rows."""
-    if query.streams_to_host and query.order is None:
+    if isinstance(query, Query) and query.streams_to_host and query.order is None:
         yield from _streamed_to_host(query, options, batch_rows)
         return
     waiting: list[Any] = []  # blocks of the next batch

@@ -18,8 +18,9 @@ from cusubmatch.api.ids import checked_candidates, checked_touching
 from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.engines.registry import check_engine
 from cusubmatch.errors import DeadlinePassed, PatternError
-from cusubmatch.execution.query import Query, make_query
+from cusubmatch.execution.query import PlannedCall, Query, make_query
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.row_query import RowQuery
 from cusubmatch.execution.touching import touching_rows
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.graph import Graph
@@ -29,7 +30,10 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.checks import check_parallel_edges
 from cusubmatch.plan import SEMANTICS
 
-__all__ = ["CheckedCall", "as_graph", "as_pattern", "check_options", "checked_call", "checked_query"]
+__all__ = ["CheckedCall", "as_graph", "as_pattern", "check_options", "checked_call", "checked_query", "planned_call"]
+
+
+EDGES = ("any", "each")
 
 
 def checked_query(
@@ -38,6 +42,28 @@ def checked_query(
     options: QueryOptions,
     empty_partial: Callable[[Graph, Pattern], Any] = lambda _graph, _pattern: None,
 ) -> Query:
+    """Check the arguments of a call that needs a plan of levels, and plan it; `planned_call` has the arguments.
+
+    Raises
+    ------
+    PatternError
+        Also if rows of the edge table would have to be walked.
+    """
+    query = planned_call(G, P, options, empty_partial)
+    if isinstance(query, RowQuery):
+        raise PatternError(
+            "pattern: this function does not take conditions that compare several vertices or edges, "
+            "nor edges='each', yet; count_matches, subgraph_match, iter_matches and write_matches do"
+        )
+    return query
+
+
+def planned_call(
+    G: Any,
+    P: Any,
+    options: QueryOptions,
+    empty_partial: Callable[[Graph, Pattern], Any] = lambda _graph, _pattern: None,
+) -> PlannedCall:
     """Check the arguments of a call and plan it.
 
     Parameters
@@ -68,7 +94,9 @@ class CheckedCall(NamedTuple):
 
 def checked_call(G: Any, P: Any, options: QueryOptions) -> CheckedCall:
     """Check the arguments of a call; its `candidates` and `touching` are internal vertices."""
-    pattern = as_pattern(P, "pattern", conditions=True)
+    if options.edges not in EDGES:
+        raise ValueError(f"edges: expected 'any' or 'each', got {options.edges!r}")
+    pattern = as_pattern(P, "pattern", conditions=True, edges=options.edges)
     check_options(options)
     deadline = None if options.time_limit is None else time.monotonic() + float(options.time_limit)
     graph = as_graph(G, pattern.directed)
@@ -122,12 +150,12 @@ def _check_whole(argument: str, number: Any, least: int, kind: str, bound: str) 
 _parsed = functools.lru_cache(maxsize=64)(Pattern.parse)
 
 
-def as_pattern(P: Any, argument: str, *, conditions: bool = False) -> Pattern:
-    """The Pattern that P is or describes; `conditions`: it may have some."""
+def as_pattern(P: Any, argument: str, *, conditions: bool = False, edges: str = "any") -> Pattern:
+    """The Pattern that P is or describes; `conditions`: it may have some, `edges`: what its named edges mean."""
     if not isinstance(P, (Pattern, str)):
         raise TypeError(f"{argument}: expected a Pattern or a text such as '(a)-->(b)', got {type(P).__name__}")
     pattern = _parsed(P) if isinstance(P, str) else P
-    check_parallel_edges(pattern)
+    check_parallel_edges(pattern, edges)
     if pattern.conditions and not conditions:
         raise PatternError(f"{argument}: this function does not take conditions (WHERE, properties in braces) yet")
     if pattern.quantifiers:

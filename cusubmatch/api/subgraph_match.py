@@ -7,12 +7,12 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, Semantics
-from cusubmatch.api.options import checked_query
+from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
+from cusubmatch.api.options import planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge
-from cusubmatch.execution.query import Query, empty_frame
+from cusubmatch.execution.query import PlannedCall, empty_frame
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.row_collector import RowCollector, row_collector
 from cusubmatch.pattern import Pattern
@@ -31,6 +31,8 @@ def subgraph_match(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -60,6 +62,12 @@ def subgraph_match(
         Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
     touching : ids, optional
         A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
+    edge_id : column name, optional
+        With ``edges="each"``, the column of the edge table that the result has for each named edge; default the row's
+        position in the table.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     limit : int, optional
@@ -135,13 +143,15 @@ def subgraph_match(
         params=params,
         candidates=candidates,
         touching=touching,
+        edges=edges,
+        edge_id=edge_id,
     )
-    query = checked_query(G, P, options, empty_frame)
+    query = planned_call(G, P, options, empty_frame)
     query.columns()
     return frame_of_query(query, options)
 
 
-def frame_of_query(query: Query, options: QueryOptions) -> Any:
+def frame_of_query(query: PlannedCall, options: QueryOptions) -> Any:
     """All rows of a planned call as one dataframe.
 
     Raises
@@ -186,14 +196,14 @@ def _collected(collector: RowCollector, progress: ProgressCallback | None, time_
         raise time_limit_exceeded(time_limit, collector.frame) from None
 
 
-def _too_large(query: Query, rows: int) -> str:
+def _too_large(query: PlannedCall, rows: int) -> str:
     """The message for a result that does not fit, with its size if that can be counted soon."""
     deadlines = [time.monotonic() + COUNTING_ON_SECONDS, query.deadline]
-    run = query._replace(deadline=min(deadline for deadline in deadlines if deadline is not None)).run()
+    query = query._replace(deadline=min(deadline for deadline in deadlines if deadline is not None))
     total = 0
     try:
-        for block in run.blocks():
-            total += block.shape[1] * query.plan.factor
+        for rows_of_block in query.sizes():
+            total += rows_of_block
         size = f"{total:,}"
     except (DeadlinePassed, MemoryError):
         size = f"more than {max(total, rows):,}"

@@ -11,11 +11,11 @@ import time
 from collections.abc import Generator, Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, Semantics
+from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
 from cusubmatch.api.iter_matches import iter_matches
-from cusubmatch.api.options import checked_query
+from cusubmatch.api.options import planned_call
 from cusubmatch.errors import TimeLimitExceeded
-from cusubmatch.execution.query import Query
+from cusubmatch.execution.query import PlannedCall
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.io.formats import is_text
 from cusubmatch.io.publish import Output, OutputPath
@@ -38,6 +38,8 @@ def write_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -76,6 +78,12 @@ def write_matches(
         Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
     touching : ids, optional
         A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
+    edge_id : column name, optional
+        With ``edges="each"``, the column of the edge table that the result has for each named edge; default the row's
+        position in the table.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     limit : int, optional
@@ -157,8 +165,10 @@ def write_matches(
         params=params,
         candidates=candidates,
         touching=touching,
+        edges=edges,
+        edge_id=edge_id,
     )
-    query = checked_query(G, P, options, lambda _graph, _pattern: 0)
+    query = planned_call(G, P, options, lambda _graph, _pattern: 0)
     schema = schema_of(query, target)
     batches = iter_matches(
         query.graph,
@@ -168,6 +178,8 @@ def write_matches(
         params=params,
         candidates=candidates,
         touching=touching,
+        edges=edges,
+        edge_id=edge_id,
         engine=engine,
         limit=limit,
         time_limit=None if time_limit is None else max(0.0, float(time_limit) - (time.monotonic() - begin)),
@@ -180,7 +192,7 @@ def write_matches(
 
 
 def write_batches(
-    query: Query,
+    query: PlannedCall,
     target: OutputPath,
     schema: Any,
     batches: Generator[Any, None, None],
@@ -202,7 +214,7 @@ def write_batches(
     return output.rows
 
 
-def schema_of(query: Query, target: OutputPath) -> Any:
+def schema_of(query: PlannedCall, target: OutputPath) -> Any:
     """The Arrow schema of the columns; ValueError if the format of the target cannot hold it."""
     names, format_name = query.columns(), "CSV" if is_text(target.suffix) else "Parquet"
     if len({str(name) for name in names}) < len(names):
@@ -215,7 +227,7 @@ def schema_of(query: Query, target: OutputPath) -> Any:
         return writable_schema(_column_types(query), target.suffix)
 
 
-def _column_types(query: Query) -> Any:
+def _column_types(query: PlannedCall) -> Any:
     """The Arrow schema of a dataframe of matches."""
     graph, to_arrow = query.graph, query.graph.family.to_arrow
     schema = to_arrow(query.frame([])).schema

@@ -13,25 +13,30 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.errors import PatternError
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.plan.asked import Asked, VertexSet
 from cusubmatch.plan.constraints import LabelNames
 
-__all__ = ["asked_of", "refined", "vertex_set", "with_words"]
+__all__ = ["asked_of", "key_of", "refined", "vertex_set", "with_words"]
 
 MIN_KEPT_REFINED = 4
 SCALARS = (bool, int, float, str, type(None))
 
 
-def asked_of(pattern: Pattern, params: Mapping[str, Any] | None, candidates: Mapping[int, np.ndarray] | None) -> Asked:
+def asked_of(
+    pattern: Pattern,
+    params: Mapping[str, Any] | None,
+    candidates: Mapping[int, np.ndarray] | None,
+    edges: str = "any",
+) -> Asked:
     """What a call asks beside labels and edges; `PatternError` if a parameter is missing or unused."""
     from cusubmatch.plan.conditions.environment import check_parameters
 
     parameters = check_parameters(pattern.conditions, params)
-    return Asked(pattern, parameters, {vertex: vertex_set(members) for vertex, members in (candidates or {}).items()})
+    sets = {vertex: vertex_set(members) for vertex, members in (candidates or {}).items()}
+    return Asked(pattern, parameters, sets, edges=edges)
 
 
 def vertex_set(members: np.ndarray) -> VertexSet:
@@ -44,22 +49,16 @@ def refined(graph: Graph, asked: Asked) -> Any:
 
     `graph` is where the engine works.
     """
-    return graph.cache.get("refined", _key(asked), lambda: _refine(graph, asked), graph.keep(MIN_KEPT_REFINED))
+    return graph.cache.get("refined", key_of(asked), lambda: _refine(graph, asked), graph.keep(MIN_KEPT_REFINED))
 
 
 def _refine(graph: Graph, asked: Asked) -> Any:
-    from cusubmatch.pattern.expression_text import expression_text
     from cusubmatch.plan.conditions.environment import Environment
     from cusubmatch.plan.conditions.refine import VertexMask, refine
     from cusubmatch.plan.conditions.split import split_conditions
 
     environment = Environment(graph, asked.pattern.elements, asked.parameters)
     split = split_conditions(asked.pattern.conditions, environment)
-    if split.across:
-        raise PatternError(
-            f"pattern: {expression_text(split.across[0])}: conditions that compare several vertices or edges are not "
-            "supported yet"
-        )
     masks: dict[int, list[VertexMask]] = {}
     for vertex, members in asked.candidates.items():
         mask = graph.xp.zeros(graph.n_vertices, bool)
@@ -83,11 +82,12 @@ def with_words(plan: Plan, asked: Asked, found: Any) -> Plan:
     return dataclasses.replace(plan, label_names=names, asked=asked, kept=found.kept)
 
 
-def _key(asked: Asked) -> Hashable:
+def key_of(asked: Asked) -> Hashable:
+    """Equal for calls that ask the same."""
     parameters = tuple((name, _parameter_key(value)) for name, value in sorted(asked.parameters.items()))
     sets = tuple((vertex, members.key) for vertex, members in sorted(asked.candidates.items()))
     touched = tuple((vertex, inside, members.key) for vertex, (inside, members) in sorted(asked.touched.items()))
-    return asked.pattern, parameters, sets, touched
+    return asked.pattern, parameters, sets, touched, asked.edges
 
 
 def _parameter_key(value: Any) -> Hashable:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Generator, Hashable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,19 +18,19 @@ from cusubmatch.execution.conditions import asked_of, refined, with_words
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.results import BLOCKS_AT_ONCE, free_bytes, names_of_columns
 from cusubmatch.execution.row_order import RowOrder
+from cusubmatch.execution.row_query import RowQuery, make_row_query, needs_rows
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.table_count import TableCount, Tables
 from cusubmatch.graph import Graph
-from cusubmatch.pattern import Pattern, PatternError
+from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.plan.asked import Asked
 from cusubmatch.system.deadlines import each_until, until
-from cusubmatch.system.host_memory import available_memory
 
-__all__ = ["Query", "asked_by", "conditioned_query", "empty_frame", "free_bytes", "make_query"]
+__all__ = ["PlannedCall", "Query", "asked_by", "asked_query", "conditioned_query", "empty_frame", "make_query"]
 
-BLOCKS_AT_ONCE = 32  # blocks of rows that exist at the same time under a memory limit, about
 FRAME_AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids in one step
 TRIAL_SECONDS = 1.0  # that choosing a plan by timing samples may take; a shorter time limit does without
 
@@ -72,6 +72,11 @@ class Query(NamedTuple):
         return self._replace(plan=dataclasses.replace(self.plan, columns=order.columns), order=order)
 
     @property
+    def explained(self) -> Plan:
+        """The plan, whose text says how the call is carried out."""
+        return self.plan
+
+    @property
     def placed(self) -> Graph:
         """The graph where the engine works."""
         return self.prepared.graph
@@ -100,7 +105,7 @@ class Query(NamedTuple):
 
     def columns(self) -> list[Hashable]:
         """Names of the result's columns."""
-        return _columns(self.graph, self.plan.pattern)
+        return names_of_columns(self.graph, self.plan.pattern)
 
     def blocks(
         self,
@@ -138,6 +143,12 @@ class Query(NamedTuple):
                     limit -= block.shape[1]
             if limit == 0:
                 return
+
+    def sizes(self) -> Generator[int, None, None]:
+        """The number of rows of each block."""
+        for query in (self, *self.parts):
+            for block in query.run().blocks():
+                yield block.shape[1] * query.plan.factor
 
     def rows_run(
         self, limit: int | None, progress: ProgressCallback | None, first_rows: int | None = None, **options: Any
@@ -201,22 +212,13 @@ class Query(NamedTuple):
         return self.engine.to_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
 
 
+PlannedCall: TypeAlias = Query | RowQuery
+
+
 def empty_frame(graph: Graph, pattern: Pattern) -> Any:
     """A dataframe of the graph's family for no match of a pattern."""
     ids = graph.to_ids(graph.xp.empty(0, np.int32))
-    return graph.family.frame(dict.fromkeys(_columns(graph, pattern), ids))
-
-
-def _columns(graph: Graph, pattern: Pattern) -> list[Hashable]:
-    """Names of the columns of a pattern's matches."""
-    names = pattern.columns
-    if not names:
-        raise PatternError("pattern: all its vertices are anonymous, so a match has no columns; name at least one")
-    if graph.family.strings_only:
-        names = [str(name) for name in names]
-        if len(set(names)) < len(names):
-            raise PatternError(f"pattern: vertex names must differ as text to become {graph.family.name} columns")
-    return names
+    return graph.family.frame(dict.fromkeys(names_of_columns(graph, pattern), ids))
 
 
 def _in_embeddings(factor: int, progress: ProgressCallback) -> Callable[[float, int], None]:
@@ -224,14 +226,7 @@ def _in_embeddings(factor: int, progress: ProgressCallback) -> Callable[[float, 
     return lambda done, matches: progress(done, factor * matches)
 
 
-def free_bytes(xp: Any) -> int:
-    """Memory that is left where arrays of `xp` lie."""
-    if xp is np:
-        return available_memory()
-    return xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
-
-
-def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None = None) -> Query:
+def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None = None) -> PlannedCall:
     """Choose an engine for a call and plan it; `options` have been checked.
 
     Raises
@@ -239,8 +234,8 @@ def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
     DeadlinePassed
         If `deadline` (`time.monotonic`) comes while the call is planned.
     """
-    if pattern.conditions or options.params or options.candidates:
-        return conditioned_query(graph, options, deadline, asked_by(pattern, options))
+    if pattern.conditions or options.params or options.candidates or options.edges == "each":
+        return asked_query(graph, options, deadline, asked_by(pattern, options))
     engine, reason = choose_engine(options.engine, graph)
     placed = engine.place(graph)
     plan, prepared = _planned(placed, engine, pattern, options, deadline)
@@ -251,16 +246,19 @@ def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
 
 def asked_by(pattern: Pattern, options: QueryOptions) -> Asked:
     """What a call asks beside labels and edges."""
-    return asked_of(pattern, options.params, options.candidates)
+    return asked_of(pattern, options.params, options.candidates, options.edges)
 
 
-def conditioned_query(
-    graph: Graph,
-    options: QueryOptions,
-    deadline: float | None,
-    asked: Asked,
-) -> Query:
-    """Plan a call with conditions; the arguments are those of `make_query`."""
+def asked_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> PlannedCall:
+    """Plan a call with conditions, by rows of the edge table where they must be walked."""
+    if not needs_rows(graph, asked):
+        return conditioned_query(graph, options, deadline, asked)
+    with until(deadline):
+        return make_row_query(graph, options, deadline, asked)
+
+
+def conditioned_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> Query:
+    """Plan a call whose conditions are on single elements, or negated edges."""
     engine, reason = choose_engine(options.engine, graph)
     with until(deadline):
         found = refined(engine.place(graph), asked)

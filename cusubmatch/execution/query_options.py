@@ -49,6 +49,10 @@ class QueryOptions:
         vertices to arrays of internal vertices.
     touching : ids or None
         Ids at least one of which each match must have; likewise made an array of internal vertices.
+    edges : {"any", "each"}
+        Whether a match is its vertices, or has a row of the edge table for each named edge.
+    edge_id : str or None
+        The column of the edge table that names a row in the result; None: its position.
     """
 
     semantics: str = "monomorphism"
@@ -66,6 +70,8 @@ class QueryOptions:
     params: Mapping[str, Any] | None = None
     candidates: Mapping[Any, Any] | None = None
     touching: Any = None
+    edges: str = "any"
+    edge_id: Any = None
 
     @property
     def one_per_orbit(self) -> bool:

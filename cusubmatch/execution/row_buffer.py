@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback, Transfer
-from cusubmatch.execution.query import Query
+from cusubmatch.execution.query import PlannedCall
 
 __all__ = ["RowBuffer"]
 
@@ -34,7 +34,7 @@ class RowBuffer:
         Rows so far.
     """
 
-    def __init__(self, query: Query, limit: int | None, memory_limit: int | None):
+    def __init__(self, query: PlannedCall, limit: int | None, memory_limit: int | None):
         self.query, self.rows = query, 0
         self._limit, self._memory_limit = limit, memory_limit
         self._blocks: list[Any] = []  # int32 (columns, rows)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.execution.device_to_host import HostStream
-from cusubmatch.execution.query import Query
+from cusubmatch.execution.query import PlannedCall, Query
 from cusubmatch.execution.row_buffer import RowBuffer
 
 __all__ = ["RowCollector", "row_collector"]
@@ -50,7 +50,8 @@ class RowCollector(Protocol):
         ...
 
 
-def row_collector(query: Query, limit: int | None, memory_limit: int | None) -> RowCollector:
+def row_collector(query: PlannedCall, limit: int | None, memory_limit: int | None) -> RowCollector:
     """A collector for at most `limit` rows in `memory_limit` bytes; None: no limit, most of what is free."""
-    collector = HostStream if query.streams_to_host else RowBuffer
-    return collector(query, limit, memory_limit)
+    if isinstance(query, Query) and query.streams_to_host:
+        return HostStream(query, limit, memory_limit)
+    return RowBuffer(query, limit, memory_limit)

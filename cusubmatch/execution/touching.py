@@ -15,9 +15,11 @@ import numpy as np
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.execution.chosen_rows import ChosenRows
 from cusubmatch.execution.conditions import refined, vertex_set
-from cusubmatch.execution.query import Query, asked_by, conditioned_query
+from cusubmatch.execution.query import PlannedCall, Query, asked_by, asked_query, conditioned_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.row_order import RowOrder, named_vertices
+from cusubmatch.execution.row_planning import group_of
+from cusubmatch.execution.row_query import RowQuery, make_row_query, needs_rows
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
@@ -28,9 +30,11 @@ __all__ = ["touching_counts", "touching_rows"]
 MAX_SHARE_OF_PARTS = 0.25  # of the vertices; where more are given, a count is a difference
 
 
-def touching_rows(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> Query:
+def touching_rows(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> PlannedCall:
     """The call for the rows that touch `options.touching`."""
     asked, unique = asked_by(pattern, options), options.one_per_orbit
+    if needs_rows(graph, asked):
+        return _touching_by_rows(graph, options, deadline, asked)
     engine, _ = choose_engine(options.engine, graph)
     whole, order = refined(engine.place(graph), asked), None
     if options.sort:
@@ -48,6 +52,12 @@ def touching_rows(graph: Graph, pattern: Pattern, options: QueryOptions, deadlin
     return first._replace(parts=tuple(others))
 
 
+def _touching_by_rows(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> RowQuery:
+    """The call where rows of the edge table are walked: each part keeps the order of images of the whole pattern."""
+    first, *others = (make_row_query(graph, options, deadline, part) for part in _parts(asked, options.touching))
+    return first._replace(parts=tuple(others))
+
+
 def _below(group: AutomorphismGroup, vertices: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     """Pairs of vertices whose images, in order, single out one embedding of each orbit."""
     return tuple(
@@ -57,19 +67,26 @@ def _below(group: AutomorphismGroup, vertices: tuple[int, ...]) -> tuple[tuple[i
 
 def touching_counts(
     graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None
-) -> tuple[list[tuple[int, Query]], int]:
+) -> tuple[list[tuple[int, PlannedCall]], int]:
     """Calls whose counts, times a sign, add up to the number of matches that touch, times a divisor."""
     asked, members = asked_by(pattern, options), options.touching
     if len(members) > MAX_SHARE_OF_PARTS * graph.n_vertices:
         outside = {vertex: (False, vertex_set(members)) for vertex in range(len(pattern))}
         asks = (1, asked), (-1, dataclasses.replace(asked, touched=outside))
-        return [(sign, conditioned_query(graph, options, deadline, ask)) for sign, ask in asks], 1
+        return [(sign, asked_query(graph, options, deadline, ask)) for sign, ask in asks], 1
     divisor = 1
     if options.one_per_orbit:
-        engine, _ = choose_engine(options.engine, graph)
-        divisor = refined(engine.place(graph), asked).pattern.automorphisms.order
+        divisor = _group(graph, options, asked).order
     options = dataclasses.replace(options, unique=False)
-    return [(1, conditioned_query(graph, options, deadline, part)) for part in _parts(asked, members)], divisor
+    return [(1, asked_query(graph, options, deadline, part)) for part in _parts(asked, members)], divisor
+
+
+def _group(graph: Graph, options: QueryOptions, asked: Asked) -> AutomorphismGroup:
+    """The automorphisms of what is asked."""
+    if needs_rows(graph, asked):
+        return group_of(asked)
+    engine, _ = choose_engine(options.engine, graph)
+    return refined(engine.place(graph), asked).pattern.automorphisms
 
 
 def _parts(asked: Asked, members: np.ndarray) -> list[Asked]:

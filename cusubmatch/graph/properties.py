@@ -23,10 +23,13 @@ __all__ = [
     "arcs_of_rows",
     "edge_column",
     "edge_columns",
+    "edge_label_codes",
     "id_column",
     "row_times",
+    "rows_by_either_end",
     "rows_by_end",
     "tables_of",
+    "time_column",
     "vertex_column",
     "vertex_columns",
     "vertices_of_ids",
@@ -87,10 +90,16 @@ def id_column(graph: Graph) -> TypedColumn:
     return _kept(graph, "vertex columns", None, make)
 
 
+def time_column(graph: Graph) -> str | None:
+    """The name of the edge table's column of times, if it has one."""
+    name = tables_of(graph).time
+    return None if name is None else str(name)
+
+
 def row_times(graph: Graph) -> np.ndarray | None:
     """The time of each row of the edge table, int64 in host memory; None where the graph was given no times."""
-    name = tables_of(graph).time
-    return None if name is None else host_array(edge_column(graph, str(name)).values)
+    name = time_column(graph)
+    return None if name is None else host_array(edge_column(graph, name).values)
 
 
 def rows_by_end(graph: Graph) -> EdgeRows:
@@ -100,7 +109,17 @@ def rows_by_end(graph: Graph) -> EdgeRows:
         source, target = _row_ends(graph)
         return edge_rows(graph.n_vertices, source, target, row_times(graph), directed=graph.directed)
 
-    return graph.cache.get("edge rows", None, make, 1)
+    return graph.cache.get("edge rows", None, make, 2)
+
+
+def rows_by_either_end(graph: Graph) -> EdgeRows:
+    """The rows of a directed graph's edge table as if they had no direction."""
+
+    def make() -> EdgeRows:
+        source, target = _row_ends(graph)
+        return edge_rows(graph.n_vertices, source, target, row_times(graph), directed=False)
+
+    return graph.cache.get("edge rows", "either", make, 2)
 
 
 def arcs_of_rows(graph: Graph) -> tuple[Any, ...]:
@@ -115,6 +134,15 @@ def arcs_of_rows(graph: Graph) -> tuple[Any, ...]:
         return tuple(graph.xp.asarray(_arc_positions(graph, *pair)) for pair in pairs)
 
     return graph.cache.get("arcs of rows", None, make, 1)
+
+
+def edge_label_codes(graph: Graph) -> np.ndarray:
+    """The graph's code of the edge label of each row, -1 for none."""
+    tables = tables_of(graph)
+    codes, labels = tables.edges.family.labels(tables.edges.column(tables.edge_label))
+    known = labels_by_code(graph.edge_label_values or ())
+    code_of = np.array([*(known[label] for label in labels), -1], np.int64)
+    return code_of[host_array(codes)]
 
 
 def vertices_of_ids(graph: Graph, column: Any) -> np.ndarray:
@@ -189,22 +217,13 @@ def _arc_positions(graph: Graph, source: np.ndarray, target: np.ndarray) -> np.n
     )
     wanted = edge_keys(np, source, target)
     if host._edge_labels is not None:  # noqa: SLF001
-        codes = _label_codes_of_rows(graph)
+        codes = edge_label_codes(graph)
         arcs, labels = distinct(np, stored), len(host.edge_label_values or ()) + 1
         stored = np.searchsorted(arcs, stored) * labels + host._edge_labels + 1  # noqa: SLF001
         wanted = np.searchsorted(arcs, wanted) * labels + codes + 1
     positions = np.searchsorted(stored, wanted)
     positions[source == target] = -1
     return positions
-
-
-def _label_codes_of_rows(graph: Graph) -> np.ndarray:
-    """The graph's code of the edge label of each row, -1 for none."""
-    tables = tables_of(graph)
-    codes, labels = tables.edges.family.labels(tables.edges.column(tables.edge_label))
-    known = labels_by_code(graph.edge_label_values or ())
-    code_of = np.array([*(known[label] for label in labels), -1], np.int64)
-    return code_of[host_array(codes)]
 
 
 def _typed(table: Table, name: str) -> TypedColumn:

@@ -40,9 +40,12 @@ class Asked:
         The vertices that the images of some pattern vertices must be among.
     touched : dict of int to (bool, VertexSet)
         Pattern vertices whose images must be in a set, or outside of it.
+    edges : {"any", "each"}
+        Whether named edges are bound to rows of the edge table.
     """
 
     pattern: Pattern
     parameters: Mapping[str, Any]
     candidates: Mapping[int, VertexSet]
     touched: Mapping[int, tuple[bool, VertexSet]] = field(default_factory=dict)
+    edges: str = "any"

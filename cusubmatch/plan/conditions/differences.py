@@ -15,10 +15,10 @@ from cusubmatch.pattern.elements import Element
 from cusubmatch.pattern.expressions import Absolute, Arithmetic, Comparison, Expression, Negative, Property
 from cusubmatch.plan.conditions.compile_program import compile_program, constant_value
 from cusubmatch.plan.conditions.environment import Environment
+from cusubmatch.plan.rows.row_plan import NO_BOUND
 
-__all__ = ["NO_BOUND", "Difference", "closure_of", "differences_in"]
+__all__ = ["Difference", "closure_of", "differences_in"]
 
-NO_BOUND = 1 << 62  # of a difference
 SIDES = {"<": (1, True), "<=": (1, False), ">": (-1, True), ">=": (-1, False)}  # the sign that makes it <, strictly
 
 

@@ -1,0 +1,233 @@
+"""A planned call that walks rows of the edge table, and its blocks of matches as dataframes.
+
+It answers what a `Query` answers, for patterns whose conditions compare edges or vertices, and for `edges="each"`. A
+block is int64 (columns, matches): internal vertices of the named vertices, then rows of the bound edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.registry import choose_engine
+from cusubmatch.errors import EngineUnavailable
+from cusubmatch.execution.conditions import key_of
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.results import BLOCKS_AT_ONCE, free_bytes, names_of_columns
+from cusubmatch.execution.row_planning import RowProblem, row_problem_of
+from cusubmatch.graph import Graph
+from cusubmatch.graph.properties import tables_of
+from cusubmatch.pattern import Pattern, PatternError
+from cusubmatch.plan.asked import Asked
+from cusubmatch.plan.conditions.environment import Environment
+from cusubmatch.plan.conditions.split import SplitConditions, split_conditions
+from cusubmatch.plan.explain.describe_rows import RowPlanText
+from cusubmatch.plan.rows.row_plan import RowPlan
+from cusubmatch.plan.rows.row_planner import plan_rows
+from cusubmatch.plan.rows.row_statistics import RowStatistics
+from cusubmatch.system.deadlines import each_until
+
+__all__ = ["RowQuery", "make_row_query", "needs_rows"]
+
+KEPT_PLANS = 64
+
+ROW_POSITION_BYTES = 8
+
+
+class RowQuery(NamedTuple):
+    """A planned call.
+
+    Attributes
+    ----------
+    graph : Graph
+        As the caller gave it.
+    placed : Graph
+        Where the engine works.
+    engine : Engine
+    pattern : Pattern
+    problem : RowProblem
+    plan : RowPlan
+    deadline : float or None
+        Time (`time.monotonic`) at which the call ends.
+    edge_id : str or None
+        The column of the edge table that names a row in the result; None: its position.
+    tasks : TaskRange or None
+        The first-level tasks whose matches are found; None: all.
+    parts : tuple of RowQuery
+        Further calls whose matches belong to this one.
+    """
+
+    graph: Graph
+    placed: Graph
+    engine: Engine
+    pattern: Pattern
+    problem: RowProblem
+    plan: RowPlan
+    deadline: float | None
+    edge_id: Hashable | None = None
+    tasks: TaskRange | None = None
+    parts: tuple[RowQuery, ...] = ()
+
+    @property
+    def order(self) -> None:
+        """How rows are sorted: they are not."""
+        return
+
+    @property
+    def streams_to_host(self) -> bool:
+        """Whether rows are found on a device and wanted in host memory."""
+        return False
+
+    def count_run(self, progress: ProgressCallback | None) -> Count:
+        """A count by walking."""
+        return self.run(progress=progress)
+
+    def run(self, **options: Any) -> Any:
+        """A run of the plan; `options` are those of `RunOptions`."""
+        run_options = RunOptions(deadline=self.deadline, **options)
+        return self.engine.walk_rows(self.plan, self.problem.prepared, run_options, self.tasks)
+
+    def blocks(
+        self,
+        limit: int | None,
+        progress: ProgressCallback | None,
+        batch_rows: int | None = None,
+        memory_limit: int | None = None,
+    ) -> Generator[np.ndarray, None, None]:
+        """Blocks of matches, at most `limit` together; with `batch_rows`, as many are found ahead of the caller."""
+        if limit == 0:
+            return
+        ahead: dict[str, int] = {} if batch_rows is None else {"first_rows": batch_rows, "ahead_rows": batch_rows}
+        if memory_limit is not None:
+            ahead["block_rows"] = max(1, memory_limit // (BLOCKS_AT_ONCE * self.row_bytes))
+        run = self.run(progress=progress, enough=limit, **ahead)
+        engine_blocks: Any = run.blocks()
+        blocks = each_until(self.deadline, engine_blocks)
+        vertices = [v for v, name in enumerate(self.pattern.names) if name is not None]
+        try:
+            for block in blocks:
+                columns = np.concatenate([block.vertices[vertices].astype(np.int64), block.rows])[:, :limit]
+                yield columns
+                if limit is not None:
+                    limit -= columns.shape[1]
+                if limit == 0:
+                    return
+        finally:
+            blocks.close()
+        for part in self.parts:
+            for columns in part.blocks(limit, progress, batch_rows, memory_limit):
+                yield columns
+                if limit is not None:
+                    limit -= columns.shape[1]
+            if limit == 0:
+                return
+
+    def sizes(self) -> Generator[int, None, None]:
+        """The number of matches, block by block."""
+        for query in (self, *self.parts):
+            for block in query.run().blocks():
+                yield block.vertices.shape[1]
+
+    @property
+    def bound_names(self) -> list[str]:
+        """The names of the edges whose rows are columns of the result."""
+        if self.plan.pattern.existential:
+            return []
+        return [str(self.pattern.edges[edge].name) for edge in self.plan.pattern.bound_edges]
+
+    @property
+    def explained(self) -> RowPlanText:
+        """The plan in words."""
+        return RowPlanText(self.pattern, self.plan, self.problem.conditions)
+
+    def columns(self) -> list[Hashable]:
+        """Names of the result's columns."""
+        names = names_of_columns(self.graph, self.pattern)
+        if both := sorted(set(map(str, names)) & set(self.bound_names)):
+            raise PatternError(
+                f"pattern: {both[0]!r} names a vertex and an edge, which would be one column; rename one"
+            )
+        return [*names, *self.bound_names]
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row as it is found."""
+        return 8 * max(len(self.pattern.columns) + len(self.bound_names), 1)
+
+    @property
+    def result_row_bytes(self) -> int:
+        """Bytes of a row of the result while it is made."""
+        return len(self.pattern.columns) * (8 + self.graph.id_bytes) + 2 * ROW_POSITION_BYTES * len(self.bound_names)
+
+    def budget(self, memory_limit: int | None, xp: Any) -> int:
+        """Bytes that a result may take where arrays of `xp` lie: all but a quarter of what is free, by default."""
+        return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4
+
+    def frame(self, blocks: list[np.ndarray]) -> Any:
+        """A dataframe of the caller's family from blocks."""
+        graph, names = self.graph, self.columns()
+        parts = [[block[i] for block in blocks] for i in range(len(names))]
+        arrays = [np.concatenate(part) if part else np.empty(0, np.int64) for part in parts]
+        first_edge = len(names) - len(self.bound_names)
+        made = [graph.to_ids(graph.xp.asarray(vertices)) for vertices in arrays[:first_edge]]
+        made += [self._edge_column(graph.xp.asarray(rows)) for rows in arrays[first_edge:]]
+        return graph.family.frame(dict(zip(names, made, strict=True)))
+
+    def _edge_column(self, rows: Any) -> Any:
+        """What the result says of rows of the edge table."""
+        if self.edge_id is None:
+            return self.graph.family.integers(rows)
+        table = tables_of(self.graph).edges
+        return table.family.take(table.column(self.edge_id), rows)
+
+
+def needs_rows(graph: Graph, asked: Asked) -> bool:
+    """Whether rows of the edge table must be walked for a call."""
+    return asked.edges == "each" or bool(asked.pattern.conditions and _split(_environment(graph, asked), asked).across)
+
+
+def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> RowQuery:
+    """Plan a call that walks rows; the plan is kept with the graph.
+
+    Raises
+    ------
+    EngineUnavailable
+        If the GPU is asked for, which does not walk rows yet.
+    PatternError
+        If edges are to be bound and none has a name, or sorted rows are asked for.
+    """
+    pattern = asked.pattern
+    if options.engine == "gpu":
+        raise EngineUnavailable(
+            "engine: conditions that compare vertices or edges, and edges='each', run on the CPU engine only; "
+            "use engine='cpu' or 'auto'"
+        )
+    if asked.edges == "each" and all(edge.name is None for edge in pattern.edges):
+        raise PatternError("edges: 'each' binds every named edge to a row, and no edge has a name; write -[p]->")
+    if options.sort:
+        raise PatternError(
+            "sort: rows of conditions that compare vertices or edges are not sorted yet; sort the result"
+        )
+    engine, _ = choose_engine("cpu", graph)
+    placed = engine.place(graph)
+    call = options.semantics, options.one_per_orbit, options.counting
+
+    def make() -> tuple[RowProblem, RowPlan]:
+        environment = _environment(placed, asked)
+        split = _split(environment, asked)
+        problem = row_problem_of(asked, split, environment, options.semantics, options.one_per_orbit)
+        return problem, plan_rows(problem.pattern, RowStatistics(problem.prepared.relations), options.counting)
+
+    problem, plan = placed.cache.get("row plans", (key_of(asked), *call), make, KEPT_PLANS)
+    return RowQuery(graph, placed, engine, pattern, problem, plan, deadline, options.edge_id)
+
+
+def _environment(graph: Graph, asked: Asked) -> Environment:
+    return Environment(graph, asked.pattern.elements, asked.parameters)
+
+
+def _split(environment: Environment, asked: Asked) -> SplitConditions:
+    return split_conditions(asked.pattern.conditions, environment)

@@ -1,0 +1,96 @@
+"""A plan that walks rows of the edge table, in words: which edge each step binds, from where, and in which window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan.explain.words import duration, vertex_names
+from cusubmatch.plan.rows.row_plan import NO_BOUND, RowPlan, RowStep
+
+__all__ = ["RowPlanText"]
+
+LEAF = {
+    "rows": "matches are written",
+    "visit": "matches are counted one by one",
+    "count": "the last step is counted, not walked",
+    "pairs": "the last two steps are counted together, not walked",
+}
+
+
+class RowPlanText:
+    """What `explain` gives for a plan that walks rows.
+
+    Parameters
+    ----------
+    pattern : Pattern
+    plan : RowPlan
+    conditions : sequence of str
+        Those on several vertices or edges.
+
+    Attributes
+    ----------
+    cost : float
+        Nanoseconds, estimated.
+    """
+
+    def __init__(self, pattern: Pattern, plan: RowPlan, conditions: Sequence[str]):
+        self.pattern, self._plan, self._conditions = pattern, plan, conditions
+        self.cost = plan.cost
+
+    def __str__(self) -> str:
+        plan, asked = self._plan, self._plan.pattern
+        names, edges = vertex_names(self.pattern), self._edge_names()
+        wanted = "a match is its vertices" if asked.existential else "a match has a row for each named edge"
+        lines = [f"{self.pattern!r}", f"by rows of the edge table; {wanted}; {LEAF[plan.leaf]}", "engine: cpu", ""]
+        bound: list[int] = []
+        for number, step in enumerate(plan.steps, 1):
+            lines.append(f"{number}. {self._step(step, names, edges)}{self._window(step, bound, edges)}")
+            bound += step.edges
+        lines += [
+            f"candidates of {names[vertex]}: {size:,}"
+            for vertex, size in enumerate(asked.candidates)
+            if size is not None
+        ]
+        lines += [
+            f"WHERE {condition}: a window, or tested where its last name is bound" for condition in self._conditions
+        ]
+        lines += ["", f"estimated time: {duration(plan.cost)}"]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _edge_names(self) -> list[str]:
+        return [
+            f"edge {number}" if edge.name is None else edge.name for number, edge in enumerate(self.pattern.edges, 1)
+        ]
+
+    def _step(self, step: RowStep, names: list[str], edges: list[str]) -> str:
+        rows = " and ".join(edges[edge] for edge in step.edges)
+        found = ", ".join(names[vertex] for vertex in step.binds)
+        match step.kind:
+            case "rows":
+                return f"all rows of {rows}: {found}"
+            case "vertices":
+                return f"all vertices: {found}"
+            case "scan":
+                return f"rows of {rows} at {names[step.start]} in order of time: {found}"
+            case "close":
+                return f"rows of {rows} between two vertices"
+            case "neighbours":
+                return f"vertices that {rows} leads to from {names[step.start]}, each once: {found}"
+            case "arc":
+                return f"whether {rows} exists between two vertices"
+        return f"rows of {rows} from {names[step.start]} back to the first vertex, kept while the window slides on"
+
+    def _window(self, step: RowStep, bound: list[int], edges: list[str]) -> str:
+        """How far the times of the rows of a step may be from those that are bound."""
+        most, parts = self._plan.pattern.windows, []
+        for f in step.edges:
+            for e in bound:
+                low, high = -most[f][e], most[e][f]
+                least = [f"at least {low:,}"] if low > -NO_BOUND else []
+                bounds = [*least, f"at most {high:,}"] if high < NO_BOUND else least
+                if bounds:
+                    parts.append(f"{edges[f]} - {edges[e]} {' and '.join(bounds)}")
+        return f"; window {'; '.join(parts)}" if parts else ""

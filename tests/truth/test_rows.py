@@ -1,0 +1,123 @@
+"""Walks over rows against the oracle: random multigraphs with columns, random conditions, both meanings of edges."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from condition_strategies import column_graphs, conditions
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from naive import matches, named_edges
+from tiers import examples
+
+import cusubmatch as csm
+from cusubmatch import Graph, Pattern, PatternError
+from cusubmatch.pattern.expressions import And, Comparison, Property
+
+PATTERNS = {
+    "edge": "(a)-[p]->(b)",
+    "two rows": "(a)-[p]->(b), (a)-[q]->(b)",
+    "there and back": "(a)-[p]->(b)-[q]->(a)",
+    "pingpong": "(a)-[p]->(b)-[q]->(a)-[r]->(b)",
+    "path": "(a)-[p]->(b)-[q]->(c)",
+    "fan": "(a)-[p]->(b), (a)-[q]->(c), (a)-[r]->(d)",
+    "ring": "(a)-[p]->(b)-[q]->(c)-[r]->(a)",
+    "ring of 4": "(a)-[p]->(b)-[q]->(c)-[r]->(d)-[s]->(a)",
+    "scatter-gather": "(a)-[p]->(x)-[q]->(b)<-[s]-(y)<-[r]-(a)",
+    "some named": "(a)-[p]->(b)-->(c)-[q]->(a)",
+    "no direction": "(a)-[p]-(b)-[q]-(c)",
+    "one direction": "(a)-[p]-(b)-[q]->(c)-[r]-(a)",
+    "labels": "(a:A)-[p:X]->(b)-[q:X|Y]->(c:A|B)",
+    "anonymous": "(a)-[p]->()-[q]->(c)",
+}
+UNDIRECTED = {name: text.replace("->", "-").replace("<-", "-") for name, text in PATTERNS.items()}
+WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
+
+
+def graph_of(naive):
+    """The graph of an oracle's graph, with all its columns."""
+    rows = {
+        "src": [a for a, *_ in naive.rows],
+        "dst": [b for _, b, *_ in naive.rows],
+        "label": pd.Series([label for *_, label in naive.rows], dtype=object),
+    }
+    for name in ("time", "amount", "kind", "flag"):
+        rows[name] = column(name, [columns[name] for columns in naive.columns])
+    vertices = {
+        "vertex": naive.vertices,
+        "label": pd.Series([naive.labels.get(v) for v in naive.vertices], dtype=object),
+    }
+    for name in ("risk", "country", "opened"):
+        vertices[name] = column(name, [naive.properties.get(v, {}).get(name) for v in naive.vertices])
+    options = {"vertices": pd.DataFrame(vertices), "vertex_label": "label", "edge_label": "label", "time": "time"}
+    return Graph.from_edgelist(
+        pd.DataFrame(rows).astype({"src": "int64", "dst": "int64"}), directed=naive.directed, **options
+    )
+
+
+def column(name, values):
+    types = {"kind": "str", "country": "str", "flag": "boolean", "opened": "datetime64[ns]"}
+    return pd.Series(values, dtype=types.get(name, "Int64" if name != "time" else "int64"))
+
+
+def orders_of_time(pattern):
+    """Windows between the times of the edges of a pattern."""
+    times = [Property(edge.name, "time") for edge in pattern.edges if edge.name is not None]
+    if len(times) < 2:
+        return st.just([])
+    pairs = st.permutations(times).map(lambda chosen: chosen[:2])
+    order = pairs.flatmap(lambda two: st.builds(Comparison, st.sampled_from(("<", "<=", ">")), *map(st.just, two)))
+    return st.lists(order, max_size=3)
+
+
+@st.composite
+def questions(draw, named=PATTERNS):
+    """A graph, a pattern with conditions, and parameters."""
+    naive = draw(column_graphs())
+    text = draw(st.sampled_from(list((PATTERNS if naive.directed else UNDIRECTED).values())))
+    pattern = Pattern.parse(text)
+    asked = [*draw(st.lists(conditions(pattern, params=("n",)), max_size=2)), *draw(orders_of_time(pattern))]
+    for condition in asked:
+        pattern = pattern.where(condition)
+    params = {"n": draw(st.integers(-2, 4))} if "n" in pattern.parameters else {}
+    return naive, pattern, params
+
+
+def of_columns(pattern, match):
+    """The named vertices and the rows of a match of the oracle."""
+    n = len(pattern)
+    return tuple(match[i] for i in range(n) if pattern.names[i] is not None) + tuple(match[n:])
+
+
+@pytest.mark.one_each
+@pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+@pytest.mark.parametrize("edges", ["any", "each"])
+@pytest.mark.parametrize(("semantics", "unique"), WAYS)
+@examples(200)
+@given(question=questions())
+def test_counts_and_rows_are_the_oracles(question, semantics, unique, edges):
+    naive, pattern, params = question
+    assume(edges == "any" or named_edges(pattern))
+    graph = graph_of(naive)
+    call = {"semantics": semantics, "unique": unique, "edges": edges, "params": params, "engine": "cpu"}
+    try:
+        count = csm.count_matches(graph, pattern, **call)
+    except PatternError as error:
+        refused = "can stand by itself", "have the same ends", "the prefix must be", "it has directed edges"
+        assume(not any(text in str(error) for text in refused))
+        raise
+    truth = matches(naive, pattern, semantics, unique, edges, params)
+    assert count == len(truth)
+    rows = sorted(map(tuple, csm.subgraph_match(graph, pattern, **call).to_numpy().tolist()))
+    if not unique:
+        assert rows == sorted(of_columns(pattern, match) for match in truth)
+    else:  # which member of an orbit comes out is not promised
+        every = {of_columns(pattern, match) for match in matches(naive, pattern, semantics, False, edges, params)}
+        assert len(rows) == len(truth)
+        assert set(rows) <= every
+
+
+def test_a_conjunction_is_its_conjuncts():
+    pattern = Pattern.parse("(a)-[p]->(b) WHERE p.time > 1 AND p.amount > 2")
+    assert len(pattern.conditions) == 2
+    assert not any(isinstance(condition, And) for condition in pattern.conditions)
