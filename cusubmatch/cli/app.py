@@ -18,6 +18,7 @@ from cusubmatch.cli.arguments import (
     Destination,
     Directed,
     Distinct,
+    EachEdge,
     EdgeLabel,
     Edges,
     EngineChoice,
@@ -121,6 +122,7 @@ def count(
     param: Params = None,
     candidates: Candidates = None,
     touching: Touching = None,
+    each_edge: EachEdge = False,
     time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
     time_limit: TimeLimit = None,
@@ -135,7 +137,7 @@ def count(
             graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
 
-            how = _how(semantics, unique, engine) | condition_arguments(graph, param, candidates, touching)
+            how = _how(semantics, unique, engine) | condition_arguments(graph, param, candidates, touching, each_edge)
             total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=line.start("counting"))
         print_count(total, form)
 
@@ -164,6 +166,7 @@ def match(
     param: Params = None,
     candidates: Candidates = None,
     touching: Touching = None,
+    each_edge: EachEdge = False,
     time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
     limit: Limit = None,
@@ -188,7 +191,7 @@ def match(
             graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
 
-            how |= condition_arguments(graph, param, candidates, touching)
+            how |= condition_arguments(graph, param, candidates, touching, each_edge)
 
             if output is None:
                 table, rows = first_matches(graph, query, limit, how, line)
@@ -224,6 +227,7 @@ def explain(
     where: Where = None,
     param: Params = None,
     candidates: Candidates = None,
+    each_edge: EachEdge = False,
     time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
     rows: Annotated[bool, typer.Option("--rows", help="The plan of match rather than that of count.")] = False,
@@ -236,8 +240,8 @@ def explain(
         graph = read_graph(files, _direction(directed, query))
         import cusubmatch as csm
 
-        asked = condition_arguments(graph, param, candidates, None)
-        how = _how(semantics, unique, engine) | {name: asked[name] for name in ("params", "candidates")}
+        asked = condition_arguments(graph, param, candidates, None, each_edge)
+        how = _how(semantics, unique, engine) | {name: asked[name] for name in ("params", "candidates", "edges")}
         print_plan(csm.explain(graph, query, **how, counting=not rows), form)
 
 

@@ -1,4 +1,4 @@
-"""What the command line says of conditions: `--where`, `--param`, `--candidates` and `--touching`."""
+"""What the command line says of conditions: `--where`, `--param`, `--candidates`, `--touching`, `--each-edge`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = {"true": True, "false": False, "null": None}
 
 
 def condition_arguments(
-    graph: Graph, params: list[str] | None, candidates: list[str] | None, touching: str | None
+    graph: Graph, params: list[str] | None, candidates: list[str] | None, touching: str | None, each_edge: bool
 ) -> dict[str, Any]:
     """The arguments of the Python functions, from the texts of the options."""
     given = dict(_named("param", text, "window=30") for text in params or ())
@@ -25,6 +25,7 @@ def condition_arguments(
     return {
         "params": {name: _value(name, text) for name, text in given.items()} or None,
         "candidates": {name: read_ids("candidates", file, graph) for name, file in files.items()} or None,
+        "edges": "each" if each_edge else "any",
         "touching": None if touching is None else read_ids("touching", touching, graph),
     }
 

@@ -52,7 +52,8 @@ def print_rows(graph: Graph, query: Pattern, form: str | None, **options: Any) -
     import cusubmatch as csm
 
     with contextlib.closing(csm.iter_matches(graph, query, batch_rows=PRINT_BATCH_ROWS, **options)) as batches:
-        return write_rows(batches, csm.subgraph_match(graph, query, limit=0, params=options.get("params")).schema, form)
+        asked = {name: options[name] for name in ("params", "edges") if name in options}
+        return write_rows(batches, csm.subgraph_match(graph, query, limit=0, **asked).schema, form)
 
 
 def first_matches(
