@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.graph.csr import distinct, edge_keys, low_words, offsets_of
+from cusubmatch.graph.csr import edge_keys, low_words, offsets_of
 
 __all__ = ["EdgeRows", "RowIndex", "edge_rows"]
 
@@ -72,25 +72,39 @@ def edge_rows(n: int, source: np.ndarray, target: np.ndarray, times: np.ndarray 
     """
     rows = np.flatnonzero(source != target)
     if times is not None:
-        rows = rows[np.argsort(times[rows], kind="stable")]
+        rows = rows[_stable_order(times[rows])]
     source, target = source[rows], target[rows]
     if not directed:  # each row twice, still in order
         source, target = np.stack([source, target], 1).ravel(), np.stack([target, source], 1).ravel()
         rows = np.repeat(rows, 2)
-    by_source = _by_vertex(n, source, target, times, rows)
-    by_target = _by_vertex(n, target, source, times, rows) if directed else by_source
-    keys = edge_keys(np, source, target)
-    order = np.argsort(keys, kind="stable")
-    keys = keys[order]
-    arcs = distinct(np, keys)
-    offsets = np.append(np.searchsorted(keys, arcs), len(keys)).astype(np.int64)
+    by_source = _by_vertex(n, source, target, times, rows, _stable_order(source))
+    by_end = _stable_order(target)
+    by_target = _by_vertex(n, target, source, times, rows, by_end) if directed else by_source
+    order = by_end[_stable_order(source[by_end])]
+    keys = edge_keys(np, source[order], target[order])
+    starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]]))
+    arcs, offsets = keys[starts], np.append(starts, len(keys))
     by_arc = RowIndex(offsets, None, *_ordered(times, rows, order))
     return EdgeRows(by_source, by_target, by_arc, offsets_of(np, arcs, n), low_words(np, arcs))
 
 
-def _by_vertex(n, ends, others, times, rows):
+def _stable_order(values):
+    """What sorts integers, equal ones in the order in which they come."""
+    if not len(values):
+        return np.zeros(0, np.int32)
+    least = int(values.min())
+    if max(int(values.max()) - least, len(values)) >= 1 << 31:
+        return np.argsort(values, kind="stable")
+    keys = values.astype(np.int64)  # value and place in one number: a plain sort is several times as fast
+    keys -= least
+    keys <<= 32
+    keys |= np.arange(len(keys))
+    keys.sort()
+    return low_words(np, keys)
+
+
+def _by_vertex(n, ends, others, times, rows, order):
     """The rows of each vertex at one end."""
-    order = np.argsort(ends, kind="stable")
     offsets = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=offsets[1:])
     return RowIndex(offsets, others[order], *_ordered(times, rows, order))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import naive
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -32,13 +33,13 @@ CONDITIONS = st.lists(st.sampled_from(VERTEX_CONDITIONS + EDGE_CONDITIONS + ABSE
 
 
 @st.composite
-def graphs(draw):
+def graphs(draw, directed=True):
     """A multigraph with columns: as the oracle has it, and as the package makes it."""
     rows = draw(st.lists(ROW, min_size=1, max_size=14))
     people = {v: (draw(st.sampled_from(["L", "M", None])), draw(st.sampled_from(["x", "xy", "z", None])),
                   draw(st.one_of(st.none(), st.integers(0, 3)))) for v in range(6)}  # fmt: skip
     oracle = naive.NaiveGraph(
-        [row[:3] for row in rows], True, {v: label for v, (label, _, _) in people.items()}, tuple(range(6)),
+        [row[:3] for row in rows], directed, {v: label for v, (label, _, _) in people.items()}, tuple(range(6)),
         [{"amount": row[3], "at": row[4]} for row in rows],
         {v: {"kind": kind, "age": age} for v, (_, kind, age) in people.items()},
     )  # fmt: skip
@@ -46,13 +47,19 @@ def graphs(draw):
     table = pd.DataFrame([(v, *of_vertex) for v, of_vertex in people.items()], columns=["id", "label", "kind", "age"])
     graph = Graph.from_edgelist(
         edges,
-        directed=True,
+        directed=directed,
         edge_label="type",
         vertices=table.astype({"age": "Int64"}),
         vertex="id",
         vertex_label="label",
     )
     return oracle, graph
+
+
+def where(conditions):
+    """The text of WHERE, or none."""
+    conjuncts = [f"({one})" if " OR " in one else one for one in conditions]
+    return f" WHERE {' AND '.join(conjuncts)}" if conjuncts else ""
 
 
 def found_rows(graph, pattern, **options):
@@ -76,18 +83,15 @@ def check(oracle, graph, pattern, semantics, params, **options):
         assert sorted(naive.canonical(row, symmetries) for row in rows) == wanted if unique else sorted(rows) == wanted
 
 
-@settings(deadline=None)
+@examples(120)
 @given(graphs(), st.sampled_from(SHAPES), CONDITIONS, st.sampled_from(naive.SEMANTICS))
 @pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 def test_conditions_on_single_elements_and_negated_edges_agree_with_the_oracle(both, shape, conditions, semantics):
-    pattern = Pattern.parse(
-        shape
-        + (" WHERE " + " AND ".join(f"({one})" if " OR " in one else one for one in conditions) if conditions else "")
-    )
+    pattern = Pattern.parse(shape + where(conditions))
     check(*both, pattern, semantics, dict.fromkeys(pattern.parameters, 2))
 
 
-@settings(deadline=None)
+@examples(120)
 @given(graphs(), st.sampled_from(SHAPES), st.sets(st.integers(0, 5)), st.sampled_from(naive.SEMANTICS), st.booleans())
 @pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 @pytest.mark.filterwarnings("ignore::cusubmatch.AbsentIdWarning")
@@ -97,7 +101,7 @@ def test_matches_that_touch_some_vertices_are_those_with_one_of_them(both, shape
     check(*both, pattern, semantics, {}, touching=sorted(touched), keep=keep)
 
 
-@settings(deadline=None)
+@examples(120)
 @given(graphs(), st.sampled_from(SHAPES), st.lists(st.integers(0, 5)), st.sampled_from(naive.SEMANTICS))
 @pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 @pytest.mark.filterwarnings("ignore::cusubmatch.AbsentIdWarning")
@@ -124,7 +128,7 @@ TEXTS = (
 )  # fmt: skip
 
 
-@settings(deadline=None)
+@examples(120)
 @given(graphs(), st.sampled_from(TEXTS), st.sampled_from(naive.SEMANTICS))
 @pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 def test_patterns_of_many_kinds_are_counted_as_the_oracle_does_or_said_to_be_unsupported(both, text, semantics):
@@ -137,3 +141,17 @@ def test_patterns_of_many_kinds_are_counted_as_the_oracle_does_or_said_to_be_uns
             assert "several vertices or edges are not supported yet" in str(error)
             return
         assert found == len(naive.matches(oracle, pattern, semantics, unique))
+
+
+UNDIRECTED = (
+    "(a)-[p]-(b)-[q]-(c)", "(a)-[p:X]-(b)-[q:X]-(c)--(a)", "(a:L)-[p]-(b)-[q:Y|X]-(c:L)", "(b)-[p]-(a)-[q]-(c)--(d)",
+)  # fmt: skip
+ON_UNDIRECTED = st.lists(st.sampled_from(VERTEX_CONDITIONS + EDGE_CONDITIONS + ABSENT[2:]), max_size=3, unique=True)
+
+
+@examples(120)
+@given(graphs(directed=False), st.sampled_from(UNDIRECTED), ON_UNDIRECTED, st.sampled_from(naive.SEMANTICS))
+@pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+def test_on_undirected_graphs_a_row_serves_in_both_directions(both, shape, conditions, semantics):
+    pattern = Pattern.parse(shape + where(conditions))
+    check(*both, pattern, semantics, dict.fromkeys(pattern.parameters, 2))
