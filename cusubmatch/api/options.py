@@ -96,6 +96,8 @@ def checked_call(G: Any, P: Any, options: QueryOptions) -> CheckedCall:
     """Check the arguments of a call; its `candidates` and `touching` are internal vertices."""
     if options.edges not in EDGES:
         raise ValueError(f"edges: expected 'any' or 'each', got {options.edges!r}")
+    if options.edge_id is not None and options.edges == "any":
+        raise ValueError(f"edge_id: {options.edge_id!r} names rows of named edges; give edges='each', too")
     pattern = as_pattern(P, "pattern", conditions=True, edges=options.edges)
     check_options(options)
     deadline = None if options.time_limit is None else time.monotonic() + float(options.time_limit)

@@ -13,13 +13,13 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
-from cusubmatch.errors import EngineUnavailable
+from cusubmatch.errors import EngineUnavailable, GraphError
 from cusubmatch.execution.conditions import key_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results import BLOCKS_AT_ONCE, free_bytes, names_of_columns
 from cusubmatch.execution.row_planning import RowProblem, row_problem_of
 from cusubmatch.graph import Graph
-from cusubmatch.graph.properties import tables_of
+from cusubmatch.graph.properties import edge_columns, tables_of
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.conditions.environment import Environment
@@ -211,6 +211,8 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         raise PatternError(
             "sort: rows of conditions that compare vertices or edges are not sorted yet; sort the result"
         )
+    if options.edge_id is not None and str(options.edge_id) not in (names := edge_columns(graph)):
+        raise GraphError(f"edge_id: the edge table has no column {options.edge_id!r}; its columns are {names}")
     engine, _ = choose_engine("cpu", graph)
     placed = engine.place(graph)
     call = options.semantics, options.one_per_orbit, options.counting

@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 from cusubmatch.plan.rows.row_plan import NO_BOUND, RowPattern, RowStep
 from cusubmatch.plan.rows.row_statistics import SOURCE, TARGET, RowStatistics
+from cusubmatch.plan.rows.row_steps import bound_by
 
 __all__ = ["BIND_NS", "Progress", "RowEstimates"]
 
-CONDITION_SHARE = 1 / 3  # of the matches that a condition of unknown kind keeps
 SEVERAL_WINDOWS_SHARE = 1 / 2  # of the smallest of several windows that overlap
-ROOT_NS, OPEN_NS, TEST_NS, BIND_NS, LOOK_UP_NS, KEEP_NS, MEET_NS, PAIR_NS = 8.0, 50.0, 1.5, 8.0, 100.0, 12.0, 6.0, 3.0
+ROOT_NS, OPEN_NS, TEST_NS, BIND_NS, LOOK_UP_NS, MEET_NS, PAIR_NS = 8.0, 50.0, 1.5, 8.0, 100.0, 6.0, 3.0
+KEEP_NS, KEEP_FAR_NS, NEAR_PATHS = 12.0, 200.0, 1 << 15  # keeping a path; where more are kept than caches hold
+CONDITION_NS = 40.0
 MOST_REACHED = 2  # rows of a vertex that its degree is estimated by
 
 
@@ -48,7 +50,7 @@ class RowEstimates:
         edge = step.edges[0]
         if step.kind in ("scan", "neighbours"):
             tested = n * self._rows_found(steps, edge, step.start)
-            spent = n * OPEN_NS + tested * (TEST_NS + kept * BIND_NS)
+            spent = n * OPEN_NS + tested * (TEST_NS + self._asked(step, steps) * CONDITION_NS + kept * BIND_NS)
             return Progress(before.cost + spent, tested * kept)
         found = n * self._rows_between(steps, edge)
         if step.kind == "arc":
@@ -69,18 +71,23 @@ class RowEstimates:
     def _meet(self, before, steps, step, kept):
         """Paths are kept for each row at the first vertex; where none ends, the step before binds nothing."""
         first, root = step.edges[0], steps[0]
-        build = KEEP_NS * self.statistics.rows(self.pattern.edges[first].relation)
+        kept_at_once, n = self._rows_found(steps[:1], first, root.start), self.statistics.rows(self._relation(first))
         if step.binds:
             hop = step.edges[1]
-            build *= 1 + self._rows_found((RowStep("rows", (first,), root.start, step.binds),), hop, step.binds[0])
+            hops = self._rows_found((RowStep("rows", (first,), root.start, step.binds),), hop, step.binds[0])
+            kept_at_once, n = kept_at_once * hops, n * (1 + hops)
             onward = (*steps, RowStep("scan", (hop,), step.start, step.binds))
             paths = self._rows_found(steps, hop, step.start) * self._rows_between(onward, first)
         else:
             paths = self._rows_between(steps, first)
+        build = n * (KEEP_NS if kept_at_once < NEAR_PATHS else KEEP_FAR_NS)
         reached = before.matches * min(1.0, paths)
         spared = (before.matches - reached) * BIND_NS if step.start in steps[-1].binds else 0.0
         found = before.matches * paths
         return Progress(before.cost - spared + build + reached * MEET_NS + found * BIND_NS, found * kept)
+
+    def _relation(self, edge):
+        return self.pattern.edges[edge].relation
 
     def _rows_found(self, steps, edge, start):
         """Rows of an edge at the image of a bound vertex, within the window that bound edges leave."""
@@ -118,19 +125,32 @@ class RowEstimates:
         ]
         return min(shares, default=1.0) * (SEVERAL_WINDOWS_SHARE if len(shares) > 1 else 1.0)
 
+    def _asked(self, step, steps):
+        """How many conditions are tested at a step."""
+        return len(self._decidable((*steps, step))) - len(self._decidable(steps))
+
+    def _decidable(self, steps):
+        """The conditions, by position, whose names are bound."""
+        if not self.pattern.conditions:
+            return []
+        vertices, edges = bound_by(steps)
+        return [
+            i
+            for i, condition in enumerate(self.pattern.conditions)
+            if set(condition.vertices) <= vertices and set(condition.edges) <= edges
+        ]
+
     def _kept(self, step, steps):
         """The share of what a step binds that masks, orders and conditions keep."""
         vertices = {v for other in steps for v in other.binds}
-        edges = {e for other in steps for e in other.edges}
-        now, edges_now = vertices | set(step.binds), edges | set(step.edges)
+        now = vertices | set(step.binds)
         share = 1.0
         for v in step.binds:
             if self.pattern.candidates and self.pattern.candidates[v] is not None:
                 share *= self.pattern.candidates[v] / max(self.statistics.n_vertices, 1)
         for pair in self.pattern.vertex_order:
             share *= 0.5 if set(pair) <= now and not set(pair) <= vertices else 1.0
-        for condition in self.pattern.conditions:
-            names, rows = set(condition.vertices), set(condition.edges)
-            if names <= now and rows <= edges_now and not (names <= vertices and rows <= edges):
-                share *= CONDITION_SHARE
+        before = self._decidable(steps)
+        for i in self._decidable((*steps, step)):
+            share *= 1.0 if i in before else self.statistics.share_fulfilled(self.pattern.conditions[i])
         return share

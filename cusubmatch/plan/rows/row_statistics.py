@@ -12,13 +12,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from cusubmatch.graph.edge_rows import EdgeRows
-from cusubmatch.plan.rows.row_plan import NO_BOUND
+from cusubmatch.plan.conditions.evaluate import holds
+from cusubmatch.plan.rows.row_plan import NO_BOUND, RowCondition
 
 __all__ = ["SOURCE", "TARGET", "RowStatistics"]
 
 SOURCE, TARGET = 0, 1  # which end of its rows a vertex is
 SAMPLED_ROWS = 256
 MOST_DIFFERENCES = 256  # of one sampled row
+SAMPLED_COMBINATIONS, SEED = 1024, 7
 
 
 class RowStatistics:
@@ -35,6 +37,7 @@ class RowStatistics:
         self._degrees: dict = {}
         self._means: dict = {}
         self._differences: dict = {}
+        self._fulfilled: dict = {}  # by the program's id, with the program, so that the id is not given to another one
         self.n_vertices = len(relations[0].arc_offsets) - 1
 
     def rows(self, relation: int) -> int:
@@ -71,6 +74,22 @@ class RowStatistics:
         first = 0 if low <= -NO_BOUND else np.searchsorted(differences, low, side="left")
         last = len(differences) if high >= NO_BOUND else np.searchsorted(differences, high, side="right")
         return float(max(last - first, 1)) / len(differences)
+
+    def share_fulfilled(self, condition: RowCondition) -> float:
+        """The share of random vertices and rows of which a condition is true."""
+        key = id(condition.program)
+        if key not in self._fulfilled:
+            random, program = np.random.default_rng(SEED), condition.program
+            sizes = {column.element: len(column.values) for column in program.columns}
+            positions = [
+                random.integers(0, max(sizes.get(element, 1), 1), SAMPLED_COMBINATIONS)
+                for element in range(len(program.elements))
+            ]
+            true = (
+                holds(program, np, positions, SAMPLED_COMBINATIONS) if min(sizes.values(), default=1) else np.zeros(1)
+            )
+            self._fulfilled[key] = program, (float(true.sum()) + 0.5) / (SAMPLED_COMBINATIONS + 1)
+        return self._fulfilled[key][1]
 
     def _degree(self, relation, end):
         if (relation, end) not in self._degrees:

@@ -17,7 +17,7 @@ from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.pattern.elements import Element
 from cusubmatch.plan.conditions.evaluate import holds
 from cusubmatch.plan.conditions.program import ColumnAt, Opcode, Program
-from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern, RowPlan, RowStep
+from cusubmatch.plan.rows import RowCondition, RowEdge, RowPattern, RowPlan, RowStatistics, RowStep, plan_rows
 
 INTS = (0, 1, -1, 2, -7, 1 << 53, (1 << 53) + 1, -(1 << 63), (1 << 63) - 1)
 FLOATS = (0.0, -0.5, 1.0, 2.5, -7.0, 2.0**53, 2.0**63, -(2.0**63), float("inf"), float("nan"))
@@ -113,6 +113,7 @@ def test_walks_keep_what_conditions_across_elements_ask_in_any_order_of_steps(da
         return bool(holds(condition.program, np, [np.array([x]) for x in at], 1)[0])
 
     expected = Counter(all_matches(pattern, table, [None] * pattern.n_vertices, fulfils))
+    plan_rows(pattern, RowStatistics(table.relations), count=True)  # samples the conditions
     prepared, engine = PreparedRows(table.relations, [None] * pattern.n_vertices), CpuEngine(Tunables(**SMALL))
     assert written(engine.walk_rows(data.draw(plans(pattern, count=False)), prepared)) == expected
     assert engine.walk_rows(data.draw(plans(pattern, count=True)), prepared).count() == expected.total()

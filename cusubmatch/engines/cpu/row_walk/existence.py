@@ -19,6 +19,7 @@ from cusubmatch.engines.cpu.row_walk.row_tests import (
     rows_of,
     times_of,
 )
+from cusubmatch.plan.rows.row_plan import NO_BOUND
 
 __all__ = ["combination_exists"]
 
@@ -55,9 +56,28 @@ def _advance(program, state, edge, slot, step):
 
 
 @jit
+def _can_be_in_windows(program, state, edge):
+    """Whether the first and the last time of an edge's arc leave a row of it in each window of the edges before it."""
+    fields, refs = edge_row(program, edge), program.refs
+    number = fields[q.ROWS_OF_ARC]
+    offsets, times = offsets_of(program, number), times_of(program, number)
+    first, last = times[offsets[state.arc[edge]]], times[offsets[state.arc[edge] + 1] - 1]
+    for i in range(fields[q.WINDOW], fields[q.WINDOW_END], 3):
+        number = edge_row(program, refs[i])[q.ROWS_OF_ARC]
+        offsets, times, arc = offsets_of(program, number), times_of(program, number), state.arc[refs[i]]
+        if refs[i + 1] > -NO_BOUND and times[offsets[arc]] + refs[i + 1] > last:
+            return False
+        if refs[i + 2] < NO_BOUND and times[offsets[arc + 1] - 1] + refs[i + 2] < first:
+            return False
+    return True
+
+
+@jit
 def combination_exists(program, state, step, searched):
     """Whether the first `searched` edges can take rows together, at a step of the walk."""
     first = program.header[q.SEARCHED]
+    if not _can_be_in_windows(program, state, program.refs[first + searched - 1]):
+        return False
     below = program.header[q.STEPS]  # the slots of the steps come before those of the search
     k = 0
     _open(program, state, program.refs[first], below)

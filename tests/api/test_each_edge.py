@@ -1,0 +1,139 @@
+"""Named edges bound to rows, and conditions that compare vertices or edges, in the public functions."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import cusubmatch as csm
+from cusubmatch import PatternError
+
+RING = "(a)-[p]->(b)-[q]->(c)-[r]->(a) WHERE p.time < q.time AND q.time < r.time AND r.time - p.time <= $window"
+FAN = "(a)-[p]->(b), (a)-[q]->(c) WHERE p.time = q.time"
+
+
+@pytest.fixture(scope="module")
+def payments():
+    rows = [
+        (1, 2, 1, "u"),
+        (2, 3, 5, "v"),
+        (3, 1, 9, "w"),
+        (1, 2, 2, "x"),
+        (2, 1, 7, "y"),
+        (1, 4, 2, "z"),
+        (4, 4, 3, "s"),
+    ]
+    return pd.DataFrame(rows, columns=["src", "dst", "time", "name"])
+
+
+@pytest.fixture(scope="module")
+def graph(payments):
+    return csm.Graph.from_edgelist(payments, directed=True, time="time")
+
+
+def test_each_combination_of_rows_is_a_match(graph):
+    found = csm.subgraph_match(graph, RING, edges="each", params={"window": 8})
+    assert sorted(map(tuple, found.to_numpy().tolist())) == [(1, 2, 3, 0, 1, 2), (1, 2, 3, 3, 1, 2)]
+    assert list(found.columns) == ["a", "b", "c", "p", "q", "r"]
+    assert csm.count_matches(graph, RING, edges="each", params={"window": 7}) == 1
+
+
+def test_with_any_a_match_is_its_vertices(graph):
+    found = csm.subgraph_match(graph, RING, params={"window": 8})
+    assert found.to_numpy().tolist() == [[1, 2, 3]]
+    assert csm.has_match(graph, RING, params={"window": 7})
+    assert not csm.has_match(graph, RING, params={"window": 6})
+
+
+def test_edges_are_named_by_a_column(graph):
+    found = csm.subgraph_match(graph, RING, edges="each", edge_id="name", params={"window": 7})
+    assert found.to_numpy().tolist() == [[1, 2, 3, "x", "v", "w"]]
+
+
+def test_two_edges_that_nothing_tells_apart_are_one_match_of_their_orbit(graph):
+    pair = "(a)-[p]->(b), (a)-[q]->(b)"
+    found = csm.subgraph_match(graph, pair, edges="each")
+    assert sorted(map(tuple, found.to_numpy().tolist())) == [(1, 2, 0, 3)]
+    assert csm.count_matches(graph, pair, edges="each", unique=False) == 2
+    assert csm.count_matches(graph, FAN) == 1
+    assert csm.count_matches(graph, FAN, unique=False) == 2
+
+
+def test_candidates_and_touching_hold_for_rows(graph):
+    options = {"edges": "each", "params": {"window": 8}}
+    assert csm.count_matches(graph, RING, candidates={"a": [1]}, **options) == 2
+    assert csm.count_matches(graph, RING, candidates={"a": [2, 3]}, **options) == 0
+    for ids, expected in (([3], 2), ([4], 0), ([1, 2], 2), ([1, 2, 3, 4], 2)):
+        assert csm.count_matches(graph, RING, touching=ids, **options) == expected
+        assert len(csm.subgraph_match(graph, RING, touching=ids, **options)) == expected
+    fan = {"edges": "each", "candidates": {"b": [2]}}
+    assert csm.count_matches(graph, FAN, **fan) == 1
+
+
+def test_rows_come_in_batches_and_files(graph, tmp_path):
+    batches = list(csm.iter_matches(graph, "(a)-[p]->(b)-[q]->(c)", edges="each", batch_rows=2))
+    whole = csm.subgraph_match(graph, "(a)-[p]->(b)-[q]->(c)", edges="each")
+    assert [len(batch) for batch in batches] == [2] * (len(whole) // 2) + [1] * (len(whole) % 2)
+    order = list(whole.columns)
+    assert pd.concat(batches).sort_values(order).to_numpy().tolist() == whole.sort_values(order).to_numpy().tolist()
+    path = tmp_path / "rings.parquet"
+    assert csm.write_matches(graph, RING, path, edges="each", edge_id="name", params={"window": 8}) == 2
+    assert list(pd.read_parquet(path).columns) == ["a", "b", "c", "p", "q", "r"]
+    assert len(csm.subgraph_match(graph, RING, edges="each", params={"window": 8}, limit=1)) == 1
+
+
+def test_the_family_that_comes_in_goes_out(payments):
+    graph = csm.Graph.from_edgelist(pa.Table.from_pandas(payments), directed=True, time="time")
+    found = csm.subgraph_match(graph, RING, edges="each", edge_id="name", params={"window": 7})
+    assert isinstance(found, pa.Table)
+    assert found.to_pylist() == [{"a": 1, "b": 2, "c": 3, "p": "x", "q": "v", "r": "w"}]
+
+
+def test_a_graph_that_was_saved_answers_the_same(graph, tmp_path):
+    graph.save(tmp_path / "graph")
+    loaded = csm.Graph.load(tmp_path / "graph")
+    assert csm.count_matches(loaded, RING, edges="each", params={"window": 8}) == 2
+
+
+def test_explain_says_which_edge_is_bound_when(graph):
+    text = str(csm.explain(graph, RING, edges="each", params={"window": 8}))
+    assert "a match has a row for each named edge" in text
+    assert "window" in text
+    assert all(f" {name}" in text for name in "pqr")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"edges": "all"}, ValueError, "edges: expected 'any' or 'each', got 'all'"),
+        ({"edges": "each", "sort": True}, PatternError, "sort: .* are not sorted yet"),
+        (
+            {"edges": "each", "engine": "gpu"},
+            csm.EngineUnavailable,
+            r"engine: ",
+        ),
+        ({"edge_id": "nothing", "edges": "each"}, csm.GraphError, "edge_id: .*'nothing'"),
+        ({"edge_id": "name"}, ValueError, "edge_id: .*edges='each'"),
+    ],
+)
+def test_what_makes_no_sense_is_said(graph, arguments, error, message):
+    with pytest.raises(error, match=message):
+        csm.subgraph_match(graph, RING, params={"window": 8}, **arguments)
+
+
+def test_edges_without_names_cannot_be_bound(graph):
+    with pytest.raises(PatternError, match="no edge has a name"):
+        csm.count_matches(graph, "(a)-->(b)", edges="each")
+    with pytest.raises(PatternError, match=r"names a vertex and an edge|ambiguous"):
+        csm.subgraph_match(graph, "(a)-[a]->(b)", edges="each")
+
+
+def test_functions_that_need_levels_say_so(graph):
+    with pytest.raises(PatternError, match="does not take conditions that compare"):
+        csm.sample_matches(graph, FAN, 2)
+
+
+def test_a_time_limit_ends_a_walk_over_rows(graph):
+    with pytest.raises(csm.TimeLimitExceeded):
+        csm.count_matches(graph, RING, edges="each", params={"window": 8}, time_limit=0)
