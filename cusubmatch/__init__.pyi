@@ -6,7 +6,7 @@ from typing import Any, overload
 
 from cusubmatch import datasets as datasets
 from cusubmatch import generators as generators
-from cusubmatch.api.argument_types import DataFrameT, EngineName, GraphLike, ProgressOption, Semantics, UniqueSemantics
+from cusubmatch.api.argument_types import DataFrameT, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics, UniqueSemantics
 from cusubmatch.api.attach_edges import attach_edges as attach_edges
 from cusubmatch.api.count_matches import count_matches as count_matches
 from cusubmatch.api.count_matches import has_match as has_match
@@ -57,6 +57,8 @@ def iter_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -75,6 +77,8 @@ def iter_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -139,6 +143,8 @@ def subgraph_match(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -156,6 +162,8 @@ def subgraph_match(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,

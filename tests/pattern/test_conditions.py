@@ -210,12 +210,10 @@ def test_parallel_names_are_told_apart_by_conditions():
             check_parallel_edges(Pattern.parse(plain))
 
 
-def test_a_call_refuses_two_names_for_one_edge_and_what_is_not_searched_yet():
+def test_a_call_refuses_two_names_for_one_edge():
     edges = pd.DataFrame({"src": [0, 1], "dst": [1, 2]})
     with refuses(PatternError, "'p' 'q' attach_edges"):
         count_matches(edges, "(a)-[p]->(b), (a)-[q]->(b)")
-    with refuses(PatternError, "pattern WHERE yet"):
-        count_matches(edges, "(a)-->(b) WHERE a.risk > 3")
     assert count_matches(edges, "(a)-[p]->(b), (a)-->(b)") == 2
 
 

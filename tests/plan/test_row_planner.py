@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from row_cases import pattern_of, relations_of
 
-from cusubmatch.engines.cpu.row_walk.masked_rows import masked_rows
+from cusubmatch.graph.masked_rows import masked_rows
 from cusubmatch.plan.rows import RowStatistics, plan_rows
 from cusubmatch.plan.rows.row_plan import NO_BOUND
 

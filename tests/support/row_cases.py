@@ -7,8 +7,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from cusubmatch.engines.cpu.row_walk.masked_rows import masked_rows
 from cusubmatch.graph.edge_rows import edge_rows
+from cusubmatch.graph.masked_rows import masked_rows
 from cusubmatch.plan.rows.row_plan import NO_BOUND, RowEdge, RowPattern
 
 HOP = re.compile(r"\((\w+)\)|(-)\[(\w+)\]-(>?)")
