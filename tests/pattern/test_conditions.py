@@ -214,8 +214,8 @@ def test_a_call_refuses_two_names_for_one_edge_and_what_is_not_searched_yet():
     edges = pd.DataFrame({"src": [0, 1], "dst": [1, 2]})
     with refuses(PatternError, "'p' 'q' attach_edges"):
         count_matches(edges, "(a)-[p]->(b), (a)-[q]->(b)")
-    with refuses(PatternError, "pattern WHERE yet"):
-        count_matches(edges, "(a)-->(b) WHERE a.risk > 3")
+    with refuses(PatternError, "pattern p.src several yet"):
+        count_matches(edges, "(a)-[p]->(b)-[q]->(c) WHERE p.src < q.src")
     assert count_matches(edges, "(a)-[p]->(b), (a)-->(b)") == 2
 
 
