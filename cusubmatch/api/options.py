@@ -132,6 +132,10 @@ def as_pattern(P: Any, argument: str, *, conditions: bool = False) -> Pattern:
     check_parallel_edges(pattern)
     if pattern.conditions and not conditions:
         raise PatternError(f"{argument}: this function does not take conditions (WHERE, properties in braces) yet")
+    if pattern.quantifiers:
+        raise PatternError(f"{argument}: edges with lengths, such as -->{{1,3}}, are read but not searched yet")
+    if pattern.optional:
+        raise PatternError(f"{argument}: OPTIONAL parts are read but not searched yet")
     return pattern
 
 

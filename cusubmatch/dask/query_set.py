@@ -63,7 +63,8 @@ def queries_of(queries: Any) -> list[NamedQuery]:
 
 def _query(number: int, name: Any, pattern: Any) -> NamedQuery:
     text = pattern if isinstance(pattern, str) else repr(pattern)
-    return NamedQuery(number, str(name), text, outcome_of(as_pattern, pattern, f"queries[{number}]"))
+    shown = repr(name) if isinstance(name, Pattern) else str(name)
+    return NamedQuery(number, shown, text, outcome_of(as_pattern, pattern, f"queries[{number}]"))
 
 
 def longest_first(queries: list[NamedQuery], graph: GraphSummary) -> list[tuple[NamedQuery, float]]:

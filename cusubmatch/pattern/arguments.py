@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from cusubmatch.pattern.parser import PatternEdge
 __all__ = ["checked_arguments", "distinct_pairs"]
 
 
-def checked_arguments(edges, vertices, labels, directed, edge_labels, edge_names, distinct):
+def checked_arguments(
+    edges, vertices, labels, directed, edge_labels, edge_names, distinct
+) -> tuple[Sequence, Sequence, Sequence, Sequence]:
     """The names and labels of the vertices, the edges, and the pairs that must differ."""
     if isinstance(edges, str):
         raise TypeError(f"edges: expected pairs of names, got the text {edges!r}; use Pattern.parse for a text")

@@ -30,24 +30,56 @@ class ColouredGraph:
 
     def __init__(self, pattern, edges):
         """Points are the vertices, then `edges`, then what conditions need."""
-        self.elements = pattern.elements
+        self.pattern = pattern
         self.numbers: dict[Hashable, int] = {}  # equal labels get one number
         self.colours: list[Hashable] = [self.numbered(labels) for labels in pattern.labels]
         self.codes: dict[tuple[int, int], list[tuple]] = {}
-        in_conditions = (element_named(name, self.elements) for name in pattern.conditioned_names)
+        in_conditions = (element_named(name, self.pattern.elements) for name in pattern.conditioned_names)
         others = {element.index for element in in_conditions if element.kind == "edge"}.difference(edges)
         self.edge_points = {
             index: self._edge_point(pattern.edges[index], index in others) for index in [*edges, *sorted(others)]
         }
+        bounds = {edge: bounds for edge, *bounds in pattern.quantifiers}
+        kinds = {pattern.edges[index][:4] for index in self.edge_points}
         for index, edge in enumerate(pattern.edges):
-            if index not in self.edge_points:
-                labels = self.numbered(edge.labels)
+            # Names that no condition tells apart are one edge, and none beside one that a condition names.
+            if index in bounds or edge[:4] not in kinds:
+                kinds |= set() if index in bounds else {edge[:4]}
+                labels = (self.numbered(edge.labels), *bounds[index]) if index in bounds else self.numbered(edge.labels)
                 self._add(edge.source, edge.target, ("out" if edge.directed else "either", labels))
                 self._add(edge.target, edge.source, ("in" if edge.directed else "either", labels))
         if pattern.conditions:
             from cusubmatch.pattern.condition_points import ConditionPoints
 
             ConditionPoints(self, self._point_of).add(pattern.conditions)
+
+        for part in pattern.optional:
+            self._add_part(part)
+
+    def _add_part(self, part):
+        """A point for an optional part, joined to its vertices, which are shared or new, and to its edges."""
+        here = self.new_point("optional")
+        names: dict[Hashable, int] = {}
+        for index, (name, labels) in enumerate(zip(part.names, part.labels, strict=True)):
+            shared = self.pattern.elements.get(name, ()) if name is not None else ()
+            point = shared[0].index if shared else self.new_point("optional vertex", self.numbered(labels))
+            self.join(here, point, ("shared" if shared else "new", self.numbered(labels)))
+            names[index] = point
+        bounds = {edge: bounds for edge, *bounds in part.quantifiers}
+        edges = []
+        for index, edge in enumerate(part.edges):
+            labels = self.numbered(edge.labels)
+            edges.append(self.new_point("optional edge", edge.directed, labels, *bounds.get(index, ())))
+            self.join_ends(edges[index], names[edge.source], names[edge.target], edge.directed)
+            self.join(here, edges[index], ("edge",))
+        if part.conditions:
+            from cusubmatch.pattern.condition_points import ConditionPoints
+
+            def point_of(name):
+                element = element_named(name, part.elements)
+                return names[element.index] if element.kind == "vertex" else edges[element.index]
+
+            ConditionPoints(self, point_of).add(part.conditions)
 
     def group(self, size):
         """The group of the coloured graph on its first points."""
@@ -84,5 +116,5 @@ class ColouredGraph:
         return point
 
     def _point_of(self, name):
-        element = element_named(name, self.elements)
+        element = element_named(name, self.pattern.elements)
         return element.index if element.kind == "vertex" else self.edge_points[element.index]

@@ -107,6 +107,8 @@ def merged_conditions(
         for part in conjuncts(rebuilt(condition, _simplified)):
             match part:
                 case Comparison("<>", VertexId(a), VertexId(b)):
+                    if a == b:
+                        raise PatternError(f"where: id({a}) <> id({a}) is never true: {a!r} cannot differ from itself")
                     pairs.append((elements[a][0].index, elements[b][0].index))
                 case _:
                     texts[expression_text(part)] = part

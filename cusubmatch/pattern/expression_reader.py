@@ -146,9 +146,9 @@ class ExpressionReader:
         missing = []
         for edge, (left, right) in zip(node.children[1::2], pairwise(names), strict=True):
             labels = None
-            for part in edge.children[0].children if edge.children else ():
-                if part.data != "label_part":
-                    self._refuse(part, "an edge after NOT has neither name nor properties")
+            for part in [part for child in edge.children for part in child.children]:
+                if getattr(part, "data", None) != "label_part":
+                    self._refuse(part, "an edge after NOT has neither name, properties nor lengths")
                 labels = frozenset(quoted_value(str(label.children[0])) for label in part.children)
             source, target = (right, left) if edge.data == "left" else (left, right)
             missing.append(Absent(source, target, edge.data != "either", labels))

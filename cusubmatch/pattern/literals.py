@@ -37,7 +37,7 @@ def string_value(text: str) -> str:
                 raise ValueError(r"\u needs four hexadecimal digits")
             return chr(int(escape.removeprefix(r"\u"), 16))
         if escape[1] not in ESCAPES:
-            raise ValueError(f"the escape {escape} is unknown; write \\\\ for a backslash")
+            raise ValueError(f"the escape {escape!r} is unknown; write \\\\ for a backslash")
         return ESCAPES[escape[1]]
 
     return re.sub(rf"{quote}{quote}|\\u[0-9A-Fa-f]{{0,4}}|\\.", plain, text[1:-1], flags=re.DOTALL)

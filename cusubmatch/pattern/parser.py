@@ -7,6 +7,7 @@ when a text has some.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cusubmatch.errors import PatternError
 from cusubmatch.pattern.elements import Element, elements_of
 from cusubmatch.pattern.names import quoted_value
+from cusubmatch.pattern.quantifiers import Quantifier, bounds_of
 from cusubmatch.pattern.syntax_errors import explain, mark
 
 if TYPE_CHECKING:
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnValue", "ParsedMotif", "PatternEdge", "parse_condition", "parse_motif"]
 
-BEGINNING_OF_CONDITIONS = "// Conditions."  # in the grammar
-SIGN_OF_CONDITIONS = re.compile(r"\{|where", re.IGNORECASE)
+BEGINNING_OF_CONDITIONS = "// Conditions"  # in the grammar
+SIGN_OF_CONDITIONS = re.compile(r"[{*]|where|optional", re.IGNORECASE)
 
 
 class PatternEdge(NamedTuple):
@@ -53,6 +55,8 @@ class ParsedMotif(NamedTuple):
     edges: list[PatternEdge]
     properties: list[ColumnValue]
     conditions: list[Expression]
+    quantifiers: list[Quantifier]
+    optional: list[ParsedMotif]
 
 
 def parse_motif(text: str) -> ParsedMotif:
@@ -70,17 +74,27 @@ def parse_motif(text: str) -> ParsedMotif:
     Raises
     ------
     PatternError
-        If the text is not a motif, is negated or of variable length, gives one vertex two different labels, or has a
-        condition on what is not in the pattern.
+        If the text is not a motif, gives one vertex two different labels, or has a condition on what is not in the
+        pattern.
     """
     if not isinstance(text, str):
         raise TypeError(f"text: expected a str such as '(a)-->(b)', got {type(text).__name__}")
     if not text.strip():
         raise PatternError(mark(text.strip(), 0, "the text is empty; write for example (a)-->(b)"))
     if SIGN_OF_CONDITIONS.search(text) is None:
-        return _MotifReader(text).read(_tree(_motif_parser(), text, "motif", "pattern"))
-    motif, *conditions = _tree(_parser(), text, "query", "pattern").children
-    return _MotifReader(text).read(motif, conditions)
+        tree = _tree(_motif_parser(), text, "motif", "pattern")
+        with contextlib.suppress(PatternError):  # it is raised again below, with its position
+            return _MotifReader(text).read(tree)
+    return _read_query(text, _tree(_parser(), text, "query", "pattern").children)
+
+
+def _read_query(text, nodes):
+    """The pattern that a motif, its conditions and its optional parts make."""
+    motif, *rest = nodes
+    parts = [node for node in rest if node.data == "optional"]
+    read = _MotifReader(text).read(motif, [node for node in rest if node.data != "optional"])
+    read.optional.extend(_read_query(text, part.children) for part in parts)
+    return read
 
 
 def parse_condition(text: str, elements: Mapping[Hashable, Sequence[Element]]) -> Expression:
@@ -107,7 +121,7 @@ def _motif_parser():
     from lark import Lark
 
     grammar = _grammar().partition(BEGINNING_OF_CONDITIONS)[0]
-    return Lark(grammar, start="motif", parser="lalr", propagate_positions=True)
+    return Lark(grammar, start="motif", parser="lalr")  # without positions of nodes, which cost 40% of the time
 
 
 @functools.cache
@@ -126,9 +140,10 @@ class _MotifReader:
 
     def __init__(self, text):
         self.text = text
-        self.motif = ParsedMotif([], [], [], [], [])
+        self.motif = ParsedMotif([], [], [], [], [], [], [])
         self.index = {}
         self.edge_names = set()
+        self.quantified = SIGN_OF_CONDITIONS.search(text) is not None
         self.braces = []  # elements and what stands between their braces, to be read when all names are known
 
     def read(self, motif, conditions=()):
@@ -161,25 +176,46 @@ class _MotifReader:
             here = self.index[name]
             if labels is not None and known[here] not in (None, labels):
                 problem = f"vertex {name!r} is given two labels, {_text(known[here])} and {_text(labels)}"
-                raise PatternError(mark(self.text, node.meta.start_pos, problem))
+                self._refuse(node, problem)
             known[here] = known[here] or labels
         if properties:
             self.braces += [(Element("vertex", here), *pair) for pair in properties]
         return here
 
     def _edge(self, node, before, after):
-        name, labels, properties = _contents(node.children[0]) if node.children else (None, None, ())
+        name, labels, properties = None, None, ()
+        for part in node.children:
+            if part.data == "edge_body":
+                name, labels, properties = _contents(part)
+        if bounds := [*node.find_data("star"), *node.find_data("quantifier")] if self.quantified else ():
+            self._quantifier(bounds, name is not None or properties)
         if name is not None:
             if name in self.edge_names:
-                raise PatternError(mark(self.text, node.meta.start_pos, f"edge variable {name!r} is used twice"))
+                self._refuse(node, f"edge variable {name!r} is used twice")
             self.edge_names.add(name)
         source, target = (after, before) if node.data == "left" else (before, after)
         if source == target:
-            problem = "an edge from a vertex to itself: self loops are not matched"
-            raise PatternError(mark(self.text, node.meta.start_pos, problem))
+            self._refuse(node, "an edge from a vertex to itself: self loops are not matched")
         if properties:
             self.braces += [(Element("edge", len(self.motif.edges)), *pair) for pair in properties]
         self.motif.edges.append(PatternEdge(source, target, node.data != "either", labels, name))
+
+    def _refuse(self, node, problem):
+        raise PatternError(mark(self.text, getattr(node.meta, "start_pos", 0), problem))
+
+    def _quantifier(self, nodes, has_name_or_properties):
+        """The lengths of the path that the next edge stands for."""
+        start, end = nodes[-1].meta.start_pos, nodes[-1].meta.end_pos
+        if len(nodes) > 1:
+            raise PatternError(mark(self.text, start, "the lengths of a path are given twice"))
+        if has_name_or_properties:
+            problem = "an edge that stands for a path has neither name nor properties"
+            raise PatternError(mark(self.text, start, problem))
+        try:
+            least, most = bounds_of(self.text[start:end])
+        except ValueError as error:
+            raise PatternError(mark(self.text, start, str(error))) from None
+        self.motif.quantifiers.append(Quantifier(len(self.motif.edges), least, most))
 
 
 def _contents(node):
@@ -190,7 +226,7 @@ def _contents(node):
             name = quoted_value(str(part.children[0]))
         elif part.data == "label_part":
             labels = frozenset(quoted_value(str(label.children[0])) for label in part.children)
-        else:
+        elif part.data == "properties":
             pairs = (pair.children for pair in part.children)
             properties = [(quoted_value(str(column.children[0])), value) for column, value in pairs]
     return name, labels, properties

@@ -8,7 +8,6 @@ connected, 1 to 32 vertices, no self loops. It knows nothing of data graphs, pla
 from __future__ import annotations
 
 import functools
-import html
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,13 +17,15 @@ import numpy as np
 from cusubmatch.errors import PatternError
 from cusubmatch.pattern.arguments import checked_arguments, distinct_pairs
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
-from cusubmatch.pattern.checks import MAX_VERTICES, check_pattern, numbered_names
+from cusubmatch.pattern.checked_parts import checked_parts
+from cusubmatch.pattern.checks import MAX_VERTICES, numbered_names
 from cusubmatch.pattern.coloured_graph import edge_automorphisms, vertex_automorphisms
 from cusubmatch.pattern.convert import arguments_of_cugraph, arguments_of_networkx
 from cusubmatch.pattern.elements import Element, elements_of
-from cusubmatch.pattern.parser import PatternEdge, parse_condition, parse_motif
-from cusubmatch.pattern.simplify import edges_with_properties, expressions_of, one_edge_of_each
-from cusubmatch.pattern.text import canonical_text, pattern_texts, pretty_print
+from cusubmatch.pattern.optional_parts import new_columns
+from cusubmatch.pattern.parser import PatternEdge, parse_motif
+from cusubmatch.pattern.quantifiers import Quantifier, expanded
+from cusubmatch.pattern.text import PatternTexts
 
 if TYPE_CHECKING:
     from cusubmatch.pattern.expressions import Expression
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Pattern"]
 
 
-class Pattern:
+class Pattern(PatternTexts):
     """A connected graph of 1 to 32 vertices to look for.
 
     Parameters
@@ -71,6 +72,14 @@ class Pattern:
     (2, ('least',))
     """
 
+    names: tuple[Hashable | None, ...]
+    labels: tuple[frozenset | None, ...]
+    edges: tuple[PatternEdge, ...]
+    distinct: frozenset[tuple[int, int]]
+    conditions: tuple[Expression, ...]
+    quantifiers: tuple[Quantifier, ...]
+    optional: tuple[Pattern, ...]
+
     def __init__(
         self,
         edges: Iterable[tuple[Hashable, Hashable]],
@@ -83,29 +92,13 @@ class Pattern:
         distinct: Iterable[tuple[Hashable, Hashable]] = (),
         where: str | Expression | None = None,
     ):
-        names, labels, edges, pairs = checked_arguments(
-            edges, vertices, labels, directed, edge_labels, edge_names, distinct
-        )
-        self._assign(names, labels, edges, pairs, where=where)
+        parts = checked_arguments(edges, vertices, labels, directed, edge_labels, edge_names, distinct)
+        self._assign(*parts, where=where)
 
-    def _assign(self, names, labels, edges, distinct, properties=(), conditions=(), where=None):
-        """Check the parts of a pattern and keep them, each edge and each condition once."""
-        check_pattern(names, edges, distinct)
-        edges, positions = one_edge_of_each(edges, edges_with_properties(edges, properties, conditions))
-        self.names: tuple[Hashable | None, ...] = names
-        self.labels: tuple[frozenset | None, ...] = labels
-        self.edges: tuple[PatternEdge, ...] = edges
-        self.conditions: tuple[Expression, ...] = ()
-        if properties or conditions or where is not None:
-            from cusubmatch.pattern.conditions import merged_conditions
-
-            conditions = [*expressions_of(properties, positions, names, edges), *conditions]
-            if where is not None:
-                conditions.append(parse_condition(where, self.elements) if isinstance(where, str) else where)
-            self.conditions, different = merged_conditions(conditions, self.elements)
-            distinct = [*distinct, *different]
-            check_pattern(names, edges, distinct)
-        self.distinct: frozenset[tuple[int, int]] = frozenset((min(pair), max(pair)) for pair in distinct)
+    def _assign(self, *parts, **more):
+        """Keep the parts of a pattern, those that `checked_parts` makes of what it is given."""
+        for name, value in checked_parts(*parts, **more)._asdict().items():
+            setattr(self, name, value)
 
     @classmethod
     def parse(cls, text: str, *, distinct: Iterable[tuple[str, str]] = ()) -> Pattern:
@@ -126,6 +119,10 @@ class Pattern:
               ``IS NULL``, ``IS NOT NULL`` and ``STARTS WITH``; AND, OR and NOT;
             - ``NOT (a)-[:TYPE]->(b)``: no such edge between two vertices of the pattern.
 
+            ``-[:TYPE]->{1,3}`` or ``-[:TYPE*1..3]->`` is a path of one to three edges, eight at most.
+            ``OPTIONAL (a)-[x]->(z)`` at the end, perhaps with its own WHERE, adds columns that are null where the
+            match has no such part.
+
             As in SQL, a comparison with null is unknown, and what is unknown is no match. Keywords are read in upper
             and lower case. ``id(a) <> id(b)`` (or ``a <> b``) adds to `distinct`.
         distinct : iterable of (str, str), optional
@@ -135,10 +132,6 @@ class Pattern:
         ------
         PatternError
             If the text cannot be read (the message marks the position) or the pattern is not valid.
-
-        See Also
-        --------
-        Pattern.where : The same pattern with another condition.
 
         Examples
         --------
@@ -150,10 +143,19 @@ class Pattern:
         """
         motif = parse_motif(text)
         pairs = distinct_pairs(distinct, {name: v for v, name in enumerate(motif.names) if name is not None})
+        return cls._of_motif(motif, pairs)
+
+    @classmethod
+    def _of_motif(cls, motif, distinct=()) -> Pattern:
+        optional = tuple(map(cls._of_motif, motif.optional))
+        names, labels = tuple(motif.names), tuple(motif.labels)
+        return cls.of_parts(names, labels, motif.edges, distinct, *motif[3:6], None, optional)
+
+    @classmethod
+    def of_parts(cls, *parts) -> Pattern:
+        """A pattern of checked vertices and edges, as `_assign` takes them."""
         pattern = cls.__new__(cls)
-        pattern._assign(  # noqa: SLF001
-            tuple(motif.names), tuple(motif.labels), motif.edges, pairs, motif.properties, motif.conditions
-        )
+        pattern._assign(*parts)  # noqa: SLF001
         return pattern
 
     @classmethod
@@ -219,9 +221,12 @@ class Pattern:
         return self._changed(self.edges, condition)
 
     def _changed(self, edges, where=None):
-        pattern = Pattern.__new__(Pattern)
-        pattern._assign(self.names, self.labels, edges, self.distinct, (), self.conditions, where)  # noqa: SLF001
-        return pattern
+        kept = self.distinct, (), self.conditions, self.quantifiers
+        return self.of_parts(self.names, self.labels, edges, *kept, where, self.optional)
+
+    def expansions(self, *, unique: bool = False) -> tuple[Pattern, ...]:
+        """The patterns that edges with lengths stand for; with `unique` one of those that automorphisms exchange."""
+        return expanded(self, unique=unique)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -229,7 +234,8 @@ class Pattern:
     @property
     def columns(self) -> list[Hashable]:
         """The named vertices in order of first mention: the columns of the matches."""
-        return [name for name in self.names if name is not None]
+        columns = [name for name in self.names if name is not None]
+        return columns + [name for part in self.optional for name in new_columns(self.names, part)]
 
     @property
     def directed(self) -> bool:
@@ -241,7 +247,7 @@ class Pattern:
         """The names of the parameters in the conditions, in alphabetical order."""
         from cusubmatch.pattern.conditions import parameters_of
 
-        return parameters_of(self.conditions)
+        return parameters_of([one for part in (self, *self.optional) for one in part.conditions])
 
     @functools.cached_property
     def conditioned_names(self) -> frozenset[str]:
@@ -272,25 +278,11 @@ class Pattern:
         return self.automorphisms.order
 
     def _key(self):
-        return self.names, self.labels, frozenset(self.edges), self.distinct, self.conditions
+        rest = self.conditions, self.quantifiers, self.optional
+        return self.names, self.labels, frozenset(self.edges), self.distinct, *rest
 
     def __eq__(self, other) -> bool:
         return isinstance(other, Pattern) and self._key() == other._key()
 
     def __hash__(self) -> int:
         return hash(self._key())
-
-    def __repr__(self) -> str:
-        edges, rest = pattern_texts(self)
-        return f"Pattern({', '.join(edges)}{rest})"
-
-    def __str__(self) -> str:
-        """The canonical text: `Pattern.parse` makes an equal pattern of it, if all vertices have names."""
-        return canonical_text(self)
-
-    def _repr_pretty_(self, printer, _cycle) -> None:
-        """Print the same text in IPython, broken into lines."""
-        pretty_print(self, printer)
-
-    def _repr_html_(self) -> str:
-        return f"<code>{html.escape(repr(self))}</code>"

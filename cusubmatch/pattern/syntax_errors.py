@@ -27,6 +27,7 @@ WORDS = {
     "like": "LIKE is not supported; STARTS WITH is",
     "between": "write low <= a.column AND a.column <= high",
     "case": "CASE is not supported",
+    "exists": "EXISTS is not supported yet; NOT (a)-->(b) between vertices of the pattern is",
     "return": "a pattern returns all its vertices; leave RETURN out",
     "limit": "limits are arguments of the functions: limit=",
     "order": "orders are arguments of the functions: order=",
@@ -47,11 +48,13 @@ def explain(text: str, error: Exception, argument: str = "pattern") -> str:
                 return mark(text, start, f"cannot read {symbol} here; {advice}", argument)
     here = text[position : position + 1].strip()
     conditions = argument != "pattern" or re.search(r"\bwhere\b", text[:position], re.IGNORECASE) is not None
+    if before := re.search(r"\bexists\s*$", text[:position], re.IGNORECASE):
+        position, conditions = before.start(), True
     word = re.match(r"\w*", text[position:])
     if here == "!":
         problem = "write NOT" if conditions else "a negated part (!) is written WHERE NOT (a)-->(b)"
     elif here == "*" and not conditions:
-        problem = "a variable-length edge (*) is not supported yet"
+        problem = "the lengths of a path stand in its edge, as in (a)-[:TYPE*1..3]->(b)"
     elif not here:
         problem = f"the {'condition' if conditions else 'pattern'} ends too early"
     elif here in "'\"`":

@@ -2,17 +2,45 @@
 
 from __future__ import annotations
 
+import html
+
 from cusubmatch.pattern.elements import Element, generated_name
 from cusubmatch.pattern.names import edge_text, labels_text, name_text
 
-__all__ = ["canonical_text", "pattern_texts", "pretty_print"]
+__all__ = ["PatternTexts", "canonical_text", "pattern_texts"]
+
+
+class PatternTexts:
+    """How a pattern is shown."""
+
+    def __repr__(self) -> str:
+        edges, rest = pattern_texts(self)
+        return f"Pattern({', '.join(edges)}{rest})"
+
+    def __str__(self) -> str:
+        """The canonical text: `Pattern.parse` makes an equal pattern of it, if all vertices have names."""
+        return canonical_text(self)
+
+    def _repr_pretty_(self, printer, _cycle) -> None:
+        """Print the same text as `repr` in IPython, broken into lines."""
+        edges, rest = pattern_texts(self)
+        with printer.group(len("Pattern("), "Pattern(", f"{rest})"):
+            for index, edge in enumerate(edges):
+                if index:
+                    printer.text(",")
+                    printer.breakable()
+                printer.text(edge)
+
+    def _repr_html_(self) -> str:
+        return f"<code>{html.escape(repr(self))}</code>"
 
 
 def pattern_texts(pattern) -> tuple[list[str], str]:
     """The text of each edge, or of the only vertex, and that of the conditions and the pairs that must differ."""
     parts, conditions = _parts(pattern)
     pairs = (f"{pattern.names[a]}, {pattern.names[b]}" for a, b in sorted(pattern.distinct))
-    return parts, _where_text(conditions) + (f"; distinct {', '.join(pairs)}" if pattern.distinct else "")
+    optional = "".join(f" OPTIONAL {part}" for part in pattern.optional)
+    return parts, _where_text(conditions) + optional + (f"; distinct {', '.join(pairs)}" if pattern.distinct else "")
 
 
 def canonical_text(pattern) -> str:
@@ -21,18 +49,8 @@ def canonical_text(pattern) -> str:
     mentioned = dict.fromkeys(vertex for edge in pattern.edges for vertex in edge[:2])
     if list(mentioned) != sorted(mentioned):  # vertices are numbered in order of first mention
         parts = [*(f"({_name_text(name)})" for name in pattern.names if name is not None), *parts]
-    return ", ".join(parts) + _where_text([*conditions, *_differences(pattern)])
-
-
-def pretty_print(pattern, printer) -> None:
-    """Print the pattern in IPython, broken into lines."""
-    edges, rest = pattern_texts(pattern)
-    with printer.group(len("Pattern("), "Pattern(", f"{rest})"):
-        for index, edge in enumerate(edges):
-            if index:
-                printer.text(",")
-                printer.breakable()
-            printer.text(edge)
+    optional = "".join(f" OPTIONAL {part}" for part in pattern.optional)
+    return ", ".join(parts) + _where_text([*conditions, *_differences(pattern)]) + optional
 
 
 def _differences(pattern):
@@ -68,8 +86,12 @@ def _parts(pattern):
         vertices.append(f"({' '.join(part for part in (shown, properties('vertex', index)) if part)})")
     if not pattern.edges:
         return vertices, conditions
+    bounds = {edge: f"{{{least},{most}}}" for edge, least, most in pattern.quantifiers}
     edges = [
-        vertices[source] + edge_text(directed, labels, name, properties("edge", index)) + vertices[target]
+        vertices[source]
+        + edge_text(directed, labels, name, properties("edge", index))
+        + bounds.get(index, "")
+        + vertices[target]
         for index, (source, target, directed, labels, name) in enumerate(pattern.edges)
     ]
     return edges, conditions

@@ -60,7 +60,7 @@ def test_an_edge_file_that_cannot_be_used_is_one_line(files, name, edges, words)
         ("(a)--(b", ["PATTERN", "character 8", ">>HERE>>"]),
         ("(a)-[:X]-(b)--)", ["character 15", "(a)-[:X]-(b)-- >>HERE>> )"]),
         ("(a)--(b)--!(c)", ["negated"]),
-        ("(a)-[*]->(b)", ["variable-length"]),
+        ("(a)-[*]->(b)", ["upper bound"]),
         ("(a)--(a)", ["self loop"]),
         ("(a)--(b), (c)--(d)", ["disconnected"]),
         ("", ["PATTERN"]),

@@ -277,6 +277,7 @@ TEXTS = [
     ("a.risk IN 3", 11, "'3'"),
     ("a.risk > 3 RETURN a", 12, "RETURN"),
     ("a.risk ^ 2 > 3", 8, "powers"),
+    ("EXISTS {(a)-->(z)}", 1, "EXISTS yet"),
     ("count(a) > 3", 1, "count() aggregate"),
     ("count(*) > 3", 1, "aggregate"),
     ("a.risk > SUM(p.amount)", 10, "SUM() aggregate"),
@@ -305,6 +306,8 @@ TEXTS = [
     ("NOT (a)-->(p)", 12, "'p' edge"),
     ("NOT (a)-->(:X)", 11, "pattern NOT"),
     ("NOT (a)-[e]->(b)", 10, "neither name"),
+    ("NOT (a)-[*2]->(b)", 10, "lengths"),
+    ("NOT (a)-->{2}(b)", 12, "lengths"),
     ("a.x" + "+1" * 101 + "=1", 1, "100 levels"),
     ("NOT " * 101 + "a.x", 401, "100 levels"),
 ]

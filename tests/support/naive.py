@@ -9,7 +9,8 @@ package: a pattern is read only through its public `names`, `labels`, `edges`, `
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
+from types import SimpleNamespace
 
 from naive_conditions import shape, value
 
@@ -146,6 +147,8 @@ def bindings(graph, pattern, image, edges, params=None):
     All conditions must be true together for some rows of all edges. With "each" the named edges have different rows.
     """
     rows = [graph.rows_of(image[e.source], image[e.target], e.directed, e.labels) for e in pattern.edges]
+    for path in pattern.quantifiers:
+        rows[path.edge] = [None]
     found = {}
     for combination in product(*rows):
         bound = tuple(combination[i] for i in named_edges(pattern)) if edges == "each" else ()
@@ -157,6 +160,41 @@ def bindings(graph, pattern, image, edges, params=None):
     return list(found.values())
 
 
+def extensions(graph, pattern, part, image, semantics, edges, params):
+    """What an optional part adds to a match: its new named vertices and rows, or one null for each if it has none.
+
+    New vertices differ from those of the match, but for homomorphisms; other parts do not matter.
+    """
+    known = {name: vertex for name, vertex in zip(pattern.names, image, strict=True) if name is not None}
+    shared = {i: known[name] for i, name in enumerate(part.names) if name in known}
+    new = [i for i in range(len(part.names)) if i not in shared]
+    named = [i for i in new if part.names[i] is not None]
+    found = []
+    for inner in embeddings_with_paths(graph, part, semantics):
+        apart = semantics == "homomorphism" or not any(inner[i] in image for i in new)
+        if apart and all(inner[i] == vertex for i, vertex in shared.items()):
+            rows = bindings(graph, part, inner, edges, params)
+            found += [(*(row[i] for i in named), *row[len(part.names) :]) for row in rows]
+    width = len(named) + (len(named_edges(part)) if edges == "each" else 0)
+    return found or [(None,) * width]
+
+
+def embeddings_with_paths(graph, pattern, semantics):
+    """Every embedding of the pattern with each quantified edge as a path of each length, less inner vertices."""
+    quantified = {path.edge: range(path.least, path.most + 1) for path in pattern.quantifiers}
+    for lengths in product(*quantified.values()):
+        longer = SimpleNamespace(names=list(pattern.names), labels=list(pattern.labels), distinct=pattern.distinct)
+        longer.edges = [edge for i, edge in enumerate(pattern.edges) if i not in quantified]
+        for i, length in zip(quantified, lengths, strict=True):
+            edge, first = pattern.edges[i], len(longer.names)
+            inner = list(range(first, first + length - 1))
+            longer.names += [None] * len(inner)
+            longer.labels += [None] * len(inner)
+            longer.edges += [edge._replace(source=a, target=b) for a, b in pairwise([edge.source, *inner, edge.target])]
+        for image in embeddings(graph, longer, semantics):
+            yield image[: len(pattern.names)]
+
+
 def automorphisms(pattern, edges="any"):
     """All permutations s of the pattern's vertices that keep labels and edges, with their direction and edge labels.
 
@@ -166,17 +204,27 @@ def automorphisms(pattern, edges="any"):
     if not pattern.conditions and edges == "any":
         return [s for s in permutations(range(len(pattern.names))) if _keeps_vertices_and_edges(pattern, s)]
     n, named = len(pattern.names), named_edges(pattern)
-    moved = range(len(pattern.edges))
+    moved = range(len(pattern.edges)) if edges == "each" else told_apart(pattern)
+    unchanged = _conditions(pattern, range(n), {i: i for i in moved})
     found = {}
     for s in permutations(range(n)):
         if not all(pattern.labels[i] == pattern.labels[s[i]] for i in range(n)):
             continue
-        for t in permutations(moved):
+        for images in permutations(moved):
+            t = dict(zip(moved, images, strict=True))
             if _keeps_edges(pattern, s, t) and (edges == "any" or {t[i] for i in named} == set(named)):
                 acted = (*s, *(n + named.index(t[i]) for i in named)) if edges == "each" else s
-                if acted not in found and _conditions(pattern, s, t) == _conditions(pattern, range(n), moved):
+                if acted not in found and _conditions(pattern, s, t) == unchanged:
                     found[acted] = None
     return list(found)
+
+
+def told_apart(pattern):
+    """The edges less those that say nothing beside another one of their kind, as long as only vertices are matched."""
+    conditioned = [i for i in range(len(pattern.edges)) if edge_name(pattern, i) in pattern.conditioned_names]
+    kept = {pattern.edges[i][:4]: i for i in range(len(pattern.edges)) if i not in conditioned}
+    covered = {pattern.edges[i][:4] for i in conditioned}
+    return conditioned + [i for kind, i in kept.items() if kind not in covered]
 
 
 def _keeps_vertices_and_edges(pattern, s):
@@ -190,8 +238,8 @@ def _keeps_vertices_and_edges(pattern, s):
 
 def _keeps_edges(pattern, s, t):
     """Whether each edge i is mapped to edge t[i] when vertices are mapped by s."""
-    for i, edge in enumerate(pattern.edges):
-        image = pattern.edges[t[i]]
+    for i in t:
+        edge, image = pattern.edges[i], pattern.edges[t[i]]
         ends, wanted = (s[edge.source], s[edge.target]), (image.source, image.target)
         same = ends == wanted if edge.directed else set(ends) == set(wanted)
         if not same or edge.directed != image.directed or edge.labels != image.labels:
@@ -202,7 +250,7 @@ def _keeps_edges(pattern, s, t):
 def _conditions(pattern, s, t):
     """The conditions with vertices and edges renamed."""
     renamed = {vertex_name(pattern, i): ("vertex", s[i]) for i in range(len(pattern.names))}
-    renamed |= {edge_name(pattern, i): ("edge", t[i]) for i in range(len(pattern.edges))}
+    renamed |= {edge_name(pattern, i): ("edge", t[i]) for i in t}
     return {shape(condition, renamed.__getitem__) for condition in pattern.conditions}
 
 
@@ -214,13 +262,27 @@ def canonical(image, symmetries):
 def matches(graph, pattern, semantics, unique=None, edges="any", params=None):
     """The truth as a list: every embedding, or with `unique` the canonical form of each orbit.
 
-    With `edges` "each" the positions of the named edges' rows follow the vertices.
+    With `edges` "each" the positions of the named edges' rows follow the vertices. Where edges stand for paths, a row
+    comes once for each choice of their lengths and inner vertices; orbits are not made of those.
     """
     if unique is None:
         unique = semantics != "homomorphism"
-    found = list(embeddings(graph, pattern, semantics))
+    if pattern.quantifiers and unique:
+        raise ValueError("unique: the oracle has no orbits of matches with paths")
+    found = list(embeddings_with_paths(graph, pattern, semantics))
     if pattern.conditions or edges == "each":
         found = [match for image in found for match in bindings(graph, pattern, image, edges, params)]
+    if pattern.optional:
+        if unique and len(automorphisms(pattern, edges)) > 1:
+            raise ValueError("unique: the oracle has no orbits of matches with optional parts")
+        n = len(pattern.names)
+        return [
+            sum(parts, row)
+            for row in found
+            for parts in product(
+                *(extensions(graph, pattern, part, row[:n], semantics, edges, params) for part in pattern.optional)
+            )
+        ]
     if not unique:
         return found
     if semantics == "homomorphism":
