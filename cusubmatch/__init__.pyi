@@ -6,7 +6,15 @@ from typing import Any, overload
 
 from cusubmatch import datasets as datasets
 from cusubmatch import generators as generators
-from cusubmatch.api.argument_types import DataFrameT, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics, UniqueSemantics
+from cusubmatch.api.argument_types import (
+    DataFrameT,
+    EdgesOption,
+    EngineName,
+    GraphLike,
+    ProgressOption,
+    Semantics,
+    UniqueSemantics,
+)
 from cusubmatch.api.attach_edges import attach_edges as attach_edges
 from cusubmatch.api.count_matches import count_matches as count_matches
 from cusubmatch.api.count_matches import has_match as has_match

@@ -12,7 +12,6 @@ from cusubmatch.engines.base import Count
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query import PlannedCall
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.touching import touching_counts
 from cusubmatch.pattern import Pattern
 from cusubmatch.system.deadlines import until
 
@@ -132,6 +131,8 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
 
 def _count_touching(call: CheckedCall) -> int:
     """The number of matches that have one of some vertices."""
+    from cusubmatch.execution.touching import touching_counts
+
     options = call.options
     try:
         queries, divisor = touching_counts(*call)

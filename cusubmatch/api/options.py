@@ -14,14 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.api.ids import checked_candidates, checked_touching
 from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.engines.registry import check_engine
 from cusubmatch.errors import DeadlinePassed, PatternError
 from cusubmatch.execution.query import PlannedCall, Query, make_query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.row_query import RowQuery
-from cusubmatch.execution.touching import touching_rows
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.edge_list import EDGE_TABLES, is_arrays
@@ -50,7 +47,7 @@ def checked_query(
         Also if rows of the edge table would have to be walked.
     """
     query = planned_call(G, P, options, empty_partial)
-    if isinstance(query, RowQuery):
+    if not isinstance(query, Query):
         raise PatternError(
             "pattern: this function does not take conditions that compare several vertices or edges, "
             "nor edges='each', yet; count_matches, subgraph_match, iter_matches and write_matches do"
@@ -77,6 +74,8 @@ def planned_call(
     call = checked_call(G, P, options)
     try:
         if call.options.touching is not None:
+            from cusubmatch.execution.touching import touching_rows
+
             return touching_rows(*call)
         return make_query(*call)
     except DeadlinePassed:
@@ -105,6 +104,8 @@ def checked_call(G: Any, P: Any, options: QueryOptions) -> CheckedCall:
     if options.warn_of_absent_labels:
         warn_absent({"pattern": absent_in(graph, pattern)})
     if options.candidates is not None or options.touching is not None:
+        from cusubmatch.api.ids import checked_candidates, checked_touching
+
         options = dataclasses.replace(
             options,
             candidates=checked_candidates(graph, pattern, options.candidates),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Generator, Hashable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results import BLOCKS_AT_ONCE, free_bytes, names_of_columns
 from cusubmatch.execution.row_order import RowOrder
-from cusubmatch.execution.row_query import RowQuery, make_row_query, needs_rows
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.table_count import TableCount, Tables
 from cusubmatch.graph import Graph
@@ -28,6 +27,9 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.plan.asked import Asked
 from cusubmatch.system.deadlines import each_until, until
+
+if TYPE_CHECKING:
+    from cusubmatch.execution.row_query import RowQuery
 
 __all__ = ["PlannedCall", "Query", "asked_by", "asked_query", "conditioned_query", "empty_frame", "make_query"]
 
@@ -212,7 +214,7 @@ class Query(NamedTuple):
         return self.engine.to_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
 
 
-PlannedCall: TypeAlias = Query | RowQuery
+PlannedCall: TypeAlias = "Query | RowQuery"
 
 
 def empty_frame(graph: Graph, pattern: Pattern) -> Any:
@@ -251,6 +253,8 @@ def asked_by(pattern: Pattern, options: QueryOptions) -> Asked:
 
 def asked_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> PlannedCall:
     """Plan a call with conditions, by rows of the edge table where they must be walked."""
+    from cusubmatch.execution.row_query import make_row_query, needs_rows
+
     if not needs_rows(graph, asked):
         return conditioned_query(graph, options, deadline, asked)
     with until(deadline):
