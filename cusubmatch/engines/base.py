@@ -19,6 +19,7 @@ from cusubmatch.plan import Constraints, Plan
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.decomposition.table_plan import TableCosts
+from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = [
     "Arrival",
@@ -120,6 +121,8 @@ class RunOptions:
         The run stops when so many matches exist.
     then : callable or None
         `blocks` yields then(block) instead of a block. It is called before more work is launched.
+    max_work : int or None
+        Units of work after which a count on a candidate graph raises `StepsSpent`.
     """
 
     deadline: float | None = None
@@ -129,6 +132,7 @@ class RunOptions:
     ahead_rows: int = 0
     enough: int | None = None
     then: Callable[[Any], Any] | None = None
+    max_work: int | None = None
 
 
 class Count(Protocol):
@@ -225,6 +229,10 @@ class Engine(Protocol):
         """A sampler of the matches of a plan that counts."""
         ...
 
+    def descents(self, prepared: Prepared) -> Descents:
+        """Samples of partial matches on the candidate graph."""
+        ...
+
     def number_of_conditioned(self, prepared: Prepared) -> int:
         """How many parts a count by conditioning has: candidates of the vertex that is matched first."""
         ...
@@ -259,6 +267,7 @@ class StepsSpent(Exception):
 class ConditionedCount(Count, Protocol):
     """A count by conditioning; after `StepsSpent`, with `max_steps` raised, `total` goes on where it has stopped."""
 
+    steps: int
     max_steps: int | None
 
 

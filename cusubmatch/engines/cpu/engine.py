@@ -12,6 +12,7 @@ from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun, number_of_roots
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
+from cusubmatch.engines.cpu.search.descents import SampledDescents
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.sampler import Sampler
@@ -80,6 +81,10 @@ class CpuEngine:
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""
         return Sampler(prepared, plan, deadline=deadline, tunables=self.tunables)
+
+    def descents(self, prepared: Prepared) -> SampledDescents:
+        """Samples of partial matches on the candidate graph."""
+        return SampledDescents(_candidate_graph(prepared), self.tunables.descent_population)
 
     def number_of_conditioned(self, prepared: Prepared) -> int:
         """Candidates of the vertex that is matched first."""

@@ -24,6 +24,7 @@ from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
+from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.conditioning_count import Conditioning
 from cusubmatch.plan import constraints_of
 from cusubmatch.plan.conditioning import ConditioningPlan
@@ -167,9 +168,11 @@ def test_where_its_steps_are_spent_the_pattern_is_walked(monkeypatch):
     engine, prepared = prepared_for(graph, pattern, "monomorphism", conditioning_steps=1)
     plan, _ = plan_of(graph, engine, pattern, "monomorphism", unique=True)
     wanted = csm.count_matches(graph, QUERY, engine="cpu")
-    monkeypatch.setattr(ConditioningPlan, "max_steps", 3)
-    for factor in (1e9, 0.0):  # the walk ends, or is given up as well
-        monkeypatch.setattr("cusubmatch.execution.strategies.conditioning_count.WALK_FACTOR", factor)
+    monkeypatch.setattr(conditioning_count, "MIN_STEPS", 3)
+    monkeypatch.setattr(conditioning_count, "MIN_WALK_NS", 0.0)
+    monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)
+    for factor in (1e9, 0.01):  # the walk ends, or is given up as well
+        monkeypatch.setattr(conditioning_count, "WALK_FACTOR", factor)
         assert Conditioning(engine, plan, prepared, ConditioningPlan(1.0, 1e9)).run(None, None).count() == wanted
 
 
@@ -177,7 +180,8 @@ def test_a_short_walk_gives_way_to_it(monkeypatch):
     with tuned(work_units=64):
         graph = skewed_graph()
         wanted = csm.count_matches(graph, QUERY, engine="cpu")
-        monkeypatch.setattr("cusubmatch.execution.strategies.choose.CONDITIONING_GRACE_S", -1e9)
+        monkeypatch.setattr(conditioning_count, "MIN_WALK_NS", 0.0)
+        monkeypatch.setattr(conditioning_count, "SURPRISE_FACTOR", 0.0)
         monkeypatch.setattr(ConditioningPlan, "first", False)
         assert csm.count_matches(skewed_graph(), QUERY, engine="cpu") == wanted
 

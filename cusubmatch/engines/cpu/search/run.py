@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
+from cusubmatch.engines.base import Prepared, RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search import program as p
 from cusubmatch.engines.cpu.search.bitmap_walker import enter_bitmaps, walk_bitmaps
@@ -87,7 +87,8 @@ class Run:
         self.view = make_view(prepared.graph, adjacency, candidates.masks, roots, tunables)
         self.matches: Any = 0
         self._sum, self._counting = 0, plan.leaf_mode != "rows"
-        self._late = False
+        self._late = self._spent = False
+        self._work, self._max_work = 0, options.max_work
         self._lock = threading.RLock()  # of the sum
         self._max_threads = tunables.threads_for(len(roots))
         self._caller = threading.current_thread()
@@ -167,6 +168,8 @@ class Run:
             increment = p.take_count(state)
             if by_suffix:
                 increment += take_residues(*p.residues(self.program, state))
+            with self._lock:
+                self._work += self.tunables.work_units - int(state.registers[p.LEFT])
             self._add(increment)
             yield None
 
@@ -247,6 +250,9 @@ class Run:
         elif self.deadline is not None and time.monotonic() > self.deadline:
             self._late = True
             self.stop()
+        elif self._max_work is not None and self._work > self._max_work and not self.tasks.stopped:
+            self._spent = True
+            self.stop()
         if threading.current_thread() is self._caller:
             self.progress.report_if_due()
 
@@ -287,4 +293,6 @@ class Run:
             self.stop()
         if self._late:
             raise DeadlinePassed
+        if self._spent:
+            raise StepsSpent
         self.progress.report_end()
