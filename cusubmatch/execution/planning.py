@@ -38,6 +38,7 @@ from cusubmatch.plan.sampled_orders import make_sampled_plan
 __all__ = ["plan_of", "replan", "tables_of", "walk_plan"]
 
 MIN_KEPT_PLANS = 16
+MAX_WORTH = 8e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
 MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
 
 
@@ -143,7 +144,7 @@ def _walking(
     if prepared.candidate_graph is not None:
         worth = math.inf
         if counting and suffix is None and semantics != "induced":
-            worth = plan_conditioning(problem.cardinalities, math.inf).cost
+            worth = min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
         options = PlanOptions(engine.candidate_graph_methods, suffix=suffix, worth=worth)
     plans = functools.partial(make_plans, problem, options)
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
