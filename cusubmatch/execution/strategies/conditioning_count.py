@@ -135,7 +135,7 @@ class ConditioningCount:
                 spent_ns = conditioned.steps * STEP_NS
             if walk is None:
                 walk = self._replanned()
-            if doubt * walk.estimate <= TURN_FACTOR * spent_ns:
+            if doubt * walk.estimate <= spent_ns:
                 walked = self._walked(walk, WALK_FACTOR * doubt)
                 if walked is not None:
                     return walked

@@ -116,7 +116,7 @@ def conflict_to_waive(s, component):
             others &= others - 1
             if _may_collide(s, u, w):
                 joining += 1
-                if joining >= fewest:
+                if joining > fewest:
                     return -1, -1
                 size = min(choices(s, u), choices(s, w))
                 if size < best:
