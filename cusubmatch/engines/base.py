@@ -20,6 +20,7 @@ from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.decomposition.table_plan import TableCosts
 from cusubmatch.plan.rows.row_plan import RowPlan
+from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = [
     "Arrival",
@@ -159,6 +160,8 @@ class RunOptions:
         The run stops when so many matches exist.
     then : callable or None
         `blocks` yields then(block) instead of a block. It is called before more work is launched.
+    max_work : int or None
+        Units of work after which a count on a candidate graph raises `StepsSpent`.
     """
 
     deadline: float | None = None
@@ -168,6 +171,7 @@ class RunOptions:
     ahead_rows: int = 0
     enough: int | None = None
     then: Callable[[Any], Any] | None = None
+    max_work: int | None = None
 
 
 class Count(Protocol):
@@ -278,6 +282,10 @@ class Engine(Protocol):
         """A sampler of the matches of a plan that counts."""
         ...
 
+    def descents(self, prepared: Prepared) -> Descents:
+        """Samples of partial matches on the candidate graph."""
+        ...
+
     def number_of_conditioned(self, prepared: Prepared) -> int:
         """How many parts a count by conditioning has: candidates of the vertex that is matched first."""
         ...
@@ -312,6 +320,7 @@ class StepsSpent(Exception):
 class ConditionedCount(Count, Protocol):
     """A count by conditioning; after `StepsSpent`, with `max_steps` raised, `total` goes on where it has stopped."""
 
+    steps: int
     max_steps: int | None
 
 

@@ -18,6 +18,7 @@ from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import (
+    Constraints,
     Plan,
     PlanningProblem,
     PlanOptions,
@@ -32,10 +33,12 @@ from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.conditioning import plan_conditioning
 from cusubmatch.plan.decomposition.expression import EnumerateTerm
 from cusubmatch.plan.independent_leaves import IndependentPlan
+from cusubmatch.plan.sampled_orders import make_sampled_plan
 
-__all__ = ["plan_of", "tables_of", "walk_plan"]
+__all__ = ["plan_of", "replan", "tables_of", "walk_plan"]
 
 MIN_KEPT_PLANS = 16
+MAX_WORTH = 8e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
 MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
 
 
@@ -138,19 +141,50 @@ def _walking(
     """The plan of walking a pattern, and what it is walked on."""
     constraints = constraints_of(pattern, graph, semantics)
     prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
-    problem = PlanningProblem(
+    problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting)
+    options = PlanOptions(engine.methods, suffix=suffix)
+    if prepared.candidate_graph is not None:
+        worth = math.inf
+        if counting and suffix is None and semantics != "induced":
+            worth = min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
+        options = PlanOptions(engine.candidate_graph_methods, suffix=suffix, worth=worth)
+    plans = functools.partial(make_plans, problem, options)
+    return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
+
+
+def _problem(
+    graph: Graph,
+    prepared: Prepared,
+    pattern: Pattern,
+    constraints: Constraints,
+    semantics: str,
+    unique: bool,
+    counting: bool,
+) -> PlanningProblem:
+    estimated_by = prepared.estimated_by
+    return PlanningProblem(
         pattern,
         prepared.constraints(constraints),
-        prepared.estimated_by.cardinalities,
-        prepared.estimated_by.filters,
+        estimated_by.cardinalities,
+        estimated_by.filters,
         graph.statistics,
         semantics=semantics,
         unique=unique,
         counting=counting,
     )
-    methods = engine.methods if prepared.candidate_graph is None else engine.candidate_graph_methods
-    plans = functools.partial(make_plans, problem, PlanOptions(methods, suffix=suffix))
-    return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
+
+
+def replan(engine: Engine, plan: Plan, prepared: Prepared) -> Plan:
+    """A better plan of a walk on a candidate graph that takes longer than was expected, by sampled descents."""
+    graph, pattern = prepared.graph, plan.pattern
+
+    def make() -> Plan:
+        constraints = constraints_of(pattern, graph, plan.semantics)
+        problem = _problem(graph, prepared, pattern, constraints, plan.semantics, plan.unique, True)
+        return make_sampled_plan(problem, plan, engine.descents(prepared))
+
+    key = pattern, plan.semantics, plan.unique
+    return graph.cache.get("sampled plans", key, make, graph.keep(MIN_KEPT_PLANS))
 
 
 def _quotient_of(graph: Graph, pattern: Pattern, members: Sequence[Sequence[int]]) -> Pattern:

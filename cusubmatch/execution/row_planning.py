@@ -25,12 +25,13 @@ from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.pattern.expressions import Expression
 from cusubmatch.plan.asked import Asked, VertexSet
 from cusubmatch.plan.conditions.across import across_conditions
+from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.conditions.compile_program import compile_program
 from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.evaluate import holds
 from cusubmatch.plan.conditions.program import Program
 from cusubmatch.plan.conditions.split import ElementConditions, SplitConditions
-from cusubmatch.plan.rows.row_plan import NO_BOUND, RowCondition, RowEdge, RowPattern
+from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern
 from cusubmatch.plan.symmetry import restrictions
 
 __all__ = ["RowProblem", "group_of", "row_problem_of"]

@@ -44,6 +44,7 @@ class AutomorphismGroup:
         self._first = _ranks([(repr(colour),) for colour in colours])
         self._start = self._refine(self._first)
         self._orbits: dict[frozenset, tuple[int, ...]] = {}
+        self._colours: dict[frozenset, list[int]] = {frozenset(): self._start}  # with some vertices fixed
 
     def orbits(self, fixed: Iterable[int] = ()) -> tuple[int, ...]:
         """The smallest vertex of each vertex's orbit, under the automorphisms that fix every vertex of `fixed`."""
@@ -139,7 +140,9 @@ class AutomorphismGroup:
         return min(self._least(self._individualise(colours, [v])) for v in representatives)
 
     def _find_orbits(self, fixed):
-        colours = self._individualise(self._start, sorted(fixed))
+        colours = self._colours_with(fixed)
+        if len(set(colours)) == self.size:
+            return tuple(range(self.size))
         parent = list(range(self.size))
 
         def root(v):
@@ -159,6 +162,13 @@ class AutomorphismGroup:
                         low, high = sorted((root(a), root(b)))
                         parent[high] = low
         return tuple(root(v) for v in range(self.size))
+
+    def _colours_with(self, fixed):
+        """The colours where some vertices are fixed, from those of one vertex less that are known."""
+        if fixed not in self._colours:
+            fewer = next((fixed - {v} for v in fixed if fixed - {v} in self._colours), fixed - {max(fixed)})
+            self._colours[fixed] = self._individualise(self._colours_with(fewer), fixed - fewer)
+        return self._colours[fixed]
 
     def _transposition(self, v, w):
         """The exchange of v and w if it is an automorphism, else None."""

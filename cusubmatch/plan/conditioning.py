@@ -14,8 +14,6 @@ from cusubmatch.plan.estimate import Cardinalities
 __all__ = ["ConditioningPlan", "plan_conditioning"]
 
 STEP_NS = 150.0  # to try a candidate, at the least
-LONG_STEP_NS = 1000.0  # where candidate lists are long
-MIN_STEPS = 1 << 17  # before a walk is tried, or as many as fit in its estimated time
 
 
 @dataclass(frozen=True)
@@ -37,11 +35,6 @@ class ConditioningPlan:
     def first(self) -> bool:
         """Whether it is tried before walking."""
         return self.cost < self.walking
-
-    @property
-    def max_steps(self) -> int:
-        """Candidates that are tried before it is given up for a walk."""
-        return max(MIN_STEPS, int(min(self.walking / LONG_STEP_NS, 2.0**62)))
 
 
 def plan_conditioning(cardinalities: Cardinalities, walking: float) -> ConditioningPlan:

@@ -53,7 +53,7 @@ class Constraints(NamedTuple):
 
     def must_differ(self, u: int, w: int) -> bool:
         """Whether two vertices must have different images."""
-        return (min(u, w), max(u, w)) in self.distinct
+        return ((u, w) if u < w else (w, u)) in self.distinct
 
 
 def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraints:

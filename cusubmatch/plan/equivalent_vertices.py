@@ -12,17 +12,19 @@ __all__ = ["equivalent_pairs", "same_candidates"]
 
 def equivalent_pairs(pattern, constraints, filters):
     """Pairs of vertices with the same neighbours, label, filter and inequalities, which share no edge."""
-    size, required = len(pattern), constraints.required
+    required, labels = constraints.required, constraints.labels
+    asked = [{} for _ in labels]  # by neighbour, the relations that it asks for
+    for (x, u), relations in required.items():
+        asked[u][x] = relations
+    differs = [set() for _ in labels]
+    for u, w in constraints.distinct:
+        differs[u].add(w)
+        differs[w].add(u)
     pairs = set()
-    for u, w in combinations(range(size), 2):
-        if (w, u) in required or constraints.labels[u] != constraints.labels[w] or filters[u] != filters[w]:
+    for u, w in combinations(range(len(pattern)), 2):
+        if (w, u) in required or labels[u] != labels[w] or filters[u] != filters[w] or asked[u] != asked[w]:
             continue
-        others = [x for x in range(size) if x not in (u, w)]
-        if all(
-            required.get((x, u)) == required.get((x, w))
-            and constraints.must_differ(x, u) == constraints.must_differ(x, w)
-            for x in others
-        ):
+        if differs[u] - {w} == differs[w] - {u}:
             pairs.add(frozenset((u, w)))
     return pairs
 

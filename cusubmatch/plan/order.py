@@ -37,14 +37,17 @@ class Effort:
         Vertices of the pattern.
     bounded : bool
         Whether a search ends where it has taken a share of what the best plan will.
+    most_cost : float
+        Nanoseconds that a better plan can save at most.
     """
 
-    def __init__(self, size: int, bounded: bool) -> None:
-        self.size, self.bounded, self.prefixes = size, bounded, 0
+    def __init__(self, size: int, bounded: bool, most_cost: float = math.inf) -> None:
+        self.size, self.bounded, self.most_cost, self.prefixes = size, bounded, most_cost, 0
 
     def left(self, cost: float) -> float:
         """How many more prefixes are worth expanding where the best plan so far costs so many nanoseconds."""
-        return EFFORT_SHARE * cost / (PREFIX_NS * self.size) - self.prefixes if self.bounded else math.inf
+        worth = EFFORT_SHARE * min(cost, self.most_cost) / (PREFIX_NS * self.size)
+        return worth - self.prefixes if self.bounded else math.inf
 
 
 class MatchingOrder(NamedTuple):

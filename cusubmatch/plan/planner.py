@@ -13,10 +13,10 @@ from cusubmatch.plan.estimate import Estimator
 from cusubmatch.plan.order import EXHAUSTIVE_VERTICES, Effort, best_orders
 from cusubmatch.plan.plan import Plan
 from cusubmatch.plan.planning_problem import PlanningProblem, PlanOptions
-from cusubmatch.plan.suffix.cores import cores
+from cusubmatch.plan.suffix.cores import Core, cores
 from cusubmatch.plan.walk_cost import OrderProblem
 
-__all__ = ["make_plan", "make_plans"]
+__all__ = ["make_plan", "make_plans", "order_problem"]
 
 
 # Estimates fall short of the deeper levels of a walk, and those of filtered candidates of every level. A plan with a
@@ -53,6 +53,20 @@ def make_plans(problem: PlanningProblem, options: PlanOptions | None = None, alt
     return [build_plan(problem, alternative) for alternative in search.best]
 
 
+def order_problem(problem: PlanningProblem, method: str, core: Core | None) -> OrderProblem:
+    """What an order is looked for, by a method and for a core if there is one."""
+    return OrderProblem(
+        problem.pattern.automorphisms if core is None else core.symmetry,
+        problem.neighbours,
+        problem.non_neighbours,
+        problem.restricted,
+        method,
+        problem.paired if core is None else frozenset(),
+        carries_sizes=problem.counting and problem.semantics == "monomorphism",
+        core=core,
+    )
+
+
 class _PlanSearch:
     """The cheapest alternatives of all methods, directions and cores."""
 
@@ -62,7 +76,7 @@ class _PlanSearch:
         self.compared: list[tuple] = []  # methods and cores of which the first few orders are known
         self.by_biases = bool(problem.cardinalities.biases)  # estimates by degrees are too vague to leave cores out
         size = len(problem.pattern)
-        self.effort = Effort(size, bounded=self.by_biases or size > EXHAUSTIVE_VERTICES)
+        self.effort = Effort(size, bounded=self.by_biases or size > EXHAUSTIVE_VERTICES, most_cost=options.worth)
 
     def run(self):
         """Search the orders of every method and core.
@@ -107,24 +121,13 @@ class _PlanSearch:
 
     def _consider(self, method, core, searching):
         """Compare orders of a method, and of a core if there is one; `searching`: more than the first few."""
-        problem, cardinalities = self.problem, self.problem.cardinalities
-        weight, paired = 1.0, problem.paired if core is None else frozenset()
+        problem, cardinalities, weight = self.problem, self.problem.cardinalities, 1.0
         group = problem.pattern.automorphisms if core is None else core.symmetry
         if core is not None:
             weight = SUFFIX_COST_FACTOR ** (len(core.suffix) - 1) if cardinalities.biases else SUFFIX_COST_FACTOR
         for ascending in self._directions(group, core):
-            order_problem = OrderProblem(
-                group,
-                problem.neighbours,
-                problem.non_neighbours,
-                problem.restricted,
-                method,
-                paired,
-                carries_sizes=problem.counting and problem.semantics == "monomorphism",
-                core=core,
-            )
             orders = best_orders(
-                order_problem,
+                order_problem(problem, method, core),
                 Estimator(cardinalities, problem.statistics, ascending, clustered=method == "warps"),
                 self.effort,
                 searching=searching,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 
 from cusubmatch.graph.statistics import Statistics
@@ -94,12 +95,15 @@ class PlanOptions:
         Only this matching order (likewise).
     suffix : int, optional
         Only plans with a suffix of so many vertices; 0: none, so that every level but the last (or two) is visited.
+    worth : float
+        Nanoseconds of another way of counting: the search for a plan takes no more than a share of it.
     """
 
     methods: tuple[str, ...] = ("lists", "bitmaps")
     ascending: bool | None = None
     order: tuple[int, ...] | None = None
     suffix: int | None = None
+    worth: float = math.inf
 
 
 def _can_expand_orbits(pattern):

@@ -34,7 +34,7 @@ from cusubmatch.execution.query_options import QueryOptions
 LABELS, LABEL_SEED, WALK_SEED, WALKS = 16, 1203, 77, 20
 STEPS_PER_VERTEX = 60  # of a random walk, before another one is begun
 PEERS = ["DAF", "RM", "RMnoFS", "SMGQL", "SMGQLnoFS", "SMRI"]
-OF_ONE_QUERY = ("plans", "walks", "forms")  # what the cache of a graph keeps for a query
+OF_ONE_QUERY = ("plans", "walks", "forms", "sampled plans")  # what the cache of a graph keeps for a query
 SLACK_FACTOR, SLACK_MS = 1.5, 2.0  # no query is to be slower than the best peer by more
 SHOWN = 30
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from cusubmatch import Graph, Pattern
 from cusubmatch.plan.conditions.across import across_conditions
-from cusubmatch.plan.conditions.differences import NO_BOUND, Difference, closure_of, differences_in
+from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.conditions.differences import Difference, closure_of, differences_in
 from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.split import split_conditions
 

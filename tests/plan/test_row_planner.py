@@ -7,8 +7,8 @@ import pytest
 from row_cases import pattern_of, relations_of
 
 from cusubmatch.graph.masked_rows import masked_rows
-from cusubmatch.plan.rows import RowStatistics, plan_rows
-from cusubmatch.plan.rows.row_plan import NO_BOUND
+from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.rows.row_statistics import RowStatistics, plan_rows
 
 BEFORE = "p.time < q.time AND q.time < r.time AND r.time - p.time <= $D"
 PATH = "(a)-[p]->(b)-[q]->(c)-[r]->(d) WHERE " + BEFORE

@@ -9,7 +9,8 @@ import numpy as np
 
 from cusubmatch.graph.edge_rows import edge_rows
 from cusubmatch.graph.masked_rows import masked_rows
-from cusubmatch.plan.rows.row_plan import NO_BOUND, RowEdge, RowPattern
+from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.rows.row_plan import RowEdge, RowPattern
 
 HOP = re.compile(r"\((\w+)\)|(-)\[(\w+)\]-(>?)")
 

@@ -1,7 +1,8 @@
-"""The 854 labelled queries on the yeast protein network: all but one are counted, none wrong, most within a second.
+"""The 854 labelled queries on the yeast protein network: all are counted, none wrong, most within a fifth of a second.
 
 The recorded counts are embeddings, up to 4 x 10^16: far more than can be walked. Seconds are CPU seconds on one thread,
-so that a busy machine does not fail the test. A sample runs always; all of them are marked slow.
+so that a busy machine does not fail the test; the slowest query took 9 of them. A sample runs always; all are marked
+slow.
 """
 
 import time
@@ -14,8 +15,8 @@ import cusubmatch as csm
 
 IN_TIME_S = 1.0
 LIMIT_S = 120.0  # on a busy machine, too
+SLOWEST_S = 15.0
 SAMPLE_EVERY = 20
-NOT_COUNTED = {"query_dense_16_13"}  # its estimate is 10^5 times too low, and the plan without a suffix takes minutes
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +53,9 @@ def answer(G, queries):
 
 
 def assert_right_and_in_time(answers, share):
-    missing = answers.found.isna()
-    assert set(answers["query"][missing]) <= NOT_COUNTED
-    wrong = answers[~missing & (answers.found != answers["count"]).fillna(False)]
-    assert wrong.empty, f"wrong counts:\n{wrong}"
+    wrong = answers[(answers.found != answers["count"]).fillna(True)]
+    assert wrong.empty, f"wrong counts, or none:\n{wrong}"
+    assert answers.seconds.max() < SLOWEST_S
     late = answers[answers.seconds > IN_TIME_S]
     assert len(late) <= (1 - share) * len(answers), f"{len(late)} of {len(answers)} were late:\n{late}"
 
@@ -75,10 +75,10 @@ def warm_yeast(data_graph, queries, one_thread):
 
 def test_a_sample_of_the_queries_is_answered_right_and_in_time(warm_yeast, queries):
     sample = queries[queries["count"] < 10**11].iloc[::SAMPLE_EVERY]
-    assert_right_and_in_time(answer(warm_yeast, sample), share=0.9)
+    assert_right_and_in_time(answer(warm_yeast, sample), share=0.95)
 
 
 @pytest.mark.slow
 def test_all_854_queries_are_answered_right_and_in_time(warm_yeast, queries):
     assert len(queries) == 854
-    assert_right_and_in_time(answer(warm_yeast, queries), share=0.94)
+    assert_right_and_in_time(answer(warm_yeast, queries), share=0.97)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun, number_of_roots
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
-from cusubmatch.engines.cpu.row_walk import RowRun, number_of_row_tasks
+from cusubmatch.engines.cpu.search.descents import SampledDescents
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.sampler import Sampler
@@ -81,6 +82,8 @@ class CpuEngine:
 
     def number_of_row_tasks(self, plan: RowPlan, prepared: PreparedRows) -> int:
         """Rows, or vertices, of the first step."""
+        from cusubmatch.engines.cpu.row_walk import number_of_row_tasks
+
         return number_of_row_tasks(plan, prepared)
 
     def walk_rows(
@@ -89,13 +92,19 @@ class CpuEngine:
         prepared: PreparedRows,
         options: RunOptions = DEFAULT_OPTIONS,
         tasks: TaskRange | None = None,
-    ) -> RowRun:
+    ) -> Any:
         """A run of a row plan; see `RowRun`."""
+        from cusubmatch.engines.cpu.row_walk import RowRun
+
         return RowRun(plan, prepared, options, tasks, self.tunables)
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""
         return Sampler(prepared, plan, deadline=deadline, tunables=self.tunables)
+
+    def descents(self, prepared: Prepared) -> SampledDescents:
+        """Samples of partial matches on the candidate graph."""
+        return SampledDescents(_candidate_graph(prepared), self.tunables.descent_population)
 
     def number_of_conditioned(self, prepared: Prepared) -> int:
         """Candidates of the vertex that is matched first."""

@@ -66,6 +66,8 @@ class Tunables:
         Of a candidate graph; bounds its memory.
     failing_set_vertices : int
         Rows of smaller patterns on a candidate graph are walked without failing sets.
+    descent_population : int
+        Partial matches of each level that sampled descents go on with.
     conditioning_steps : int
         Candidates that a count by conditioning tries between two returns to Python.
     conditioning_slots : int
@@ -100,6 +102,7 @@ class Tunables:
     max_kept_share: float = 0.5
     max_candidate_arcs: int = 1 << 26
     failing_set_vertices: int = 5
+    descent_population: int = 64
     conditioning_steps: int = 1 << 16
     conditioning_slots: int = 1 << 23
     max_kept_paths: int = 1 << 22

@@ -23,6 +23,7 @@ from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
 from cusubmatch.plan.rows.row_plan import RowPlan
+from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = ["GpuEngine"]
 
@@ -100,6 +101,10 @@ class GpuEngine:
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""
         return Sampler(prepared, plan, deadline=deadline, gpu=self.gpu)
+
+    def descents(self, prepared: Prepared) -> Descents:
+        """Not offered: this engine builds no candidate graph."""
+        raise NotImplementedError
 
     def number_of_conditioned(self, prepared: Prepared) -> int:
         """Not offered: this engine builds no candidate graph."""

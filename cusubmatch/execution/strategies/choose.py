@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cusubmatch.engines.base import Engine, Prepared
 from cusubmatch.execution.planning import plan_of
-from cusubmatch.execution.strategies.conditioning_count import Conditioning
+from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace
 from cusubmatch.execution.strategies.independent_count import IndependentSets
 from cusubmatch.execution.strategies.race import Race
 from cusubmatch.execution.strategies.strategy import Strategy
@@ -17,8 +17,6 @@ from cusubmatch.plan.conditioning import ConditioningPlan
 from cusubmatch.plan.independent_leaves import IndependentPlan
 
 __all__ = ["strategy_of"]
-
-CONDITIONING_GRACE_S = 0.003  # that a walk which was expected to be short may take more
 
 
 def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
@@ -33,7 +31,7 @@ def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
     other: Strategy
     if isinstance(plan.in_parts, ConditioningPlan):
         other = Conditioning(engine, plan, prepared, plan.in_parts)
-        return other if plan.in_parts.first else Race(walk, other, CONDITIONING_GRACE_S)
+        return other if plan.in_parts.first else WorkRace(walk, other)
     if isinstance(plan.in_parts, TablePlan):
         other = Tables(engine, plan, prepared, plan.in_parts)
     elif isinstance(plan.in_parts, IndependentPlan):

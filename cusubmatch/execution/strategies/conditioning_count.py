@@ -1,15 +1,16 @@
 """A count by recursive conditioning on the candidate graph, with a walk for the patterns that it does not suit.
 
-Neither way's time is known beforehand. So conditioning stops after a number of steps, the walk after the seconds that
-those took, and then conditioning goes on to the end: a wrong choice costs a few times the better one.
+How many steps conditioning takes is not known beforehand. When it has taken more than most counts do, the walk is
+planned anew by sampled descents, which say well what it takes. The walk has its turn once conditioning has taken about
+as long as it is expected to. If that was wrong, the turns grow, so that a count takes a few times the better way. All
+turns are counted in steps and work, not in seconds, so that equal calls go the same way.
 """
 
 from __future__ import annotations
 
-import time
-
 from cusubmatch.engines.base import (
     ConditionedCount,
+    Count,
     Engine,
     Prepared,
     ProgressCallback,
@@ -18,13 +19,20 @@ from cusubmatch.engines.base import (
     TaskRange,
 )
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.planning import replan
+from cusubmatch.execution.strategies.race import Monotonic, Race
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.plan import Plan
 from cusubmatch.plan.conditioning import ConditioningPlan
 
-__all__ = ["Conditioning", "ConditioningCount"]
+__all__ = ["Conditioning", "ConditioningCount", "WorkRace"]
 
-WALK_FACTOR = 1.5  # a walk may take so many times the seconds that conditioning has taken
+MIN_STEPS = 1 << 17  # of conditioning, before a walk is tried
+STEP_NS = 400.0  # of a step of conditioning, about
+SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
+MIN_WALK_NS = 3e6  # but no sooner
+WALK_FACTOR = 4.0  # a walk may do so many times its sampled visits; its work counts elements of lists, too
+TURN_FACTOR = 2.0  # from one turn to the next
 
 
 class Conditioning:
@@ -61,6 +69,20 @@ class Conditioning:
         return total // self.plan.pattern.automorphisms.order if self.plan.unique else total
 
 
+class WorkRace(Race):
+    """A walk on a candidate graph that gives way to conditioning after ten times the expected work."""
+
+    def __init__(self, walk: Walk, conditioning: Conditioning):
+        super().__init__(walk, conditioning)
+        self.first, self.then = walk, conditioning
+
+    def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Count:
+        """One count, or a part of the walk."""
+        if tasks is not None:
+            return self.first.run(deadline, progress, tasks)
+        return ConditioningCount(self.then, deadline, progress, None, self.first)
+
+
 class ConditioningCount:
     """One count, or a part of one.
 
@@ -78,8 +100,10 @@ class ConditioningCount:
         deadline: float | None,
         progress: ProgressCallback | None,
         tasks: TaskRange | None,
+        first: Walk | None = None,
     ):
-        self.strategy, self.deadline, self.progress, self.tasks = strategy, deadline, progress, tasks
+        self.strategy, self.deadline, self.tasks, self.first = strategy, deadline, tasks, first
+        self.progress = None if progress is None else Monotonic(progress)
 
     def total(self) -> int:
         """The number of embeddings.
@@ -97,37 +121,50 @@ class ConditioningCount:
         ------
         DeadlinePassed
         """
-        strategy, begin = self.strategy, time.monotonic()
-        conditioned = self._conditioned(strategy.conditioning.max_steps)
-        try:
-            total = conditioned.total()
-        except StepsSpent:
-            walked = self._walked(WALK_FACTOR * (time.monotonic() - begin))
+        if self.first is not None:
+            walked = self._walked(self.first, SURPRISE_FACTOR)
             if walked is not None:
                 return walked
-            conditioned.max_steps = None
-            total = conditioned.total()
-        matches = strategy.matches_of(total)
-        if self.progress is not None:
-            self.progress(1.0, matches)
-        return matches
+        conditioned = self._conditioned(MIN_STEPS)
+        walk: Walk | None = None
+        doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
+        while True:
+            try:
+                return self._report(self.strategy.matches_of(conditioned.total()))
+            except StepsSpent:
+                spent_ns = conditioned.steps * STEP_NS
+            if walk is None:
+                walk = self._replanned()
+            if doubt * walk.estimate <= spent_ns:
+                walked = self._walked(walk, WALK_FACTOR * doubt)
+                if walked is not None:
+                    return walked
+                doubt *= TURN_FACTOR * WALK_FACTOR
+            conditioned.max_steps = int(TURN_FACTOR * conditioned.steps)
 
     def _conditioned(self, max_steps: int | None) -> ConditionedCount:
         strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self.progress)
         return strategy.engine.condition(strategy.prepared, options, self.tasks, max_steps)
 
-    def _walked(self, seconds: float) -> int | None:
-        """The number of matches by walking; None if that takes longer."""
-        give_up = time.monotonic() + seconds
-        limited = self.deadline is not None and self.deadline <= give_up
+    def _replanned(self) -> Walk:
         strategy = self.strategy
-        walk = Walk(strategy.engine, strategy.plan, strategy.prepared).run(
-            self.deadline if limited else give_up, self.progress
-        )
+        plan = replan(strategy.engine, strategy.plan, strategy.prepared)
+        return Walk(strategy.engine, plan, strategy.prepared)
+
+    def _walked(self, walk: Walk, factor: float) -> int | None:
+        """The number of matches by walking; None if that takes so many times the expected work."""
+        visits = 1 + sum(level.matches for level in walk.plan.levels[: walk.plan.walked])
+        work = visits * max(factor, MIN_WALK_NS / max(walk.estimate, 1.0))
+        run = walk.run(self.deadline, self.progress, max_work=int(min(work, 2.0**62)))
         try:
-            return walk.count()
+            return run.count()
+        except StepsSpent:
+            return None
         except DeadlinePassed:
-            if limited:
-                self.matches = walk.matches
-                raise
-        return None
+            self.matches = run.matches
+            raise
+
+    def _report(self, matches: int) -> int:
+        if self.progress is not None:
+            self.progress(1.0, matches)
+        return matches

@@ -12,7 +12,7 @@ from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 
-__all__ = ["Race", "RaceCount"]
+__all__ = ["Monotonic", "Race", "RaceCount"]
 
 RACE_FACTOR = 1.5  # a walk is given up after this many times its estimate, or the other strategy's estimate if larger,
 GRACE_S = 0.05  # and this many seconds more
@@ -21,9 +21,8 @@ GRACE_S = 0.05  # and this many seconds more
 class Race:
     """A walk that is given up for another strategy."""
 
-    def __init__(self, walk: Strategy, other: Strategy, grace_s: float | None = None):
+    def __init__(self, walk: Strategy, other: Strategy):
         self.walk, self.other = walk, other
-        self.grace_s = GRACE_S if grace_s is None else grace_s
 
     @property
     def estimate(self) -> float:
@@ -58,7 +57,7 @@ class RaceCount:
     def __init__(self, race: Race, deadline: float | None, progress: ProgressCallback | None):
         self.race, self.deadline = race, deadline
         self.matches: int | None = None
-        self.progress = None if progress is None else _Monotonic(progress)
+        self.progress = None if progress is None else Monotonic(progress)
 
     def count(self) -> int:
         """The number of matches.
@@ -68,7 +67,7 @@ class RaceCount:
         DeadlinePassed
         """
         walk, other = self.race.walk, self.race.other
-        patience_s = max(RACE_FACTOR * walk.estimate, other.estimate) / 1e9 + self.race.grace_s
+        patience_s = max(RACE_FACTOR * walk.estimate, other.estimate) / 1e9 + GRACE_S
         give_up = time.monotonic() + patience_s
         limited = self.deadline is not None and self.deadline <= give_up
         count = walk.run(self.deadline if limited else give_up, self.progress)
@@ -86,7 +85,7 @@ class RaceCount:
         return self.count()
 
 
-class _Monotonic:
+class Monotonic:
     """Progress reports that never go back, also where the second strategy begins anew."""
 
     def __init__(self, progress: ProgressCallback):

@@ -30,9 +30,16 @@ class Walk:
         """First-level tasks of the plan."""
         return self.engine.number_of_tasks(self.plan, self.prepared)
 
-    def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Run:
-        """One count, or a part of it."""
-        return self.engine.run(self.plan, self.prepared, RunOptions(deadline=deadline, progress=progress), tasks)
+    def run(
+        self,
+        deadline: float | None,
+        progress: ProgressCallback | None,
+        tasks: TaskRange | None = None,
+        max_work: int | None = None,
+    ) -> Run:
+        """One count, or a part of it; `max_work` as in `RunOptions`."""
+        options = RunOptions(deadline=deadline, progress=progress, max_work=max_work)
+        return self.engine.run(self.plan, self.prepared, options, tasks)
 
     def matches_of(self, total: int) -> int:
         """The number of matches, from the sum of the totals of all tasks."""

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from cusubmatch.pattern.elements import Element
 from cusubmatch.pattern.expressions import Absolute, Arithmetic, Comparison, Expression, Negative, Property
+from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.conditions.compile_program import compile_program, constant_value
 from cusubmatch.plan.conditions.environment import Environment
-from cusubmatch.plan.rows.row_plan import NO_BOUND
 
 __all__ = ["Difference", "closure_of", "differences_in"]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cusubmatch.pattern import Pattern
+from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.explain.words import duration, vertex_names
-from cusubmatch.plan.rows.row_plan import NO_BOUND, RowPlan, RowStep
+from cusubmatch.plan.rows.row_plan import RowPlan, RowStep
 
 __all__ = ["RowPlanText"]
 

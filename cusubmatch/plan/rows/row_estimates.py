@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from cusubmatch.plan.rows.row_plan import NO_BOUND, RowPattern, RowStep
+from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.rows.row_plan import RowPattern, RowStep
 from cusubmatch.plan.rows.row_statistics import SOURCE, TARGET, RowStatistics
 from cusubmatch.plan.rows.row_steps import bound_by
 

@@ -12,9 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-__all__ = ["NO_BOUND", "RowCondition", "RowEdge", "RowPattern", "RowPlan", "RowStep"]
-
-NO_BOUND = 1 << 62  # of a difference between two times
+__all__ = ["RowCondition", "RowEdge", "RowPattern", "RowPlan", "RowStep"]
 
 
 class RowEdge(NamedTuple):

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from cusubmatch.graph.edge_rows import EdgeRows
+from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.conditions.evaluate import holds
-from cusubmatch.plan.rows.row_plan import NO_BOUND, RowCondition
+from cusubmatch.plan.rows.row_plan import RowCondition
 
 __all__ = ["SOURCE", "TARGET", "RowStatistics"]
 

@@ -24,6 +24,7 @@ from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
+from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.conditioning_count import Conditioning
 from cusubmatch.plan import constraints_of
 from cusubmatch.plan.conditioning import ConditioningPlan
@@ -80,6 +81,18 @@ def test_vertices_of_one_label_are_kept_apart(vertices):
     assert count_of(graph, path(labels)) == wanted
     assert count_of(graph, path(labels), **TIGHT) == wanted
     assert count_of(graph, path(labels), "homomorphism") == 7**vertices
+
+
+def test_many_vertices_of_one_label_do_not_double_the_steps_each():
+    random = np.random.default_rng(3)
+    pairs = [(i, j) for i in range(30) for j in range(i) if random.random() < 0.12]
+    vertices = pd.DataFrame({"vertex": range(30), "label": 0})
+    graph = Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+    tree = [(0, 1), (0, 2), (0, 3), *((1 + i // 3, 4 + i) for i in range(8))]
+    engine, prepared = prepared_for(graph, Pattern(tree, labels=dict.fromkeys(range(12), 0)), "monomorphism")
+    run = engine.condition(prepared, RunOptions(), None, None)
+    assert run.total() == 73_584
+    assert run.steps < 10_000  # inclusion and exclusion of all conflicts takes 615,210
 
 
 def test_only_named_pairs_are_kept_apart_in_a_homomorphism():
@@ -155,9 +168,11 @@ def test_where_its_steps_are_spent_the_pattern_is_walked(monkeypatch):
     engine, prepared = prepared_for(graph, pattern, "monomorphism", conditioning_steps=1)
     plan, _ = plan_of(graph, engine, pattern, "monomorphism", unique=True)
     wanted = csm.count_matches(graph, QUERY, engine="cpu")
-    monkeypatch.setattr(ConditioningPlan, "max_steps", 3)
-    for factor in (1e9, 0.0):  # the walk ends, or is given up as well
-        monkeypatch.setattr("cusubmatch.execution.strategies.conditioning_count.WALK_FACTOR", factor)
+    monkeypatch.setattr(conditioning_count, "MIN_STEPS", 3)
+    monkeypatch.setattr(conditioning_count, "MIN_WALK_NS", 0.0)
+    monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)
+    for factor in (1e9, 0.01):  # the walk ends, or is given up as well
+        monkeypatch.setattr(conditioning_count, "WALK_FACTOR", factor)
         assert Conditioning(engine, plan, prepared, ConditioningPlan(1.0, 1e9)).run(None, None).count() == wanted
 
 
@@ -165,7 +180,8 @@ def test_a_short_walk_gives_way_to_it(monkeypatch):
     with tuned(work_units=64):
         graph = skewed_graph()
         wanted = csm.count_matches(graph, QUERY, engine="cpu")
-        monkeypatch.setattr("cusubmatch.execution.strategies.choose.CONDITIONING_GRACE_S", -1e9)
+        monkeypatch.setattr(conditioning_count, "MIN_WALK_NS", 0.0)
+        monkeypatch.setattr(conditioning_count, "SURPRISE_FACTOR", 0.0)
         monkeypatch.setattr(ConditioningPlan, "first", False)
         assert csm.count_matches(skewed_graph(), QUERY, engine="cpu") == wanted
 

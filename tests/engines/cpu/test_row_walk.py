@@ -16,7 +16,8 @@ from cusubmatch.engines.base import PreparedRows, RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.plan.rows.row_plan import NO_BOUND, RowEdge, RowPattern, RowPlan
+from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.rows.row_plan import RowEdge, RowPattern, RowPlan
 from cusubmatch.plan.rows.row_planner import plan_rows
 from cusubmatch.plan.rows.row_statistics import RowStatistics
 from cusubmatch.plan.rows.row_steps import first_steps, leaf_of, next_steps

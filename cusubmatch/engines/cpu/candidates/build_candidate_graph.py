@@ -117,13 +117,7 @@ def _number(masks: np.ndarray, size: int) -> _Numbering:
     """Number the candidates."""
     shares, differs = np.zeros((2, size), np.uint32)
     _compare(masks, shares, differs)
-    group_bits = [int(bits) for bits in shares]
-    for _ in range(size):
-        for u in range(size):
-            group_bits[u] |= 1 << u
-            for w in range(size):
-                if group_bits[u] >> w & 1:
-                    group_bits[u] |= group_bits[w]
+    group_bits = _closed(shares.tolist())
     groups = sorted(set(group_bits))
     table = np.zeros(size, np.int64)
     for u, bits in enumerate(group_bits):
@@ -138,6 +132,22 @@ def _number(masks: np.ndarray, size: int) -> _Numbering:
     vertices = [members[ends[group] : ends[group + 1]] for group in range(len(groups))]
     alike = [next(w for w in range(u + 1) if w == u or not int(differs[u]) >> w & 1) for u in range(size)]
     return _Numbering(alike, shares.tolist(), members, begins, local, tuple(vertices[group] for group in table))
+
+
+def _closed(shares: list[int]) -> list[int]:
+    """Of each pattern vertex, as bits, those that share candidates with it directly or through others, and itself."""
+    closed = [0] * len(shares)
+    for u in range(len(shares)):
+        if not closed[u]:
+            reached = frontier = 1 << u
+            while frontier:
+                new = shares[(frontier & -frontier).bit_length() - 1] & ~reached
+                reached |= new
+                frontier = (frontier & (frontier - 1)) | new
+            for w in range(u, len(shares)):
+                if reached >> w & 1:
+                    closed[w] = reached
+    return closed
 
 
 def _encoded(relations: Sequence[PairRelation]) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from cusubmatch.engines.cpu.candidates.lists import list_candidates
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.pattern import Pattern
@@ -91,16 +91,17 @@ def _filter(offsets, targets, labels, words, needed, need_ends, edges, masks, co
     size, n = len(need_ends) - 1, len(masks)
     lengths = counts[:size]
     for v in range(n):
-        word = words[labels[v]]
-        for u in range(size):
-            if (word >> u) & 1:
-                for i in range(need_ends[u], need_ends[u + 1]):
-                    relation = needed[i, 0]
-                    if offsets[relation, v + 1] - offsets[relation, v] < needed[i, 1]:
-                        word ^= np.uint32(1) << u
-                        break
-                else:
-                    lengths[u] += 1
+        word = rest = words[labels[v]]
+        while rest:
+            u = trailing_zeros(rest)
+            rest &= rest - np.uint32(1)
+            for i in range(need_ends[u], need_ends[u + 1]):
+                relation = needed[i, 0]
+                if offsets[relation, v + 1] - offsets[relation, v] < needed[i, 1]:
+                    word ^= np.uint32(1) << u
+                    break
+            else:
+                lengths[u] += 1
         masks[v] = word
     begins = np.zeros(size + 1, np.int64)
     for u in range(size):

@@ -196,6 +196,7 @@ def _arrays(local: CandidateGraph, tunables: Tunables) -> tuple[int, c.Arrays, i
         np.zeros(n, np.int64),
         np.zeros(4 * 2 * n * n, np.int64),
         np.zeros(2 * 2 * n * n, np.uint64),
+        np.zeros((len(masks) >> 5) + 1, np.uint32),
         registers,
         table,
         table.view(np.float64),

@@ -25,19 +25,25 @@ def branching_order(neighbours: Sequence[int], sizes: Sequence[float]) -> list[i
     """
     rows, left = list(neighbours), set(range(len(neighbours)))
     logs = [math.log2(size + 1) for size in sizes]
+    bags = [_bag(rows, logs, v) for v in left]
     order: list[int] = []
     while left:
-        best = min(left, key=lambda v: (_bag(rows, logs, v), -logs[v], v))
+        best = min(left, key=lambda v: (bags[v], -logs[v], v))
         order.append(best)
         left.discard(best)
         around = _members(rows[best])
         for u in around:
             rows[u] = (rows[u] | rows[best]) & ~(1 << u) & ~(1 << best)
+            bags[u] = _bag(rows, logs, u)
     return order[::-1]
 
 
 def _members(bits: int) -> list[int]:
-    return [v for v in range(bits.bit_length()) if bits >> v & 1]
+    members = []
+    while bits:
+        members.append((bits & -bits).bit_length() - 1)
+        bits &= bits - 1
+    return members
 
 
 def _bag(rows: Sequence[int], logs: Sequence[float], v: int) -> float:

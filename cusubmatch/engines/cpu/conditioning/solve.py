@@ -7,7 +7,8 @@ no state of a component is counted twice: the matched vertices it depends on are
 
 A conflict between two parts without a pattern edge does not have to join them. The count is that without the conflict,
 less that of the maps which send both vertices to one image (a quotient of the pattern); these are few where domains
-overlap little.
+overlap little. With many conflicts the terms of that sum double with each: where there are more conflicts than
+candidates of some vertex, that vertex is matched instead.
 
 Counts are modulo 2^64 or a prime, and come with a bound, as floats, that tells whether 64 bits suffice.
 """
@@ -17,17 +18,11 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import state as c
+from cusubmatch.engines.cpu.conditioning.branching import branch_vertex, component_of, conflict_to_waive
 from cusubmatch.engines.cpu.conditioning.component_cache import key_of, lookup, remember
-from cusubmatch.engines.cpu.conditioning.domains import (
-    assign,
-    choices,
-    is_pending,
-    overlap,
-    row_of,
-    undo,
-)
-from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
-from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, has
+from cusubmatch.engines.cpu.conditioning.domains import assign, is_pending, overlap, undo
+from cusubmatch.engines.cpu.conditioning.small_components import count_small
+from cusubmatch.engines.cpu.primitives.jit import jit
 
 __all__ = ["EXACT_BELOW", "count_roots"]
 
@@ -74,127 +69,6 @@ def _tightened(s, value, bound):
 
 
 @jit
-def _connected(s, vertices, first):
-    """The vertices that pattern edges join to `first`."""
-    reached = frontier = first
-    while frontier:
-        v = trailing_zeros(frontier)
-        frontier &= frontier - 1
-        new = s.neighbours[v] & vertices & ~reached
-        reached |= new
-        frontier |= new
-    return reached
-
-
-@jit
-def _may_collide(s, u, w):
-    """Whether two vertices in conflict can still take the same candidate."""
-    touched = s.registers[c.TOUCHED]
-    if not (touched >> u) & 1 and not (touched >> w) & 1:
-        return True
-    if (touched >> u) & 1 and (touched >> w) & 1:
-        if s.store[s.end[u] - 1] < s.store[s.begin[w]] or s.store[s.end[w] - 1] < s.store[s.begin[u]]:
-            return False
-        return count_common(s.store, s.begin[u], s.end[u], s.store, s.begin[w], s.end[w]) > 0
-    return overlap(s, u, w, -1) > 0
-
-
-@jit
-def _component(s, vertices):
-    """The vertices that edges and possible collisions join to the first one."""
-    reached = frontier = vertices & -vertices
-    while frontier:
-        v = trailing_zeros(frontier)
-        frontier &= frontier - 1
-        new = s.neighbours[v] & vertices & ~reached
-        others = s.conflicts[v] & vertices & ~reached & ~new
-        while others:
-            w = trailing_zeros(others)
-            others &= others - 1
-            if _may_collide(s, v, w):
-                new |= np.int64(1) << w
-        reached |= new
-        frontier |= new
-    return reached
-
-
-@jit
-def _branch_vertex(s, component):
-    """The vertex to match next: the one with the fewest candidates, or of an untouched component the first of all."""
-    touched = component & s.registers[c.TOUCHED]
-    rest = touched or component
-    best, fewest = -1, np.int64(0)
-    while rest:
-        w = trailing_zeros(rest)
-        rest &= rest - 1
-        rank = s.priority[w]
-        if touched:
-            rank += (s.end[w] - s.begin[w]) * c.MAX_VERTICES
-        if best < 0 or rank < fewest:
-            best, fewest = w, rank
-    return best
-
-
-@jit
-def _count_edge(s, component):
-    """The count of a component of two adjacent vertices, one of them touched; -1 if it is not one."""
-    u = trailing_zeros(component)
-    w = trailing_zeros(component & (component - 1))
-    touched = s.registers[c.TOUCHED]
-    if not (s.neighbours[u] >> w) & 1 or not touched & component:
-        return -1
-    if not (touched >> u) & 1 or ((touched >> w) & 1 and s.end[w] - s.begin[w] < s.end[u] - s.begin[u]):
-        u, w = w, u
-    n, w_touched = 0, (touched >> w) & 1
-    others = s.conflicts[w] & s.registers[c.MATCHED]
-    for i in range(s.begin[u], s.end[u]):
-        row, row_end = row_of(s, u, w, s.store[i])
-        if w_touched:
-            n += count_common(s.store, row, row_end, s.store, s.begin[w], s.end[w])
-        else:
-            lost = False
-            rest = others
-            while rest and not lost:
-                lost = has(s.store, row, row_end, s.image[trailing_zeros(rest)])
-                rest &= rest - 1
-            if lost:
-                for j in range(row, row_end):
-                    n += not is_pending(s, w, s.store[j])
-            else:
-                n += row_end - row
-    return n
-
-
-@jit
-def _conflict_across(s, component, part):
-    """A conflict between a part of a component and the rest: the one whose domains are least."""
-    best, best_u, best_w = np.int64(1) << 62, -1, -1
-    rest = part
-    while rest:
-        u = trailing_zeros(rest)
-        rest &= rest - 1
-        others = s.conflicts[u] & component & ~part
-        while others:
-            w = trailing_zeros(others)
-            others &= others - 1
-            size = min(choices(s, u), choices(s, w))
-            if size < best and _may_collide(s, u, w):
-                best, best_u, best_w = size, u, w
-    return best_u, best_w
-
-
-@jit
-def _count_small(s, component):
-    """The count of a component of one vertex, or of one edge; -1 for others."""
-    rest = component & (component - 1)
-    if rest == 0:
-        return choices(s, trailing_zeros(component))
-    if rest & (rest - 1) == 0:
-        return _count_edge(s, component)
-    return -1
-
-
-@jit
 def _waive(s, u, w):
     """Let two vertices have the same image, or no longer, if they already may."""
     s.conflicts[u] ^= np.int64(1) << w
@@ -207,10 +81,10 @@ def _solve(s, rest):
     registers = s.registers
     total, total_bound = np.uint64(1), 1.0
     while rest:
-        component = _component(s, rest)
+        component = component_of(s, rest)
         rest &= ~component
         value, bound = np.uint64(0), 0.0
-        small = _count_small(s, component)
+        small = count_small(s, component)
         if small == 0:
             return np.uint64(0), 0.0
         if small > 0:
@@ -222,9 +96,8 @@ def _solve(s, rest):
             value, bound = s.table[slot + 2], s.bounds[slot + 3]
         else:
             trail_top, pool_top, matched = registers[c.TRAIL_TOP], registers[c.POOL_TOP], registers[c.MATCHED]
-            part = _connected(s, component, component & -component)
-            if part != component:
-                u, w = _conflict_across(s, component, part)
+            u, w = conflict_to_waive(s, component)
+            if u >= 0:
                 others = component & ~(np.int64(1) << u) & ~(np.int64(1) << w)
                 end = pool_top + overlap(s, u, w, pool_top)
                 registers[c.POOL_TOP] = end
@@ -240,7 +113,7 @@ def _solve(s, rest):
                 registers[c.POOL_TOP] = pool_top
                 _waive(s, u, w)
             else:
-                v = _branch_vertex(s, component)
+                v = branch_vertex(s, component)
                 others = component & ~(np.int64(1) << v)
                 touched = (registers[c.TOUCHED] >> v) & 1
                 begin, end = (s.begin[v], s.end[v]) if touched else (s.list_begin[v], s.list_end[v])

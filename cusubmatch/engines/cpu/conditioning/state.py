@@ -71,6 +71,8 @@ class Arrays(NamedTuple):
     trail : int64
         Former domains (vertex, begin, end, touched), to be restored.
     trail_fingerprints : uint64
+    marks : uint32
+        A bitmap of local indices, empty between two calls.
     registers : int64
     table : uint64
         The cache: (key, key, count, unused) of each slot.
@@ -103,6 +105,7 @@ class Arrays(NamedTuple):
     image: np.ndarray | Pointer
     trail: np.ndarray | Pointer
     trail_fingerprints: np.ndarray | Pointer
+    marks: np.ndarray | Pointer
     registers: np.ndarray | Pointer
     table: np.ndarray | Pointer
     bounds: np.ndarray | Pointer
@@ -136,6 +139,7 @@ def on_arrays(arrays):
         pointer(arrays.image),
         pointer(arrays.trail),
         pointer(arrays.trail_fingerprints),
+        pointer(arrays.marks),
         pointer(arrays.registers),
         pointer(arrays.table),
         pointer(arrays.bounds),

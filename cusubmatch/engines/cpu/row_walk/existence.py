@@ -19,7 +19,7 @@ from cusubmatch.engines.cpu.row_walk.row_tests import (
     rows_of,
     times_of,
 )
-from cusubmatch.plan.rows.row_plan import NO_BOUND
+from cusubmatch.plan.conditions.bounds import NO_BOUND
 
 __all__ = ["combination_exists"]
 

@@ -24,7 +24,7 @@ from cusubmatch.engines.cpu.row_walk.row_tests import (
     times_of,
     vertex_row,
 )
-from cusubmatch.plan.rows.row_plan import NO_BOUND
+from cusubmatch.plan.conditions.bounds import NO_BOUND
 
 __all__ = ["ends_a_path", "enter_group", "slide"]
 

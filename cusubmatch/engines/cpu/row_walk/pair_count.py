@@ -18,7 +18,7 @@ from cusubmatch.engines.cpu.row_walk.row_tests import (
     times_of,
 )
 from cusubmatch.engines.cpu.row_walk.step_ranges import open_rows
-from cusubmatch.plan.rows.row_plan import NO_BOUND
+from cusubmatch.plan.conditions.bounds import NO_BOUND
 
 __all__ = ["count_pairs"]
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from cusubmatch.engines.cpu.row_walk.condition_code import Conditions
 from cusubmatch.engines.cpu.row_walk.row_lists import ListTable
-from cusubmatch.plan.rows.row_plan import NO_BOUND, RowPattern, RowPlan
+from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.rows.row_plan import RowPattern, RowPlan
 
 __all__ = ["Program", "encode"]
 

@@ -7,7 +7,7 @@ from cusubmatch.engines.cpu.primitives.pointers import advance, int32_at, int64_
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
 from cusubmatch.engines.cpu.row_walk import row_program as q
 from cusubmatch.engines.cpu.row_walk.row_lists import LIST_FIELDS
-from cusubmatch.plan.rows.row_plan import NO_BOUND
+from cusubmatch.plan.conditions.bounds import NO_BOUND
 
 __all__ = [
     "accepts_row",

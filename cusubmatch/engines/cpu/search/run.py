@@ -146,6 +146,8 @@ class Run(ThreadedRun):
             increment = p.take_count(state)
             if by_suffix:
                 increment += take_residues(*p.residues(self.program, state))
+            with self._lock:
+                self._work += self.tunables.work_units - int(state.registers[p.LEFT])
             self._add(increment)
             yield None
 

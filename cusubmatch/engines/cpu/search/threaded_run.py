@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cusubmatch.engines.base import RunOptions
+from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.search.parallel_blocks import blocks_of_threads
 from cusubmatch.engines.cpu.search.run_progress import RunProgress
 from cusubmatch.engines.cpu.search.task_queue import TaskQueue
@@ -47,7 +47,8 @@ class ThreadedRun:
         self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
         self._then = options.then
         self.matches: Any = 0
-        self._late = False
+        self._late = self._spent = False
+        self._work, self._max_work = 0, options.max_work
         self._lock = threading.RLock()  # of the sum
         self._max_threads = 1
         self._caller = threading.current_thread()
@@ -79,6 +80,9 @@ class ThreadedRun:
             self.stop()
         elif self.deadline is not None and time.monotonic() > self.deadline:
             self._late = True
+            self.stop()
+        elif self._max_work is not None and self._work > self._max_work and not self.tasks.stopped:
+            self._spent = True
             self.stop()
         if threading.current_thread() is self._caller:
             self.progress.report_if_due()
@@ -120,4 +124,6 @@ class ThreadedRun:
             self.stop()
         if self._late:
             raise DeadlinePassed
+        if self._spent:
+            raise StepsSpent
         self.progress.report_end()

@@ -49,8 +49,8 @@ LEAF_MODES = {"rows": EMIT, "size": SIZE, "choose": CHOOSE, "ordered": ORDERED, 
 FIXED, MEMBER, BOUNDED, COMMON, GENERAL = 0, 1, 2, 3, 4
 
 # Fields of the registers of a state.
-LEVEL, FLOOR, COUNT_0, COUNT_1, COUNT_2, FILLED, UNIVERSE, FAILED = range(8)
-REGISTERS = 8
+LEVEL, FLOOR, COUNT_0, COUNT_1, COUNT_2, FILLED, UNIVERSE, FAILED, LEFT = range(9)  # LEFT: of the budget
+REGISTERS = 9
 LIMB_BITS = 31  # of a count, which is kept in three registers so that it does not wrap
 
 DONE, PAUSED, FULL, OVERSIZE = 0, 1, 2, 3  # why a walker returned

@@ -265,6 +265,7 @@ def walk_suffix(program, view, state, _out, budget):
                 continue
         if state.position[level] == state.end[level]:
             if level == floor:
+                registers[p.LEFT] = budget
                 return p.DONE
             level -= 1
             continue
@@ -275,5 +276,5 @@ def walk_suffix(program, view, state, _out, budget):
         state.matched[level] = x
         if make_sets(program, view, state, level) and open_level(program, view, state, level + 1):
             level += 1
-    registers[p.LEVEL] = level
+    registers[p.LEVEL], registers[p.LEFT] = level, budget
     return p.PAUSED

@@ -1,0 +1,76 @@
+"""Counts of components of one or two vertices, from the sizes of their domains and rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cusubmatch.engines.cpu.conditioning import state as c
+from cusubmatch.engines.cpu.conditioning.domains import choices, is_pending, overlap, row_of
+from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_marked, has
+
+__all__ = ["count_small"]
+
+MIN_MARKED = 8  # rows that are intersected with one domain, for which it is worth marking in a bitmap
+LONG_ROW = 8  # a row that is longer than the domain by this factor is searched, not looked up
+
+
+@jit
+def _count_arcs(s, u, w):
+    """The arcs from the domain of u to that of w, where both are touched and w has no fewer candidates."""
+    n, store, marks = 0, s.store, s.marks
+    begin, end = s.begin[w], s.end[w]
+    marked = s.end[u] - s.begin[u] >= MIN_MARKED
+    if marked:
+        for i in range(begin, end):
+            marks[store[i] >> 5] |= np.uint32(1) << np.uint32(store[i] & 31)
+    for i in range(s.begin[u], s.end[u]):
+        row, row_end = row_of(s, u, w, store[i])
+        if marked and row_end - row < LONG_ROW * (end - begin):
+            n += count_marked(store, row, row_end, marks, 0)
+        else:
+            n += count_common(store, row, row_end, store, begin, end)
+    if marked:
+        for i in range(begin, end):
+            marks[store[i] >> 5] = np.uint32(0)
+    return n
+
+
+@jit
+def _count_edge(s, u, w):
+    """The count of a component of two adjacent vertices, one of them touched; -1 if none is."""
+    touched = s.registers[c.TOUCHED]
+    if not ((touched >> u) | (touched >> w)) & 1:
+        return -1
+    if not (touched >> u) & 1 or ((touched >> w) & 1 and s.end[w] - s.begin[w] < s.end[u] - s.begin[u]):
+        u, w = w, u
+    if (touched >> w) & 1:
+        return _count_arcs(s, u, w)
+    n, others = 0, s.conflicts[w] & s.registers[c.MATCHED]
+    for i in range(s.begin[u], s.end[u]):
+        row, row_end = row_of(s, u, w, s.store[i])
+        lost = False
+        rest = others
+        while rest and not lost:
+            lost = has(s.store, row, row_end, s.image[trailing_zeros(rest)])
+            rest &= rest - 1
+        if lost:
+            for j in range(row, row_end):
+                n += not is_pending(s, w, s.store[j])
+        else:
+            n += row_end - row
+    return n
+
+
+@jit
+def count_small(s, component):
+    """The count of a component of one vertex, or of two; -1 for others."""
+    rest = component & (component - 1)
+    if rest == 0:
+        return choices(s, trailing_zeros(component))
+    if rest & (rest - 1) == 0:
+        u, w = trailing_zeros(component), trailing_zeros(rest)
+        if not (s.neighbours[u] >> w) & 1:
+            return choices(s, u) * choices(s, w) - overlap(s, u, w, -1)
+        return _count_edge(s, u, w)
+    return -1
