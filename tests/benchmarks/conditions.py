@@ -26,7 +26,9 @@ from temporal_data import temporal_counts, temporal_rows, temporal_table
 from cusubmatch.engines.base import PreparedRows
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
-from cusubmatch.plan.rows import NO_BOUND, RowStatistics, plan_rows
+from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.rows.row_planner import plan_rows
+from cusubmatch.plan.rows.row_statistics import RowStatistics
 
 HOUR_S = 3_600
 REPEATS = 3

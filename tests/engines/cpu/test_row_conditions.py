@@ -17,7 +17,9 @@ from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.pattern.elements import Element
 from cusubmatch.plan.conditions.evaluate import holds
 from cusubmatch.plan.conditions.program import ColumnAt, Opcode, Program
-from cusubmatch.plan.rows import RowCondition, RowEdge, RowPattern, RowPlan, RowStatistics, RowStep, plan_rows
+from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern, RowPlan, RowStep
+from cusubmatch.plan.rows.row_planner import plan_rows
+from cusubmatch.plan.rows.row_statistics import RowStatistics
 
 INTS = (0, 1, -1, 2, -7, 1 << 53, (1 << 53) + 1, -(1 << 63), (1 << 63) - 1)
 FLOATS = (0.0, -0.5, 1.0, 2.5, -7.0, 2.0**53, 2.0**63, -(2.0**63), float("inf"), float("nan"))
