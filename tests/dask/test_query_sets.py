@@ -68,7 +68,7 @@ def test_queries_come_from_mappings_iterables_and_dataframes_of_all_kinds():
         assert [(query.number, query.name, query.text) for query in read] == [(0, "t", TRIANGLE), (1, "e", "(a)--(b)")]
     assert [query.name for query in queries_of(iter([TRIANGLE, csm.Pattern.path(3)]))] == [
         TRIANGLE,
-        str(csm.Pattern.path(3)),
+        repr(csm.Pattern.path(3)),
     ]
     assert [query.name for query in queries_of(pd.DataFrame({"query": [TRIANGLE]}))] == [TRIANGLE]
     assert queries_of([]) == []
