@@ -136,7 +136,7 @@ Candidates = Annotated[
     list[str] | None, typer.Option(metavar="A=FILE", help="Ids that vertex A is one of; repeatable.")
 ]
 Touching = Annotated[str | None, typer.Option(metavar="FILE", help="Ids of which each match has at least one.")]
-EachEdge = Annotated[bool, typer.Option("--each-edge", help="A match has a row of EDGES for each named edge.")]
+EachEdge = Annotated[bool, typer.Option("--each-edge", help="Each named edge takes a row of EDGES.")]
 Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES with the time of each edge.")]
 WhichEngine = Annotated[EngineChoice, typer.Option(help="What does the work.")]
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")]

@@ -6,7 +6,8 @@ block is int64 (columns, matches): internal vertices of the named vertices, then
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable
+import dataclasses
+from collections.abc import Generator, Hashable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions,
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.errors import EngineUnavailable, GraphError
 from cusubmatch.execution.conditions import key_of
+from cusubmatch.execution.distinct_matches import DistinctMatches
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results import BLOCKS_AT_ONCE, free_bytes, names_of_columns
 from cusubmatch.execution.row_planning import RowProblem, row_problem_of
@@ -33,6 +35,7 @@ from cusubmatch.system.deadlines import each_until
 __all__ = ["RowQuery", "make_row_query", "needs_rows"]
 
 KEPT_PLANS = 64
+MOST_BY_ROWS = 2.0  # times the cost of a walk over vertices, which estimates take for cheaper than it is
 
 ROW_POSITION_BYTES = 8
 
@@ -58,6 +61,8 @@ class RowQuery(NamedTuple):
         The first-level tasks whose matches are found; None: all.
     parts : tuple of RowQuery
         Further calls whose matches belong to this one.
+    by_rows : RowPlan or None
+        A plan that finds each match once for every combination of rows, where that is expected to be the shorter way.
     """
 
     graph: Graph
@@ -70,6 +75,7 @@ class RowQuery(NamedTuple):
     edge_id: Hashable | None = None
     tasks: TaskRange | None = None
     parts: tuple[RowQuery, ...] = ()
+    by_rows: RowPlan | None = None
 
     @property
     def order(self) -> None:
@@ -87,8 +93,20 @@ class RowQuery(NamedTuple):
 
     def run(self, **options: Any) -> Any:
         """A run of the plan; `options` are those of `RunOptions`."""
+        if self.by_rows is None:
+            return self._walk(self.plan, options)
+        by_rows, progress, enough = self.by_rows, options.pop("progress", None), options.pop("enough", None)
+        whole = {"progress": progress, "enough": enough}
+        return DistinctMatches(
+            lambda report: self._walk(by_rows, {"progress": report}),
+            lambda: self._walk(self.plan, whole),
+            enough,
+            progress,
+        )
+
+    def _walk(self, plan: RowPlan, options: Mapping[str, Any]) -> Any:
         run_options = RunOptions(deadline=self.deadline, **options)
-        return self.engine.walk_rows(self.plan, self.problem.prepared, run_options, self.tasks)
+        return self.engine.walk_rows(plan, self.problem.prepared, run_options, self.tasks)
 
     def blocks(
         self,
@@ -217,14 +235,21 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
     placed = engine.place(graph)
     call = options.semantics, options.one_per_orbit, options.counting
 
-    def make() -> tuple[RowProblem, RowPlan]:
+    def make() -> tuple[RowProblem, RowPlan, RowPlan | None]:
         environment = _environment(placed, asked)
         split = _split(environment, asked)
         problem = row_problem_of(asked, split, environment, options.semantics, options.one_per_orbit)
-        return problem, plan_rows(problem.pattern, RowStatistics(problem.prepared.relations), options.counting)
+        statistics = RowStatistics(problem.prepared.relations)
+        plan, by_rows = plan_rows(problem.pattern, statistics, options.counting), None
+        if problem.pattern.existential and problem.pattern.bound_edges:
+            every = dataclasses.replace(problem.pattern, existential=False)
+            by_rows = plan_rows(every, statistics, count=False)
+            if by_rows.cost > MOST_BY_ROWS * plan.cost:
+                by_rows = None
+        return problem, plan, by_rows
 
-    problem, plan = placed.cache.get("row plans", (key_of(asked), *call), make, KEPT_PLANS)
-    return RowQuery(graph, placed, engine, pattern, problem, plan, deadline, options.edge_id)
+    problem, plan, by_rows = placed.cache.get("row plans", (key_of(asked), *call), make, KEPT_PLANS)
+    return RowQuery(graph, placed, engine, pattern, problem, plan, deadline, options.edge_id, by_rows=by_rows)
 
 
 def _environment(graph: Graph, asked: Asked) -> Environment:

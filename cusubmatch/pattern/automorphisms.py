@@ -141,7 +141,7 @@ class AutomorphismGroup:
 
     def _find_orbits(self, fixed):
         colours = self._colours_with(fixed)
-        if len(set(colours)) == self.size:
+        if len(set(colours[: self.size])) == self.size:
             return tuple(range(self.size))
         parent = list(range(self.size))
 

@@ -179,7 +179,6 @@ REFUSALS = {
     "a parameter of a wrong type": (
         "(a)-[p]->(b) WHERE p.amount > $x", {"params": {"x": [1]}}, TypeError, "params x list",
     ),
-    "several edges": ("(a)-[p]->(b)-[q]->(c) WHERE p.amount < q.amount", {}, PatternError, "several not supported yet"),
     "candidates of nothing": ("(a)-->(b)", {"candidates": {"x": [1]}}, PatternError, "candidates 'x' ['a', 'b']"),
     "candidates without a name": ("(a)-->(b)", {"candidates": [1]}, TypeError, "candidates mapping list"),
     "one id": ("(a)-->(b)", {"touching": 5}, TypeError, "touching int list"),

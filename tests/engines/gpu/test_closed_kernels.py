@@ -224,6 +224,7 @@ def counters():
             yield f"clique {k}", Cliques(NATIVE, np, graph, k, limits=limits), cliques_by_sets(graph, k)
 
 
+@pytest.mark.thorough  # compiles for seconds
 def test_pieces_give_the_same_count_and_tell_how_far_they_are():
     for name, counter, expected in counters():
         seen = []
@@ -299,6 +300,7 @@ def test_launches_that_cannot_be_recorded_are_done_one_by_one_and_tried_once():
     assert len(tried) == 1
 
 
+@pytest.mark.thorough  # compiles for seconds
 def test_launches_of_matrices_are_not_recorded():
     recordings, graph = [], orient(np, *rows_of(50, tiny_graph(6)))
     cliques = Cliques(recorder(recordings), np, graph, 4, limits=Limits(4, 6, 9, scratch_words=1000))

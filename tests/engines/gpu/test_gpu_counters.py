@@ -95,7 +95,7 @@ def test_a_hash_table_holds_as_many_ends_as_there_may_be(slots, monkeypatch):
 
 @pytest.mark.one_each
 @pytest.mark.parametrize("seconds", [1e-6, *thorough(1e-7)])
-@pytest.mark.parametrize(("how", "prime"), [("ones", 0), ("some", 0), ("residues", PRIME)])
+@pytest.mark.parametrize(("how", "prime"), [("ones", 0), ("residues", PRIME), *thorough(("some", 0))])
 def test_pieces_add_up_to_the_whole(how, prime, seconds, monkeypatch):
     monkeypatch.setattr(team, "PIECE_S", seconds)
     monkeypatch.setattr(tables, "FEW_WEDGES", 20)
