@@ -8,7 +8,8 @@ from row_cases import pattern_of, relations_of
 
 from cusubmatch.graph.masked_rows import masked_rows
 from cusubmatch.plan.conditions.bounds import NO_BOUND
-from cusubmatch.plan.rows.row_statistics import RowStatistics, plan_rows
+from cusubmatch.plan.rows.row_planner import plan_rows
+from cusubmatch.plan.rows.row_statistics import RowStatistics
 
 BEFORE = "p.time < q.time AND q.time < r.time AND r.time - p.time <= $D"
 PATH = "(a)-[p]->(b)-[q]->(c)-[r]->(d) WHERE " + BEFORE

@@ -113,7 +113,7 @@ lowered_once = functools.lru_cache(maxsize=1)(lower)  # the GPUs of a kernel com
 
 
 @pytest.mark.one_each
-@pytest.mark.parametrize("architecture", architectures())
+@pytest.mark.parametrize("architecture", list(architectures()))
 @pytest.mark.parametrize(("module", "name", "function", "signature"), list(parameters()))
 def test_a_kernel_keeps_its_budget(module, name, function, signature, architecture):
     budget = budget_of(lowered_once(function, signature), architecture)
