@@ -17,7 +17,7 @@ from cusubmatch.errors import DeadlinePassed
 
 __all__ = ["DistinctMatches"]
 
-MOST_KEPT = 1 << 24  # matches
+MOST_KEPT = 1 << 23  # matches; sorting so many and as many again takes a second or two
 LEAST_WAITING = 1 << 18  # before repeated ones are dropped
 
 
@@ -71,7 +71,7 @@ class DistinctMatches:
     total = count
 
     def blocks(self) -> Iterator[RowBlock]:
-        """Blocks of matches, without rows; after a deadline those found so far.
+        """Blocks of matches, without rows; after a deadline those that are known to be distinct.
 
         Raises
         ------
@@ -105,10 +105,11 @@ class DistinctMatches:
                 if self._enough is not None and kept >= self._enough:
                     return True
                 if kept > MOST_KEPT:
+                    self._found, self.matches = None, 0
                     return False
         finally:
             blocks.close()
-            self._drop_repeats()
+        self._drop_repeats()
         return True
 
     def _report(self, done: float, _rows: int) -> None:

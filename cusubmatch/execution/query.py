@@ -255,7 +255,7 @@ def asked_query(graph: Graph, options: QueryOptions, deadline: float | None, ask
     """Plan a call with conditions, by rows of the edge table where they must be walked."""
     from cusubmatch.execution.row_query import make_row_query, needs_rows
 
-    if not needs_rows(graph, asked):
+    if not needs_rows(asked):
         return conditioned_query(graph, options, deadline, asked)
     with until(deadline):
         return make_row_query(graph, options, deadline, asked)

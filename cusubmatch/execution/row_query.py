@@ -7,6 +7,7 @@ block is int64 (columns, matches): internal vertices of the named vertices, then
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Generator, Hashable, Mapping
 from typing import Any, NamedTuple
 
@@ -23,9 +24,11 @@ from cusubmatch.execution.row_planning import RowProblem, row_problem_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_columns, tables_of
 from cusubmatch.pattern import Pattern, PatternError
+from cusubmatch.pattern.conditions import elements_in
+from cusubmatch.pattern.expressions import Absent
 from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.conditions.environment import Environment
-from cusubmatch.plan.conditions.split import SplitConditions, split_conditions
+from cusubmatch.plan.conditions.split import split_conditions
 from cusubmatch.plan.explain.describe_rows import RowPlanText
 from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.rows.row_planner import plan_rows
@@ -34,7 +37,8 @@ from cusubmatch.system.deadlines import each_until
 
 __all__ = ["RowQuery", "make_row_query", "needs_rows"]
 
-KEPT_PLANS = 64
+MIN_KEPT_PLANS = 4  # and the rows that they walk, which take memory
+KEPT_PATTERNS = 256
 MOST_BY_ROWS = 2.0  # times the cost of a walk over vertices, which estimates take for cheaper than it is
 
 ROW_POSITION_BYTES = 8
@@ -202,9 +206,15 @@ class RowQuery(NamedTuple):
         return table.family.take(table.column(self.edge_id), rows)
 
 
-def needs_rows(graph: Graph, asked: Asked) -> bool:
+def needs_rows(asked: Asked) -> bool:
     """Whether rows of the edge table must be walked for a call."""
-    return asked.edges == "each" or bool(asked.pattern.conditions and _split(_environment(graph, asked), asked).across)
+    return asked.edges == "each" or _compares_elements(asked.pattern)
+
+
+@functools.lru_cache(maxsize=KEPT_PATTERNS)
+def _compares_elements(pattern: Pattern) -> bool:
+    """Whether a condition names several vertices or edges; negated edges are not walked by rows."""
+    return any(not isinstance(part, Absent) and len(elements_in([part])) > 1 for part in pattern.conditions)
 
 
 def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> RowQuery:
@@ -236,8 +246,8 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
     call = options.semantics, options.one_per_orbit, options.counting
 
     def make() -> tuple[RowProblem, RowPlan, RowPlan | None]:
-        environment = _environment(placed, asked)
-        split = _split(environment, asked)
+        environment = Environment(placed, pattern.elements, asked.parameters)
+        split = split_conditions(pattern.conditions, environment)
         problem = row_problem_of(asked, split, environment, options.semantics, options.one_per_orbit)
         statistics = RowStatistics(problem.prepared.relations)
         plan, by_rows = plan_rows(problem.pattern, statistics, options.counting), None
@@ -248,13 +258,5 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
                 by_rows = None
         return problem, plan, by_rows
 
-    problem, plan, by_rows = placed.cache.get("row plans", (key_of(asked), *call), make, KEPT_PLANS)
+    problem, plan, by_rows = placed.cache.get("row plans", (key_of(asked), *call), make, placed.keep(MIN_KEPT_PLANS))
     return RowQuery(graph, placed, engine, pattern, problem, plan, deadline, options.edge_id, by_rows=by_rows)
-
-
-def _environment(graph: Graph, asked: Asked) -> Environment:
-    return Environment(graph, asked.pattern.elements, asked.parameters)
-
-
-def _split(environment: Environment, asked: Asked) -> SplitConditions:
-    return split_conditions(asked.pattern.conditions, environment)

@@ -33,7 +33,7 @@ MAX_SHARE_OF_PARTS = 0.25  # of the vertices; where more are given, a count is a
 def touching_rows(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> PlannedCall:
     """The call for the rows that touch `options.touching`."""
     asked, unique = asked_by(pattern, options), options.one_per_orbit
-    if needs_rows(graph, asked):
+    if needs_rows(asked):
         return _touching_by_rows(graph, options, deadline, asked)
     engine, _ = choose_engine(options.engine, graph)
     whole, order = refined(engine.place(graph), asked), None
@@ -83,7 +83,7 @@ def touching_counts(
 
 def _group(graph: Graph, options: QueryOptions, asked: Asked) -> AutomorphismGroup:
     """The automorphisms of what is asked."""
-    if needs_rows(graph, asked):
+    if needs_rows(asked):
         return group_of(asked)
     engine, _ = choose_engine(options.engine, graph)
     return refined(engine.place(graph), asked).pattern.automorphisms

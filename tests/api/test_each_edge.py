@@ -46,6 +46,20 @@ def test_with_any_a_match_is_its_vertices(graph):
     assert not csm.has_match(graph, RING, params={"window": 6})
 
 
+@pytest.mark.parametrize("most", [0, 2, 1 << 20])
+def test_a_match_that_many_rows_make_is_found_once_whichever_way_it_is_found(graph, monkeypatch, most):
+    monkeypatch.setattr("cusubmatch.execution.distinct_matches.MOST_KEPT", most)
+    monkeypatch.setattr("cusubmatch.execution.distinct_matches.LEAST_WAITING", 1)
+    pairs = "(a)-[p]->(b), (c)-[q]->(b) WHERE p.time <> q.time"
+    assert csm.count_matches(graph, pairs) == len(csm.subgraph_match(graph, pairs)) == 1
+    paths = csm.subgraph_match(graph, "(a)-[p]->(b)-[q]->(c) WHERE p.time < q.time")
+    assert sorted(map(tuple, paths.to_numpy().tolist())) == [(1, 2, 3), (2, 3, 1)]
+    assert len(csm.subgraph_match(graph, "(a)-[p]->(b)-[q]->(c) WHERE p.time < q.time", limit=1)) == 1
+    seen = []
+    csm.count_matches(graph, RING, params={"window": 8}, progress=lambda done, matches: seen.append((done, matches)))
+    assert seen[-1] == (1.0, 1)
+
+
 def test_edges_are_named_by_a_column(graph):
     found = csm.subgraph_match(graph, RING, edges="each", edge_id="name", params={"window": 7})
     assert found.to_numpy().tolist() == [[1, 2, 3, "x", "v", "w"]]

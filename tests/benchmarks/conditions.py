@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import duckdb
 import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
@@ -52,6 +51,8 @@ def joins(pattern):
 
 def duckdb_seconds(table, pattern, limit):
     """The count by joins and its wall seconds; None where it takes longer."""
+    import duckdb
+
     connection = duckdb.connect(config={"threads": 2})
     connection.register("given", table)
     connection.execute("create table rows as select src, dst, time from given where src <> dst")

@@ -117,6 +117,28 @@ def test_counts_and_rows_are_the_oracles(question, semantics, unique, edges):
         assert set(rows) <= every
 
 
+@pytest.mark.one_each
+@pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning", "ignore::cusubmatch.AbsentIdWarning")
+@pytest.mark.parametrize("edges", ["any", "each"])
+@pytest.mark.parametrize("unique", [True, False])
+@examples(100)
+@given(question=questions(), ids=st.lists(st.integers(0, 5), max_size=3, unique=True))
+def test_candidates_and_touching_are_the_oracles(question, ids, unique, edges):
+    naive, pattern, params = question
+    assume(edges == "any" or named_edges(pattern))
+    graph, call = graph_of(naive), {"unique": unique, "edges": edges, "params": params, "engine": "cpu"}
+    try:
+        among = csm.count_matches(graph, pattern, candidates={"a": ids}, **call)
+        touching = csm.count_matches(graph, pattern, touching=ids, **call)
+    except PatternError:
+        assume(False)
+    asked = pattern.where("id(a) IN $among")
+    assert among == len(matches(naive, asked, "monomorphism", unique, edges, params | {"among": ids}))
+    truth = matches(naive, pattern, "monomorphism", unique, edges, params)
+    assert touching == sum(not set(ids).isdisjoint(match[: len(pattern)]) for match in truth)
+    assert len(csm.subgraph_match(graph, pattern, touching=ids, **call)) == touching
+
+
 def test_a_conjunction_is_its_conjuncts():
     pattern = Pattern.parse("(a)-[p]->(b) WHERE p.time > 1 AND p.amount > 2")
     assert len(pattern.conditions) == 2
