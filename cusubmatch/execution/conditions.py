@@ -61,14 +61,12 @@ def _refine(graph: Graph, asked: Asked) -> Any:
     split = split_conditions(asked.pattern.conditions, environment)
     masks: dict[int, list[VertexMask]] = {}
     for vertex, members in asked.candidates.items():
-        mask = graph.xp.zeros(graph.n_vertices, bool)
-        mask[graph.xp.asarray(members.vertices)] = True
-        masks[vertex] = [VertexMask(members.key, mask, f"candidates of {asked.pattern.names[vertex]}")]
+        text = f"candidates of {asked.pattern.names[vertex]}"
+        masks[vertex] = [VertexMask(members.key, members.mask(graph), text)]
     for vertex, (inside, members) in asked.touched.items():
-        mask = graph.xp.full(graph.n_vertices, not inside)
-        mask[graph.xp.asarray(members.vertices)] = inside
         text = "touching" if inside else "not touching"
-        masks.setdefault(vertex, []).append(VertexMask((inside, members.key), mask, text))
+        mask = VertexMask((inside, members.key), members.mask(graph) == inside, text)
+        masks.setdefault(vertex, []).append(mask)
     return refine(asked.pattern, split, environment, masks)
 
 

@@ -18,7 +18,7 @@ from cusubmatch.execution.conditions import asked_of, refined, with_words
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.results import BLOCKS_AT_ONCE, free_bytes, names_of_columns
+from cusubmatch.execution.results import BLOCKS_AT_ONCE, names_of_columns, result_budget
 from cusubmatch.execution.row_order import RowOrder
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.table_count import TableCount, Tables
@@ -181,7 +181,7 @@ class Query(NamedTuple):
 
     def budget(self, memory_limit: int | None, xp: Any) -> int:
         """Bytes that a result may take where arrays of `xp` lie: all but a quarter of what is free, by default."""
-        return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4
+        return result_budget(memory_limit, xp)
 
     def sorted(self, blocks: Iterable[Any], memory_bytes: int) -> Generator[np.ndarray, None, None]:
         """The rows of all blocks in order, as blocks of internal vertices in host memory."""

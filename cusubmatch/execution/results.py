@@ -11,7 +11,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.host_memory import available_memory
 
-__all__ = ["BLOCKS_AT_ONCE", "free_bytes", "names_of_columns"]
+__all__ = ["BLOCKS_AT_ONCE", "names_of_columns", "result_budget"]
 
 BLOCKS_AT_ONCE = 32  # blocks of rows that exist at the same time under a memory limit, about
 
@@ -33,3 +33,8 @@ def free_bytes(xp: Any) -> int:
     if xp is np:
         return available_memory()
     return xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
+
+
+def result_budget(memory_limit: int | None, xp: Any) -> int:
+    """Bytes that a result may take where arrays of `xp` lie: all but a quarter of what is free, by default."""
+    return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4

@@ -8,28 +8,25 @@ is a program.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cusubmatch.engines.base import PreparedRows
-from cusubmatch.graph import Graph
 from cusubmatch.graph.edge_rows import EdgeRows
 from cusubmatch.graph.masked_rows import masked_rows
-from cusubmatch.graph.properties import edge_label_codes, rows_by_either_end, rows_by_end, tables_of, time_column
+from cusubmatch.graph.properties import edge_label_codes, rows_by_either_end, rows_by_end, time_column
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.pattern.elements import Element, element_named
 from cusubmatch.pattern.expression_text import expression_text
-from cusubmatch.pattern.expressions import Expression
-from cusubmatch.plan.asked import Asked, VertexSet
+from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.conditions.across import across_conditions
 from cusubmatch.plan.conditions.bounds import NO_BOUND
-from cusubmatch.plan.conditions.compile_program import compile_program
 from cusubmatch.plan.conditions.environment import Environment
-from cusubmatch.plan.conditions.evaluate import holds
 from cusubmatch.plan.conditions.program import Program
+from cusubmatch.plan.conditions.refine import mask_of
 from cusubmatch.plan.conditions.split import ElementConditions, SplitConditions
 from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern
 from cusubmatch.plan.symmetry import restrictions
@@ -119,26 +116,15 @@ def _vertex_mask(asked: Asked, split: SplitConditions, environment: Environment,
     if labels is not None:
         masks.append(graph.labelled(graph.vertex_label_codes(labels)))
     if vertex in asked.candidates:
-        masks.append(_members(graph, asked.candidates[vertex]))
+        masks.append(asked.candidates[vertex].mask(graph))
     if vertex in asked.touched:
         inside, touched = asked.touched[vertex]
-        masks.append(_members(graph, touched) == inside)
-    own = _conditions_of(split, Element("vertex", vertex))
-    conditions = [*(() if own is None else own.conditions), *split.constant]
-    masks += [_mask(condition, environment, graph.n_vertices) for condition in conditions]
+        masks.append(touched.mask(graph) == inside)
+    element = Element("vertex", vertex)
+    own = _conditions_of(split, element)
+    if conditions := [*(() if own is None else own.conditions), *split.constant]:
+        masks.append(mask_of(element, conditions, environment))
     return np.logical_and.reduce(masks) if masks else None
-
-
-def _members(graph: Graph, vertices: VertexSet) -> np.ndarray:
-    mask = np.zeros(graph.n_vertices, bool)
-    mask[vertices.vertices] = True
-    return mask
-
-
-def _mask(condition: Expression, environment: Environment, length: int) -> np.ndarray:
-    """Where a condition on one element is true."""
-    program = compile_program(condition, environment)
-    return holds(program, np, [None] * len(program.elements), length)
 
 
 def _row_condition(program: Program) -> RowCondition:
@@ -210,14 +196,15 @@ class _Relations:
         if key not in self._numbers:
             self._numbers[key] = len(self.rows)
             rows = rows_by_either_end(self.graph) if both else rows_by_end(self.graph)
-            mask = self._mask(labels, () if own is None else own.conditions)
+            mask = self._mask(labels, own)
             self.rows.append(rows if mask is None else masked_rows(rows, mask))
         return self._numbers[key]
 
-    def _mask(self, labels: frozenset | None, conditions: Iterable[Expression]) -> np.ndarray | None:
-        length, masks = tables_of(self.graph).edges.rows, []
+    def _mask(self, labels: frozenset | None, own: ElementConditions | None) -> np.ndarray | None:
+        masks = []
         if labels is not None:
             wanted = sorted(self.graph.edge_label_codes(labels))
             masks.append(np.isin(edge_label_codes(self.graph), wanted))
-        masks += [_mask(condition, self.environment, length) for condition in conditions]
+        if own is not None:
+            masks.append(mask_of(own.element, own.conditions, self.environment))
         return np.logical_and.reduce(masks) if masks else None

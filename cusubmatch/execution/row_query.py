@@ -19,7 +19,7 @@ from cusubmatch.errors import EngineUnavailable, GraphError
 from cusubmatch.execution.conditions import key_of
 from cusubmatch.execution.distinct_matches import DistinctMatches
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.results import BLOCKS_AT_ONCE, free_bytes, names_of_columns
+from cusubmatch.execution.results import BLOCKS_AT_ONCE, names_of_columns, result_budget
 from cusubmatch.execution.row_planning import RowProblem, row_problem_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_columns, tables_of
@@ -40,7 +40,6 @@ __all__ = ["RowQuery", "make_row_query", "needs_rows"]
 MIN_KEPT_PLANS = 4  # and the rows that they walk, which take memory
 KEPT_PATTERNS = 256
 MOST_BY_ROWS = 2.0  # times the cost of a walk over vertices, which estimates take for cheaper than it is
-
 ROW_POSITION_BYTES = 8
 
 
@@ -186,7 +185,7 @@ class RowQuery(NamedTuple):
 
     def budget(self, memory_limit: int | None, xp: Any) -> int:
         """Bytes that a result may take where arrays of `xp` lie: all but a quarter of what is free, by default."""
-        return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4
+        return result_budget(memory_limit, xp)
 
     def frame(self, blocks: list[np.ndarray]) -> Any:
         """A dataframe of the caller's family from blocks."""

@@ -45,6 +45,40 @@ class Expression:
         return ()
 
 
+class OfOne(Expression):
+    """An expression of one operand."""
+
+    __slots__ = ()
+    operand: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.operand,)
+
+
+class OfTwo(Expression):
+    """An expression of a left and a right operand."""
+
+    __slots__ = ()
+    left: Expression
+    right: Expression
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.left, self.right)
+
+
+class OfSeveral(Expression):
+    """An expression of two or more operands."""
+
+    __slots__ = ()
+    operands: tuple[Expression, ...]
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return self.operands
+
+
 @dataclass(frozen=True, slots=True)
 class Literal(Expression):
     """A value: bool, int, float, str, None, numpy.datetime64 or numpy.timedelta64 (both in nanoseconds).
@@ -87,51 +121,35 @@ class VertexId(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Negative(Expression):
+class Negative(OfOne):
     """`-operand`."""
 
     operand: Expression
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.operand,)
-
 
 @dataclass(frozen=True, slots=True)
-class Absolute(Expression):
+class Absolute(OfOne):
     """`abs(operand)`."""
 
     operand: Expression
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.operand,)
-
 
 @dataclass(frozen=True, slots=True)
-class Arithmetic(Expression):
+class Arithmetic(OfTwo):
     """`left operator right`; the operator is one of + - * / %."""
 
     operator: str
     left: Expression
     right: Expression
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.left, self.right)
-
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Expression):
+class Comparison(OfTwo):
     """`left operator right`; the operator is one of = <> < <= > >=. A chain is an `And` of comparisons."""
 
     operator: str
     left: Expression
     right: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.left, self.right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,14 +165,10 @@ class Membership(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class IsNull(Expression):
+class IsNull(OfOne):
     """`operand IS NULL`."""
 
     operand: Expression
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.operand,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,36 +184,24 @@ class StartsWith(Expression):
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Expression):
+class Not(OfOne):
     """`NOT operand`."""
 
     operand: Expression
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return (self.operand,)
-
 
 @dataclass(frozen=True, slots=True)
-class And(Expression):
+class And(OfSeveral):
     """`operand AND operand AND ...`, two or more of them, none of which is an `And`."""
 
     operands: tuple[Expression, ...]
 
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.operands
-
 
 @dataclass(frozen=True, slots=True)
-class Or(Expression):
+class Or(OfSeveral):
     """`operand OR operand OR ...`, two or more of them, none of which is an `Or`."""
 
     operands: tuple[Expression, ...]
-
-    @property
-    def parts(self) -> tuple[Expression, ...]:
-        return self.operands
 
 
 @dataclass(frozen=True, slots=True)

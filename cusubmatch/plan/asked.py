@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 
 __all__ = ["Asked", "VertexSet"]
@@ -24,6 +25,12 @@ class VertexSet(NamedTuple):
 
     key: str
     vertices: Any
+
+    def mask(self, graph: Graph) -> Any:
+        """Which vertices of a graph are in the set: a bool array (n,) where the graph's arrays lie."""
+        mask = graph.xp.zeros(graph.n_vertices, bool)
+        mask[graph.xp.asarray(self.vertices)] = True
+        return mask
 
 
 @dataclass(frozen=True, eq=False)
