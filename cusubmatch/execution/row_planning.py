@@ -28,6 +28,7 @@ from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.program import Program
 from cusubmatch.plan.conditions.refine import mask_of
 from cusubmatch.plan.conditions.split import ElementConditions, SplitConditions
+from cusubmatch.plan.constraints import check_suits
 from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern
 from cusubmatch.plan.symmetry import restrictions
 
@@ -65,6 +66,7 @@ def row_problem_of(
         As the public functions take them.
     """
     pattern, each = asked.pattern, asked.edges == "each"
+    check_suits(pattern, environment.graph)
     size, graph, relations = range(len(pattern)), environment.graph, _Relations(environment)
     masks = [_vertex_mask(asked, split, environment, vertex) for vertex in size]
     across = across_conditions(pattern, split, environment, time_column(graph))

@@ -16,7 +16,7 @@ from cusubmatch.pattern import Pattern, PatternError
 if TYPE_CHECKING:
     from cusubmatch.pattern.expressions import Absent
 
-__all__ = ["SEMANTICS", "Constraints", "LabelNames", "are_disjoint", "constraints_of", "negated_edges"]
+__all__ = ["SEMANTICS", "Constraints", "LabelNames", "are_disjoint", "check_suits", "constraints_of", "negated_edges"]
 
 SEMANTICS = ("monomorphism", "induced", "homomorphism")
 
@@ -64,7 +64,7 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
     PatternError
         If the pattern has directed edges and the graph none, or has labels that the graph was not given.
     """
-    _check(pattern, graph)
+    check_suits(pattern, graph)
     labels = tuple(None if allowed is None else graph.vertex_label_codes(allowed) for allowed in pattern.labels)
     names = LabelNames({}, {codes: pattern.labels[v] for v, codes in enumerate(labels) if codes is not None})
     shared = graph.shared_relations if _asks_for_single_labels(labels) else ()
@@ -126,7 +126,13 @@ def are_disjoint(labels: frozenset[int] | None, other_labels: frozenset[int] | N
     return labels is not None and other_labels is not None and not labels & other_labels
 
 
-def _check(pattern, graph):
+def check_suits(pattern: Pattern, graph: Graph) -> None:
+    """Refuse a pattern that asks for directions or labels which the graph was not given.
+
+    Raises
+    ------
+    PatternError, GraphError
+    """
     absent = negated_edges(pattern)
     if (pattern.directed or any(edge.directed for edge in absent)) and not graph.directed:
         raise PatternError(
@@ -138,5 +144,6 @@ def _check(pattern, graph):
             "pattern: it has vertex labels but the graph was given none; "
             "build the graph with vertices= and vertex_label="
         )
-    if any(edge.labels is not None for edge in (*pattern.edges, *absent)) and graph.edge_label_values is None:
+    asked = [edge.labels for edge in pattern.edges] + [edge.labels for edge in absent]
+    if any(labels is not None for labels in asked) and graph.edge_label_values is None:
         raise GraphError("pattern: it has edge labels but the graph was given none; build the graph with edge_label=")

@@ -143,6 +143,24 @@ def test_edges_without_names_cannot_be_bound(graph):
         csm.subgraph_match(graph, "(a)-[a]->(b)", edges="each")
 
 
+@pytest.mark.parametrize(
+    ("text", "directed", "error", "message"),
+    [
+        ("(a)-[p]->(b)-[q]->(c) WHERE p.time < q.time", False, PatternError, "directed edges .* graph is undirected"),
+        ("(a)-[p]-(b)-[q]-(c) WHERE p.time < q.time AND NOT (a)-->(c)", False, PatternError, "graph is undirected"),
+        ("(a:X)-[p]->(b)-[q]->(c) WHERE p.time < q.time", True, csm.GraphError, "vertex labels but the graph"),
+        ("(a)-[p:X]->(b)-[q]->(c) WHERE p.time < q.time", True, csm.GraphError, "edge labels but the graph"),
+        ("(a)-[p]->(b)-[q]->(c) WHERE p.time < q.time AND NOT (a)-[:X]->(c)", True, csm.GraphError, "edge labels but"),
+        ("(a:X)-[p]->(b) WHERE id(a) > 1", True, csm.GraphError, "vertex labels but the graph"),
+    ],
+)
+def test_a_pattern_that_does_not_suit_the_graph_is_refused(payments, text, directed, error, message):
+    graph = csm.Graph.from_edgelist(payments, directed=directed, time="time")
+    for edges in ("any", "each"):
+        with pytest.raises(error, match=message):
+            csm.count_matches(graph, text, edges=edges)
+
+
 def test_functions_that_need_levels_say_so(graph):
     with pytest.raises(PatternError, match="does not take conditions that compare"):
         csm.sample_matches(graph, FAN, 2)

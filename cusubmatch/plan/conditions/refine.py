@@ -11,7 +11,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from cusubmatch.errors import GraphError
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import arcs_of_rows, tables_of
 from cusubmatch.pattern import Pattern
@@ -23,6 +22,7 @@ from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.evaluate import holds
 from cusubmatch.plan.conditions.refined_labels import RefinedLabels
 from cusubmatch.plan.conditions.split import SplitConditions
+from cusubmatch.plan.constraints import check_suits
 
 __all__ = ["Refined", "VertexMask", "mask_of", "refine"]
 
@@ -82,6 +82,7 @@ def refine(
         Further masks of pattern vertices.
     """
     graph, kept = environment.graph, list[str]()
+    check_suits(pattern, graph)
     asked: dict[str, dict[int, list[VertexMask]]] = {"vertex": {}, "edge": {}}
     for vertex, masks in vertex_masks.items():
         asked["vertex"].setdefault(vertex, []).extend(masks)
@@ -99,7 +100,7 @@ def refine(
     edges = _Side(graph, "edge", asked["edge"], kept)
     refined = Pattern.__new__(Pattern)
     absent = [
-        replace(part, labels=None if part.labels is None else edges.codes(None, _codes(graph, part.labels)))
+        replace(part, labels=None if part.labels is None else edges.codes(None, graph.edge_label_codes(part.labels)))
         for part in split.absent
     ]
     labels = tuple(
@@ -107,7 +108,9 @@ def refine(
         for vertex, wanted in enumerate(pattern.labels)
     )
     pattern_edges = [
-        edge._replace(labels=edges.labels_of(index, None if edge.labels is None else _codes(graph, edge.labels)))
+        edge._replace(
+            labels=edges.labels_of(index, None if edge.labels is None else graph.edge_label_codes(edge.labels))
+        )
         for index, edge in enumerate(pattern.edges)
     ]
     refined._assign(pattern.names, labels, pattern_edges, pattern.distinct, (), absent)  # noqa: SLF001
@@ -128,12 +131,6 @@ def mask_of(element: Element, conditions: Sequence[Expression], environment: Env
         true = holds(program, graph.xp, [None] * len(program.elements), rows)
         mask = true if mask is None else mask & true
     return mask
-
-
-def _codes(graph, labels):
-    if graph.edge_label_values is None:
-        raise GraphError("pattern: it has edge labels but the graph was given none; build the graph with edge_label=")
-    return graph.edge_label_codes(labels)
 
 
 class _Side:
