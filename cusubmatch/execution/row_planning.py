@@ -30,7 +30,7 @@ from cusubmatch.plan.conditions.refine import mask_of
 from cusubmatch.plan.conditions.split import ElementConditions, SplitConditions
 from cusubmatch.plan.constraints import check_suits
 from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern
-from cusubmatch.plan.symmetry import restrictions
+from cusubmatch.plan.symmetry import ordered_pairs
 
 __all__ = ["RowProblem", "group_of", "row_problem_of"]
 
@@ -154,7 +154,7 @@ def group_of(asked: Asked) -> AutomorphismGroup:
 def _restrictions(asked: Asked, bound: list[int]) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
     """The pairs of vertices, and of edges, whose images are in order, so that one match of each orbit remains."""
     group, n = group_of(asked), len(asked.pattern)
-    pairs = [(i, j) for j, levels in enumerate(restrictions(group, range(group.size))) for i in levels]
+    pairs = ordered_pairs(group, range(group.size))
     vertices = tuple(pair for pair in pairs if max(pair) < n)
     return vertices, tuple((bound[i - n], bound[j - n]) for i, j in pairs if min(i, j) >= n)
 

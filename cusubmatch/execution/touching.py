@@ -24,6 +24,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.plan.asked import Asked
+from cusubmatch.plan.symmetry import ordered_pairs
 
 __all__ = ["touching_counts", "touching_rows"]
 
@@ -40,7 +41,7 @@ def touching_rows(graph: Graph, pattern: Pattern, options: QueryOptions, deadlin
     if options.sort:
         order = RowOrder(graph, whole.graph, whole.pattern, unique)
     every, embeddings = tuple(range(len(pattern))), dataclasses.replace(options, unique=False, sort=False)
-    below = _below(whole.pattern.automorphisms, every) if unique else ()
+    below = ordered_pairs(whole.pattern.automorphisms, every) if unique else ()
     columns = named_vertices(pattern) if order is None else order.columns
 
     def part(ask: Asked) -> Query:
@@ -56,13 +57,6 @@ def _touching_by_rows(graph: Graph, options: QueryOptions, deadline: float | Non
     """The call where rows of the edge table are walked: each part keeps the order of images of the whole pattern."""
     first, *others = (make_row_query(graph, options, deadline, part) for part in _parts(asked, options.touching))
     return first._replace(parts=tuple(others))
-
-
-def _below(group: AutomorphismGroup, vertices: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """Pairs of vertices whose images, in order, single out one embedding of each orbit."""
-    return tuple(
-        (vertex, other) for vertex, others in zip(vertices, group.chain(vertices), strict=True) for other in others
-    )
 
 
 def touching_counts(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 
-__all__ = ["implied_bounds", "restrictions"]
+__all__ = ["implied_bounds", "ordered_pairs", "restrictions"]
 
 
 def restrictions(group: AutomorphismGroup, order: Sequence[int]) -> list[list[int]]:
@@ -21,6 +21,12 @@ def restrictions(group: AutomorphismGroup, order: Sequence[int]) -> list[list[in
         for vertex in others:
             bounds[position[vertex]].append(level)
     return [[i for i in levels if not any(i in bounds[j] for j in levels)] for levels in bounds]
+
+
+def ordered_pairs(group: AutomorphismGroup, order: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """The restrictions as pairs: the image of the first ranks below that of the second."""
+    bounds = zip(order, restrictions(group, order), strict=True)
+    return tuple((order[level], vertex) for vertex, levels in bounds for level in levels)
 
 
 def implied_bounds(bounds: Sequence[Sequence[int]]) -> list[set[int]]:
