@@ -56,7 +56,7 @@ from cusubmatch.cli.arguments import (
     WriteMatches,
 )
 from cusubmatch.cli.batch import answer_queries, cluster_client, cluster_graph, read_queries
-from cusubmatch.cli.conditions import condition_arguments
+from cusubmatch.cli.condition_options import condition_arguments
 from cusubmatch.cli.inputs import GraphFiles, read_graph, read_pattern
 from cusubmatch.cli.results import print_batch, print_count, print_facts, print_matches, print_plan
 from cusubmatch.cli.rows import STDOUT, check_columns, checked_output, first_matches, print_rows

@@ -24,8 +24,8 @@ from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.conditions.across import across_conditions
 from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.conditions.condition_program import Program
 from cusubmatch.plan.conditions.environment import Environment
-from cusubmatch.plan.conditions.program import Program
 from cusubmatch.plan.conditions.refine import mask_of
 from cusubmatch.plan.conditions.split import ElementConditions, SplitConditions
 from cusubmatch.plan.constraints import check_suits

@@ -16,15 +16,15 @@ import numpy as np
 from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.errors import EngineUnavailable, GraphError
-from cusubmatch.execution.conditions import key_of
 from cusubmatch.execution.distinct_matches import DistinctMatches
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.results import BLOCKS_AT_ONCE, names_of_columns, result_budget
+from cusubmatch.execution.refined_calls import key_of
+from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, names_of_columns, result_budget
 from cusubmatch.execution.row_planning import RowProblem, row_problem_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_columns, tables_of
 from cusubmatch.pattern import Pattern, PatternError
-from cusubmatch.pattern.conditions import elements_in
+from cusubmatch.pattern.condition_form import elements_in
 from cusubmatch.pattern.expressions import Absent
 from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.conditions.environment import Environment

@@ -14,8 +14,8 @@ import numpy as np
 from cusubmatch.engines.base import Engine, Prepared, TaskRange
 from cusubmatch.engines.registry import check_engine, choose_engine
 from cusubmatch.errors import EngineUnavailable
-from cusubmatch.execution.conditions import refined
 from cusubmatch.execution.query import Query
+from cusubmatch.execution.refined_calls import refined
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.race import RACE_FACTOR, Race
 from cusubmatch.execution.strategies.strategy import Strategy

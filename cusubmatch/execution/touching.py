@@ -14,9 +14,9 @@ import numpy as np
 
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.execution.chosen_rows import ChosenRows
-from cusubmatch.execution.conditions import refined, vertex_set
 from cusubmatch.execution.query import PlannedCall, Query, asked_by, asked_query, conditioned_query
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.refined_calls import refined, vertex_set
 from cusubmatch.execution.row_order import RowOrder, named_vertices
 from cusubmatch.execution.row_planning import group_of
 from cusubmatch.execution.row_query import RowQuery, make_row_query, needs_rows

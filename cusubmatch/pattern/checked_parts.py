@@ -70,7 +70,7 @@ def _special_edges(
     found = {one.edge for one in quantifiers}
     found |= {one.element.index for one in properties if one.element.kind == "edge"}
     if conditions:
-        from cusubmatch.pattern.conditions import elements_in
+        from cusubmatch.pattern.condition_form import elements_in
 
         names = elements_in(conditions)
         found |= {index for index in range(len(edges)) if generated_name(Element("edge", index)) in names}
@@ -119,7 +119,7 @@ def _conditions_of(
 
     `properties` name edges by their old places, of which `positions` has the new ones; `where` is a text or expression.
     """
-    from cusubmatch.pattern.conditions import merged_conditions
+    from cusubmatch.pattern.condition_form import merged_conditions
 
     own_names = {"vertex": names, "edge": [edge.name for edge in edges]}
     everything = [*_comparisons(own_names, elements, properties, positions), *conditions]

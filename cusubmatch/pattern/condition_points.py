@@ -7,7 +7,7 @@ conditions are written, after `normal_form`: what is symmetric only by arithmeti
 
 from __future__ import annotations
 
-from cusubmatch.pattern.conditions import normal_form
+from cusubmatch.pattern.condition_form import normal_form
 from cusubmatch.pattern.expressions import (
     Absent,
     Absolute,

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cusubmatch.errors import PatternError
-from cusubmatch.pattern.arguments import checked_arguments, distinct_pairs
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.pattern.checked_parts import checked_parts
 from cusubmatch.pattern.checks import MAX_VERTICES, numbered_names
@@ -24,6 +23,7 @@ from cusubmatch.pattern.convert import arguments_of_cugraph, arguments_of_networ
 from cusubmatch.pattern.elements import Element, elements_of
 from cusubmatch.pattern.optional_parts import new_columns
 from cusubmatch.pattern.parser import PatternEdge, parse_motif
+from cusubmatch.pattern.pattern_arguments import checked_arguments, distinct_pairs
 from cusubmatch.pattern.quantifiers import Quantifier, expanded
 from cusubmatch.pattern.text import PatternTexts
 
@@ -245,7 +245,7 @@ class Pattern(PatternTexts):
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters in the conditions, in alphabetical order."""
-        from cusubmatch.pattern.conditions import parameters_of
+        from cusubmatch.pattern.condition_form import parameters_of
 
         return parameters_of([one for part in (self, *self.optional) for one in part.conditions])
 
@@ -254,7 +254,7 @@ class Pattern(PatternTexts):
         """The vertices and edges that conditions name."""
         if not self.conditions:
             return frozenset()
-        from cusubmatch.pattern.conditions import elements_in
+        from cusubmatch.pattern.condition_form import elements_in
 
         return elements_in(self.conditions)
 

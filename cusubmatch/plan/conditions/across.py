@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan.conditions.compile_program import compile_program
+from cusubmatch.plan.conditions.condition_program import Program
 from cusubmatch.plan.conditions.differences import closure_of, differences_in
 from cusubmatch.plan.conditions.environment import Environment
-from cusubmatch.plan.conditions.program import Program
 from cusubmatch.plan.conditions.split import SplitConditions
 
 __all__ = ["AcrossConditions", "across_conditions"]

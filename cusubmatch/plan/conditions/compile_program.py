@@ -31,11 +31,11 @@ from cusubmatch.pattern.expressions import (
     VertexId,
 )
 from cusubmatch.plan.conditions.arithmetic import arithmetic, exact, mismatch, signed
+from cusubmatch.plan.conditions.condition_program import EQUAL, GREATER, LESS, Opcode, Program
 from cusubmatch.plan.conditions.constants import Constant, constant_of
 from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.membership import membership
 from cusubmatch.plan.conditions.operands import NUMBERS, Instruction, Operand, Pools
-from cusubmatch.plan.conditions.program import EQUAL, GREATER, LESS, Opcode, Program
 
 __all__ = ["compile_program", "constant_value"]
 

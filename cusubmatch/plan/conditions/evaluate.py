@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.plan.conditions.program import EQUAL, GREATER, LESS, Opcode, Program
+from cusubmatch.plan.conditions.condition_program import EQUAL, GREATER, LESS, Opcode, Program
 
 __all__ = ["evaluate", "holds"]
 

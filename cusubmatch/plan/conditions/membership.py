@@ -13,10 +13,10 @@ import numpy as np
 from cusubmatch.frames import TypedColumn
 from cusubmatch.pattern.expressions import Expression, Membership, Parameter
 from cusubmatch.plan.conditions.arithmetic import mismatch
+from cusubmatch.plan.conditions.condition_program import Opcode
 from cusubmatch.plan.conditions.constants import INT64, Constant, exact_decimal, list_of
 from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.operands import NUMBERS, Operand, Pools
-from cusubmatch.plan.conditions.program import Opcode
 
 __all__ = ["membership"]
 

@@ -13,8 +13,8 @@ import numpy as np
 from cusubmatch.errors import PatternError
 from cusubmatch.frames import TypedColumn
 from cusubmatch.pattern.elements import Element
+from cusubmatch.plan.conditions.condition_program import ColumnAt, Opcode, Program
 from cusubmatch.plan.conditions.constants import INT64, Constant
-from cusubmatch.plan.conditions.program import ColumnAt, Opcode, Program
 
 __all__ = ["NUMBERS", "Instruction", "Operand", "Pools"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import NamedTuple
 
-from cusubmatch.pattern.conditions import normal_form
+from cusubmatch.pattern.condition_form import normal_form
 from cusubmatch.pattern.elements import Element
 from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.pattern.expressions import Absent, Expression, Property, VertexId, rebuilt

@@ -15,8 +15,8 @@ from cusubmatch.engines.base import PreparedRows
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.pattern.elements import Element
+from cusubmatch.plan.conditions.condition_program import ColumnAt, Opcode, Program
 from cusubmatch.plan.conditions.evaluate import holds
-from cusubmatch.plan.conditions.program import ColumnAt, Opcode, Program
 from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern, RowPlan, RowStep
 from cusubmatch.plan.rows.row_planner import plan_rows
 from cusubmatch.plan.rows.row_statistics import RowStatistics

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.plan.conditions.program import Program
+from cusubmatch.plan.conditions.condition_program import Program
 from cusubmatch.plan.rows.row_plan import RowCondition
 
 __all__ = ["Conditions", "encode_conditions"]

@@ -1,7 +1,7 @@
 """Conditions that are no masks and no windows: their programs, run on what is bound.
 
-The programs are those of `plan.conditions.program`, which has the table of what each instruction does. A stack element
-is an int64 or a float64, each in an array of its own, and whether it is known.
+The programs are those of `plan.conditions.condition_program`, which has the table of what each instruction does. A
+stack element is an int64 or a float64, each in an array of its own, and whether it is known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import advance, bool_at, float64_at, int64_at
 from cusubmatch.engines.cpu.primitives.sorted_sets import has
 from cusubmatch.engines.cpu.row_walk import condition_code as c
-from cusubmatch.plan.conditions.program import EQUAL, GREATER, LESS, Opcode
+from cusubmatch.plan.conditions.condition_program import EQUAL, GREATER, LESS, Opcode
 
 __all__ = ["holds"]
 
