@@ -17,10 +17,10 @@ sanitized() {  # sanitized TOOL
         tail -4
 }
 
-part "tests marked gpu" python3 -m pytest -n 8 --dist load -m gpu -W default --tb=short -p no:cacheprovider tests
+part "tests marked gpu" python3 -m pytest -n 8 --dist worksteal -m gpu -W default --tb=short -p no:cacheprovider tests
 tests="oracle properties networkx truth lsqb joins edge_cases bad_arguments dataframes examples streaming output
        decomposition induced census participation"
-part "tests with the GPU engine" python3 -m pytest -n 8 --dist load --engine gpu -m 'not (timed or slow or mg)' \
+part "tests with the GPU engine" python3 -m pytest -n 8 --dist worksteal --engine gpu -m 'not (timed or slow or mg)' \
     -W default --tb=short -p no:cacheprovider $(for name in $tests; do find tests -name "test_$name.py"; done)
 if command -v compute-sanitizer > /dev/null; then
     part memcheck sanitized memcheck
