@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,8 @@ from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = ["GpuEngine"]
 
-NO_ROW_WALK = 'engine="gpu": rows of the edge table are walked by the CPU engine only; use engine="cpu" or "auto"'
+if TYPE_CHECKING:
+    from cusubmatch.engines.gpu.row_walk.row_run import RowRun
 
 
 class GpuEngine:
@@ -89,14 +90,18 @@ class GpuEngine:
         return Run(prepared, plan, options, tasks, gpu=self.gpu)
 
     def number_of_row_tasks(self, plan: RowPlan, prepared: PreparedRows) -> int:
-        """Not known: this engine walks no rows."""
-        raise NotImplementedError(NO_ROW_WALK)
+        """Rows, or vertices, of the first step."""
+        from cusubmatch.engines.gpu.row_walk.device_row_plan import number_of_row_tasks
+
+        return number_of_row_tasks(plan, prepared)
 
     def walk_rows(
         self, plan: RowPlan, prepared: PreparedRows, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
-    ) -> Run:
-        """Not possible yet: rows of the edge table are walked by the CPU engine."""
-        raise NotImplementedError(NO_ROW_WALK)
+    ) -> RowRun:
+        """A run of a row plan; see `RowRun`."""
+        from cusubmatch.engines.gpu.row_walk.row_run import RowRun
+
+        return RowRun(plan, prepared, options, tasks, gpu=self.gpu)
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""

@@ -7,6 +7,9 @@ from budget import ARCHITECTURES, budget_of, lower
 from numba import types, void
 
 from cusubmatch.engines.gpu.cliques import cliques, triangles
+from cusubmatch.engines.gpu.row_walk.kernel_arguments import open_tasks_signature, walk_rows_signature
+from cusubmatch.engines.gpu.row_walk.open_tasks import make_open_tasks
+from cusubmatch.engines.gpu.row_walk.row_walker import make_walk_rows
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
 from cusubmatch.engines.gpu.search import filter_kernels
@@ -33,6 +36,7 @@ MOST = {
     "wide walk": WIDE_REGISTERS,
     "walk by task": WIDE_REGISTERS,
     "walk with a suffix": SUFFIX_REGISTERS,
+    "walk of rows": REGISTERS,
     "cliques": 64,
     "triangles": 40,
     "filters": 48,
@@ -67,6 +71,17 @@ def walkers():
         yield "rows", f"first candidates {kind}".strip(), make_first_candidates(gpu(), offsets64).py_func, first
 
 
+def row_walkers():
+    for times64 in (False, True):
+        for asks_more in (False, True):
+            kind = f"{'conditions ' if asks_more else ''}{'wide' if times64 else ''}"
+            for emits in (False, True):
+                name = f"{'rows' if emits else 'count'} {kind}".strip()
+                yield name, make_walk_rows(gpu(), emits, asks_more, 64).py_func, walk_rows_signature(times64)
+            opening = make_open_tasks(gpu(), asks_more).py_func
+            yield f"tasks {kind}".strip(), opening, open_tasks_signature(times64)
+
+
 def table_signatures():
     shape = LaunchShape()
     yield from five_cycles.signatures(gpu(), shape.tops.threads, shape.tops.lanes)
@@ -80,6 +95,7 @@ def table_signatures():
 def kernels():
     yield from walkers()
     for module, found in {
+        "walk of rows": row_walkers(),
         "triangles": triangles.signatures(gpu()),
         "cliques": cliques.signatures(gpu()),
         "filters": filter_kernels.signatures(),
