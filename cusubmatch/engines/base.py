@@ -238,12 +238,15 @@ class Engine(Protocol):
         Those of them that walk a candidate graph.
     table_costs : TableCosts
         Nanoseconds of the steps of its table kernels.
+    walks_rows_stepwise : bool
+        Whether its walks over rows take each step alone: they keep no paths, and count no two steps together.
     """
 
     name: str
     methods: tuple[str, ...]
     candidate_graph_methods: tuple[str, ...]
     table_costs: TableCosts
+    walks_rows_stepwise: bool
 
     def place(self, graph: Graph) -> Graph:
         """The graph where the engine works; itself, or a copy that is made once."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cusubmatch.engines.base import ConditionedCount, Prepared, PreparedRows, RunOptions, TaskRange
+from cusubmatch.engines.base import Run as WalkedRows
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
@@ -27,9 +28,6 @@ from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = ["GpuEngine"]
 
-if TYPE_CHECKING:
-    from cusubmatch.engines.gpu.row_walk.row_run import RowRun
-
 
 class GpuEngine:
     """Plans, tables and samples on one device.
@@ -44,6 +42,7 @@ class GpuEngine:
     methods: tuple[str, ...] = ("warps",)
     candidate_graph_methods: tuple[str, ...] = ()  # it builds none
     table_costs = TABLE_COSTS
+    walks_rows_stepwise = True
 
     def __init__(self, gpu: Device | None = None):
         self._gpu = gpu
@@ -97,7 +96,7 @@ class GpuEngine:
 
     def walk_rows(
         self, plan: RowPlan, prepared: PreparedRows, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
-    ) -> RowRun:
+    ) -> WalkedRows:
         """A run of a row plan; see `RowRun`."""
         from cusubmatch.engines.gpu.row_walk.row_run import RowRun
 

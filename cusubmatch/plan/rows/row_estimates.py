@@ -58,6 +58,11 @@ class RowEstimates:
             found = min(found, n)
         return Progress(before.cost + n * LOOK_UP_NS + found * BIND_NS, found * kept)
 
+    def measured(self, before: Progress, _steps: Sequence[RowStep], step: RowStep) -> Progress:
+        """A last step whose rows are counted by windows."""
+        spent = LOOK_UP_NS if step.kind in ("close", "arc") else OPEN_NS
+        return Progress(before.cost + before.matches * spent, before.matches)
+
     def pairs(self, before: Progress, steps: Sequence[RowStep], one: RowStep, other: RowStep) -> Progress:
         """Two last steps that are counted at once."""
         spent = 0.0

@@ -151,11 +151,3 @@ def test_a_plan_that_counts_writes_no_rows(table):
     prepared, plan = PreparedRows(table.relations, [None] * 3), planned(table, pattern_of(RING, 5_000), count=True)
     with pytest.raises(ValueError, match="plan: expected one with leaf 'rows'"):
         CpuEngine().walk_rows(plan, prepared).blocks()
-
-
-def test_the_gpu_engine_says_that_it_walks_no_rows(table):
-    from cusubmatch.engines.gpu.engine import GpuEngine
-
-    prepared, plan = PreparedRows(table.relations, [None] * 3), planned(table, pattern_of(RING, 5_000), count=True)
-    with pytest.raises(NotImplementedError, match='engine="gpu": rows of the edge table are walked by the CPU engine'):
-        GpuEngine().walk_rows(plan, prepared)

@@ -62,11 +62,9 @@ def encode_conditions(
         code = [int(number) for number in program.code.ravel()]
         programs.append((code, (ints, floats, [int(number) for number in program.lists]), columns))
     depth = max((condition.program.depth for condition in conditions), default=0) + 1
-    joined = (
-        arrays[kind].joined(xp, dtype)
-        for kind, dtype in (("int", np.int64), ("float", np.float64), ("valid", np.uint8))
-    )
-    return ConditionTable(programs, *joined, depth)
+    ints = arrays["int"].joined(xp, np.int64)
+    floats = arrays["float"].joined(xp, np.float64)
+    return ConditionTable(programs, ints, floats, arrays["valid"].joined(xp, np.uint8), depth)
 
 
 class _Joined:

@@ -16,13 +16,12 @@ from cusubmatch.engines.gpu.row_walk.kernel_arguments import RowData, RowTasks, 
 from cusubmatch.engines.gpu.row_walk.open_tasks import make_open_tasks
 from cusubmatch.engines.gpu.row_walk.row_conditions import SEARCH_WORDS
 from cusubmatch.engines.gpu.row_walk.row_program import RowProgram, encode
-from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.device import CONDITION_REGISTERS, REGISTERS, Device
 from cusubmatch.plan.rows.row_plan import RowPlan
 
 __all__ = ["DeviceRowPlan", "device_row_plan", "make_scratch", "number_of_row_tasks"]
 
 KEPT_PLANS, KEPT_ROWS, KEPT_COLUMNS = 4, 2, 8
-WALK_REGISTERS = 64  # of a thread, at most
 MAX_WARPS, MAX_SHARED_WORDS = 8, 12_288  # of a block
 CHUNKS_OF_A_WARP, MAX_CHUNK = 16, 2048
 OPEN_WARPS, OPEN_BLOCKS_A_PROCESSOR = 4, 8
@@ -120,7 +119,8 @@ def _make(gpu, xp, plan, prepared, tasks):
         scratch_words = 2 * conditions.depth + SEARCH_WORDS * searched, conditions.depth
     warps, shared = _block(program, gpu)
     found, n_tasks = _tasks(gpu, xp, program, (data, roots), scratch_words, first, n)
-    blocks = gpu.tunables.grid[0] if gpu.tunables.grid else gpu.resident(shared, warps, WALK_REGISTERS)
+    registers = CONDITION_REGISTERS if program.asks_more else REGISTERS
+    blocks = gpu.tunables.grid[0] if gpu.tunables.grid else gpu.resident(shared, warps, registers)
     chunk = min(max(n_tasks // (blocks * warps * CHUNKS_OF_A_WARP), warp), MAX_CHUNK)
     program.words[f.CHUNK] = chunk
     stack = int(program.words[f.STACK_WORDS]) + 1

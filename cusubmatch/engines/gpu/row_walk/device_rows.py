@@ -103,8 +103,8 @@ def make_device_rows(xp: Any, relations: Sequence[EdgeRows], incoming: bool) -> 
         return xp.asarray(array)
 
     owners = {key: moved(_owners(index)) for key, index in parts.owned.items()}
-    arrays = (moved(parts.joined(name)) for name in ("offsets", "ends", "times", "rows"))
-    return DeviceRows(*arrays, owners, moved(np.concatenate(filters)), parts.lists, filter_at)
+    offsets, ends, times, numbers = (moved(parts.joined(name)) for name in ("offsets", "ends", "times", "rows"))
+    return DeviceRows(offsets, ends, times, numbers, owners, moved(np.concatenate(filters)), parts.lists, filter_at)
 
 
 class _Parts:

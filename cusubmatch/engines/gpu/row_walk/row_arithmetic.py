@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,8 @@ def _calculate_function(target, word):
             return F(0.0)
         if opcode == U(DIVIDE_FLOAT):
             return F(a / b)
-        return F(np.fmod(a, b))
+        rest = F(a - a)  # 0, but for what is not finite
+        return F(math.fmod(a, b)) if rest == F(0.0) else rest
 
     @target.device
     def calculate(top, depth, opcode, scratch):
@@ -118,9 +120,10 @@ def _compare_function(target, word):
     def signs_of_mixed(a, b):
         """An int and a float: the whole part decides, and then the rest."""
         if b >= F(-TWO_63) and b < F(TWO_63):
-            floor = F(np.floor(b))
-            whole = T(floor)
-            if a < whole or (a == whole and b > floor):
+            whole = T(b)  # towards 0
+            if F(whole) > b:
+                whole = T(whole - T(1))
+            if a < whole or (a == whole and b > F(whole)):
                 return U(LESS)
             return U(GREATER) if a > whole else U(EQUAL)
         if b > F(0.0):

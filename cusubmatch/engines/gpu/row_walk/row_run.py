@@ -46,7 +46,7 @@ class RowRun:
         Matches found so far.
     """
 
-    matches: int
+    matches: Any
 
     def __init__(
         self,
