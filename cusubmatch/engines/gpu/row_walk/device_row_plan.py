@@ -23,7 +23,8 @@ __all__ = ["DeviceRowPlan", "device_row_plan", "make_scratch", "number_of_row_ta
 
 KEPT_PLANS, KEPT_ROWS, KEPT_COLUMNS = 4, 2, 8
 MAX_WARPS, MAX_SHARED_WORDS = 8, 12_288  # of a block
-CHUNKS_OF_A_WARP, MAX_CHUNK = 16, 2048
+CHUNKS_OF_A_WARP, MAX_CHUNK = 16, 1024
+CHUNK_SHRINKS_BY = 8  # with each step that follows the tasks
 OPEN_WARPS, OPEN_BLOCKS_A_PROCESSOR = 4, 8
 
 
@@ -121,7 +122,7 @@ def _make(gpu, xp, plan, prepared, tasks):
     found, n_tasks = _tasks(gpu, xp, program, (data, roots), scratch_words, first, n)
     registers = CONDITION_REGISTERS if program.asks_more else REGISTERS
     blocks = gpu.tunables.grid[0] if gpu.tunables.grid else gpu.resident(shared, warps, registers)
-    chunk = min(max(n_tasks // (blocks * warps * CHUNKS_OF_A_WARP), warp), MAX_CHUNK)
+    chunk = _chunk(program, n_tasks, blocks * warps, warp)
     program.words[f.CHUNK] = chunk
     stack = int(program.words[f.STACK_WORDS]) + 1
     return DeviceRowPlan(
@@ -137,6 +138,13 @@ def _make(gpu, xp, plan, prepared, tasks):
         (blocks, warps * warp, 4 * shared),
         blocks * warps * stack,
     )
+
+
+def _chunk(program, n_tasks, warps, warp):
+    """Tasks that a warp draws at once: fewer where each may take long."""
+    deeper = int(program.words[f.LAST]) - int(program.words[f.FLAT]) - int(program.words[f.LEAF] == f.WIDTHS)
+    most = max(MAX_CHUNK // CHUNK_SHRINKS_BY**deeper, warp)
+    return min(max(n_tasks // (warps * CHUNKS_OF_A_WARP), warp), most)
 
 
 def _block(program, gpu):

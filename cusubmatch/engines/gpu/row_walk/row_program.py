@@ -12,7 +12,7 @@ from cusubmatch.engines.gpu.row_walk import row_format as f
 from cusubmatch.engines.gpu.row_walk.condition_code import ConditionTable, column_places
 from cusubmatch.engines.gpu.row_walk.device_rows import DeviceRows
 from cusubmatch.plan.rows.needed_bounds import needed_bounds
-from cusubmatch.plan.rows.row_plan import RowPlan
+from cusubmatch.plan.rows.row_plan import RowPlan, RowStep
 
 __all__ = ["RowProgram", "encode", "stepwise"]
 
@@ -35,8 +35,15 @@ class RowProgram(NamedTuple):
 
 
 def stepwise(plan: RowPlan, *, counting: bool) -> RowPlan:
-    """The plan as this engine walks it: it keeps no paths, and counts the last step alone."""
-    return replace(plan.without_meeting(), leaf="count" if counting else "rows")
+    """The plan as this engine walks it: it keeps no paths, and counts the last step alone.
+
+    The first step's rows are grouped by the vertex whose rows the second one reads, so that warps find these in caches.
+    """
+    plan = plan.without_meeting()
+    first, *others = plan.steps
+    if first.kind == "rows" and others and others[0].kind == "scan" and others[0].start == first.binds[1]:
+        first = RowStep("rows", first.edges, first.binds[1], first.binds[::-1])
+    return replace(plan, steps=(first, *others), leaf="count" if counting else "rows")
 
 
 def encode(

@@ -58,16 +58,19 @@ def _number_functions(target):
 
     @target.device
     def draw_chunk(sh, tasks, state):
-        """The next chunk, the same in all lanes; empty if none is left."""
+        """The next chunk, the same in all lanes; empty if none is left.
+
+        The last tasks come first: vertices are numbered by degree, and those of large degree take longest.
+        """
         size, chunk = T(U(sh[f.CHUNK])), T(-1)
         if lane_of() == U(0):
             if tasks.begin + T(peek(state, f.DRAWN)) * size < tasks.end:
                 chunk = T(cuda.atomic.add(state, f.DRAWN, L(1)))
         chunk = T(cuda.shfl_sync(FULL, chunk, 0))
-        begin = tasks.begin + chunk * size
+        end = T(tasks.end - chunk * size)
         if chunk < T(0):
-            begin = tasks.end
-        return begin, min(T(begin + size), T(tasks.end))
+            end = T(tasks.begin)
+        return max(T(end - size), T(tasks.begin)), end
 
     return read, draw_chunk
 
