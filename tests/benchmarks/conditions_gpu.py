@@ -3,7 +3,8 @@
     python tests/benchmarks/conditions.py --engine gpu [--graph payments-1M] [--motif cycle3,path3] [--hours 6,24]
 
 The cells, counts and Everest's milliseconds are those of `temporal/counts.tsv` in the data folder. Ours: milliseconds
-of the first call of a pattern on the graph, and of a warm call of `count_matches`, the least of five. `*` marks a count that is not the recorded one. Last, the rows of ordered triples that a second brings into a dataframe.
+of the first call of a pattern on the graph, and of a warm call of `count_matches`, the least of five. `*` marks a count
+that is not the recorded one. Last, the rows of ordered triples that a second brings into a dataframe.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from program_strategies import conditioned, fulfils
 from row_cases import RowTable, all_matches, pattern_of
 from row_strategies import masks_of, plans, row_patterns, tables, written
 from targets import emulator, one_lane
@@ -66,6 +67,17 @@ def test_one_lane_finds_what_trying_all_rows_finds(data):
 @given(data=st.data())
 def test_lanes_find_what_trying_all_rows_finds(data):
     compare(data, lanes(data.draw(st.integers(0, 9))), RunOptions(block_rows=data.draw(st.sampled_from((1, None)))))
+
+
+@examples(30)
+@given(data=st.data())
+def test_lanes_keep_what_conditions_ask(data):
+    table = data.draw(tables())
+    pattern = data.draw(conditioned(data.draw(row_patterns(table.times is not None)), table))
+    expected = Counter(all_matches(pattern, table, [None] * pattern.n_vertices, fulfils))
+    prepared, engine = PreparedRows(table.relations, [None] * pattern.n_vertices), lanes()
+    assert written(engine.walk_rows(data.draw(plans(pattern, count=False)), prepared)) == expected
+    assert engine.walk_rows(data.draw(plans(pattern, count=True)), prepared).count() == expected.total()
 
 
 @examples(10)

@@ -23,7 +23,7 @@ __all__ = ["DeviceRowPlan", "device_row_plan", "make_scratch", "number_of_row_ta
 
 KEPT_PLANS, KEPT_ROWS, KEPT_COLUMNS = 4, 2, 8
 MAX_WARPS, MAX_SHARED_WORDS = 8, 12_288  # of a block
-CHUNKS_OF_A_WARP, MAX_CHUNK = 16, 1024
+CHUNKS_OF_A_WARP, MAX_CHUNK, MIN_CHUNK = 16, 1024, 8
 CHUNK_SHRINKS_BY = 8  # with each step that follows the tasks
 OPEN_WARPS, OPEN_BLOCKS_A_PROCESSOR = 4, 8
 
@@ -143,8 +143,8 @@ def _make(gpu, xp, plan, prepared, tasks):
 def _chunk(program, n_tasks, warps, warp):
     """Tasks that a warp draws at once: fewer where each may take long."""
     deeper = int(program.words[f.LAST]) - int(program.words[f.FLAT]) - int(program.words[f.LEAF] == f.WIDTHS)
-    most = max(MAX_CHUNK // CHUNK_SHRINKS_BY**deeper, warp)
-    return min(max(n_tasks // (warps * CHUNKS_OF_A_WARP), warp), most)
+    most = max(MAX_CHUNK // CHUNK_SHRINKS_BY ** max(deeper, 0), MIN_CHUNK)
+    return min(max(n_tasks // (warps * CHUNKS_OF_A_WARP), min(warp, most)), most)
 
 
 def _block(program, gpu):

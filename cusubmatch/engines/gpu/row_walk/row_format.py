@@ -55,8 +55,12 @@ NAMES = {"rows": ROWS, "vertices": VERTICES, "scan": SCAN, "close": CLOSE, "neig
     REVERSED,  # whether the arcs of a scan end at the vertex whose rows are read
     EXCLUDED,  # of the last step: vertices whose rows are taken off
     EXCLUDED_END,
-) = range(21)
-STEP = 21
+    AHEAD,  # the other end of an arc that the next step asks for; NOTHING for none
+    AHEAD_SOURCE,  # whether what is bound here is the arc's source
+    AHEAD_FILTER,
+    AHEAD_SHIFT,
+) = range(25)
+STEP = 25
 NOTHING = 32  # more than any vertex's number
 OTHER, AFTER, BEFORE = range(3)  # row tests
 

@@ -85,12 +85,25 @@ class _Encoder:
     def program(self) -> RowProgram:
         for level, step in enumerate(self.plan.steps):
             self.steps.append(self._step(level, step))
+        self._look_ahead()
         header = self._header()
         words = [*header, *(w for step in self.steps for w in step), *(w for v in self.vertices for w in v), *self.refs]
         words[f.SIZE] = len(words)
         asks_more = bool(self.searched or self.pattern.conditions)
         bounds = np.array(self.bounds or [0], np.int64)
         return RowProgram(np.array(words, np.int64).astype(np.uint32), bounds, asks_more)
+
+    def _look_ahead(self):
+        """Let a step that binds an end of the next step's arc look that up in the filter of arcs."""
+        for row, following in zip(self.steps, [*self.steps[1:], None], strict=True):
+            row[f.AHEAD] = f.NOTHING
+            if following is None or following[f.KIND] not in (f.CLOSE, f.ARC) or row[f.BINDS] == f.NOTHING:
+                continue
+            ends = following[f.SOURCE], following[f.TARGET]
+            if row[f.BINDS] in ends:
+                row[f.AHEAD_SOURCE] = int(row[f.BINDS] == ends[0])
+                row[f.AHEAD] = ends[row[f.AHEAD_SOURCE]]
+                row[f.AHEAD_FILTER], row[f.AHEAD_SHIFT] = following[f.FILTER], following[f.FILTER_SHIFT]
 
     def _append(self, values):
         """Append a short list; where it begins and ends."""

@@ -33,12 +33,15 @@ class RowRanges(NamedTuple):
         The candidates of step t for a slot of level t - 1.
     count_step : (sh, w, t, slot, data) -> uint32
         How many candidates of the last step are matches, where they are only measured.
+    may_have_arc : (data, filter, shift, x, y) -> bool
+        Whether the filter of a relation's arcs lets (x, y) pass.
     """
 
     times_in: Any
     arc_between: Any
     open_step: Any
     count_step: Any
+    may_have_arc: Any
 
 
 @functools.cache
@@ -46,7 +49,7 @@ def row_ranges(target: Target, stack: RowStack) -> RowRanges:
     """The device functions for one target."""
     times_in, arc_between = _list_functions(target)
     window = _window_function(target, stack)
-    known_arc, arc_of_step = _arc_functions(target, stack, arc_between)
+    may_have_arc, known_arc, arc_of_step = _arc_functions(target, stack, arc_between)
     step_of, image = stack.step, stack.image
 
     @target.device
@@ -90,7 +93,7 @@ def row_ranges(target: Target, stack: RowStack) -> RowRanges:
                 i = U(i + U(1))
         return count
 
-    return RowRanges(times_in, arc_between, open_step, count_step)
+    return RowRanges(times_in, arc_between, open_step, count_step, may_have_arc)
 
 
 def _list_functions(target):
@@ -158,10 +161,14 @@ def _arc_functions(target, stack, arc_between):
     image, hash_of = stack.image, target.device(arc_hash)
 
     @target.device
+    def may_have_arc(data, first_word, shift, x, y):
+        bit = U(hash_of(x, y) >> shift)
+        word = U(data.filters[U(first_word + U(bit >> U(5)))])
+        return U(U(word >> U(bit & U(31))) & U(1)) != U(0)
+
+    @target.device
     def known_arc(sh, step, x, y, data):
-        bit = U(hash_of(x, y) >> U(sh[U(step + U(f.FILTER_SHIFT))]))
-        word = U(data.filters[U(U(sh[U(step + U(f.FILTER))]) + U(bit >> U(5)))])
-        if U(U(word >> U(bit & U(31))) & U(1)) == U(0):
+        if not may_have_arc(data, U(sh[U(step + U(f.FILTER))]), U(sh[U(step + U(f.FILTER_SHIFT))]), x, y):
             return U(NO_ARC)
         return arc_between(data, U(sh[U(step + U(f.ARCS))]), x, y)
 
@@ -171,4 +178,4 @@ def _arc_functions(target, stack, arc_between):
         y = image(sh, w, t, slot, U(sh[U(step + U(f.TARGET))]))
         return known_arc(sh, step, x, y, data)
 
-    return known_arc, arc_of_step
+    return may_have_arc, known_arc, arc_of_step

@@ -27,7 +27,7 @@ def candidate_test(target: Target, stack: RowStack, ranges: RowRanges, asks_more
     conditions are tested, and combinations of rows searched for.
     """
     step_of, accepts = stack.step, _vertex_function(target, stack, ranges)
-    row_fits, fulfils = _row_function(target, stack), None
+    row_fits, may_go_on, fulfils = _row_function(target, stack), _ahead_function(target, stack, ranges), None
     if asks_more:
         fulfils = _more_function(target, row_conditions(target, stack), row_existence(target, stack, ranges))
     ASKS_MORE = asks_more
@@ -49,6 +49,8 @@ def candidate_test(target: Target, stack: RowStack, ranges: RowRanges, asks_more
                 fits = accepts(sh, w, t, slot, binds, group, x, data)
         if fits and U(sh[U(step + U(f.ROW_TESTS))]) < U(sh[U(step + U(f.ROW_TESTS_END))]):
             fits = row_fits(sh, w, t, slot, step, position, data)
+        if fits and U(sh[U(step + U(f.AHEAD))]) != U(f.NOTHING):
+            fits = may_go_on(sh, w, t, slot, step, group, x, data)
         if ASKS_MORE:
             if fits:
                 fits = fulfils(sh, w, t, (slot, position, x, group), data, scratch)
@@ -63,14 +65,17 @@ def _vertex_function(target, stack, ranges):
     arc_between = ranges.arc_between
 
     @target.device
-    def compares(record, sh, k, y, x):
-        """Whether x fits the image y of the k-th vertex."""
+    def compares(asked, k, y, x):
+        """Whether x fits the image y of the k-th vertex; `asked` are the bits of a vertex."""
+        differs, above, below = asked
         bit = U(U(1) << k)
-        if U(U(sh[U(record + U(f.DIFFERS))]) & bit) != U(0) and x == y:
+        if U(differs & bit) != U(0) and x == y:
             return False
-        if U(U(sh[U(record + U(f.ABOVE))]) & bit) != U(0) and y >= x:
-            return False
-        return not (U(U(sh[U(record + U(f.BELOW))]) & bit) != U(0) and y <= x)
+        if U(above | below) != U(0):
+            if U(above & bit) != U(0) and y >= x:
+                return False
+            return not (U(below & bit) != U(0) and y <= x)
+        return True
 
     @target.device
     def forbids(sh, w, t, slot, record, group, x, data):
@@ -95,22 +100,41 @@ def _vertex_function(target, stack, ranges):
         mask = U(sh[U(record + U(f.MASK))])
         if mask != U(f.NO_MASK) and U(U(U(data.masks[x]) >> mask) & U(1)) == U(0):
             return False
+        differs, above = U(sh[U(record + U(f.DIFFERS))]), U(sh[U(record + U(f.ABOVE))])
+        asked = differs, above, U(sh[U(record + U(f.BELOW))])
         level, s, first = U(t), U(slot), group
         while level > U(0):
             level = U(level - U(1))
             bound = U(sh[U(step_of(sh, level) + U(f.BINDS))])
             if bound != U(f.NOTHING):
-                if not compares(record, sh, bound, U(sh[at(sh, w, level, f.IMAGE, s)]), x):
+                if not compares(asked, bound, U(sh[at(sh, w, level, f.IMAGE, s)]), x):
                     return False
             if level == U(0):
                 first = U(sh[group_at(sh, w, s)])
             else:
                 s = U(sh[at(sh, w, level, f.PARENT, s)])
-        if not compares(record, sh, U(0), first, x):
+        if not compares(asked, U(0), first, x):
             return False
         return not forbids(sh, w, t, slot, record, first, x, data)
 
     return accepts
+
+
+def _ahead_function(target, stack, ranges):
+    """Whether the next step's arc may be there."""
+    image, may_have_arc = stack.image, ranges.may_have_arc
+
+    @target.device
+    def may_go_on(sh, w, t, slot, step, group, x, data):
+        y = group
+        if t > U(0):
+            y = image(sh, w, U(t - U(1)), slot, U(sh[U(step + U(f.AHEAD))]))
+        source, target = y, x
+        if U(sh[U(step + U(f.AHEAD_SOURCE))]) != U(0):
+            source, target = x, y
+        return may_have_arc(data, U(sh[U(step + U(f.AHEAD_FILTER))]), U(sh[U(step + U(f.AHEAD_SHIFT))]), source, target)
+
+    return may_go_on
 
 
 def _row_function(target, stack):
