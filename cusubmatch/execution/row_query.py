@@ -251,7 +251,8 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         split = split_conditions(pattern.conditions, environment)
         problem = row_problem_of(asked, split, environment, options.semantics, options.one_per_orbit)
         problem = problem._replace(prepared=problem.prepared._replace(graph=placed))
-        statistics, stepwise = RowStatistics(problem.prepared.relations), engine.walks_rows_stepwise
+        relations, keys, stepwise = problem.prepared.relations, problem.prepared.keys, engine.walks_rows_stepwise
+        statistics = placed.cache.get("row statistics", keys, lambda: RowStatistics(relations), MIN_KEPT_PLANS)
         plan, by_rows = plan_rows(problem.pattern, statistics, options.counting, stepwise=stepwise), None
         if problem.pattern.existential and problem.pattern.bound_edges:
             every = dataclasses.replace(problem.pattern, existential=False)

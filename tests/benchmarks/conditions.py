@@ -20,6 +20,7 @@ from typing import Annotated
 import typer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from conditions_gpu import report, rows_a_second
 from row_cases import pattern_of
 from temporal_data import temporal_counts, temporal_rows, temporal_table
 
@@ -87,12 +88,10 @@ def main(
     engine: Annotated[str, typer.Option(help="cpu, or gpu: whole calls beside Everest's times.")] = "cpu",
 ):
     if engine == "gpu":
-        from conditions_gpu import report, rows_a_second
-
         names = graph.split(",")
         report(names, [name for name in motif.split(",") if name], [int(h) for h in hours.split(",") if h])
-        if not motif:
-            rows_a_second(names[-1], 12 * HOUR_S, "cudf", "gpu")
+        if not (motif or hours):
+            rows_a_second(names[-1], 6 * HOUR_S, "cudf", "gpu")
         return
     counts, statistics = temporal_counts(graph), RowStatistics((temporal_rows(graph),))
     print(
