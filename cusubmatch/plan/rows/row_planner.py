@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cusubmatch.plan.rows.row_estimates import BIND_NS, Progress, RowEstimates
+from cusubmatch.plan.rows.row_estimates import BIND_NS, FILTERED_LOOK_UP_NS, LOOK_UP_NS, Progress, RowEstimates
 from cusubmatch.plan.rows.row_plan import RowPattern, RowPlan, RowStep
 from cusubmatch.plan.rows.row_statistics import RowStatistics
 from cusubmatch.plan.rows.row_steps import can_be_measured, can_be_pairs, first_steps, leaf_of, next_steps
@@ -52,9 +52,10 @@ def plan_rows(pattern: RowPattern, statistics: RowStatistics, count: bool, *, st
     count : bool
         Whether matches are only counted.
     stepwise : bool
-        Whether each step is taken alone: no paths are kept, and no two steps counted together.
+        Whether each step is taken alone: no paths are kept, no two steps are counted together, and a filter tells most
+        arcs that are not there.
     """
-    estimates = RowEstimates(pattern, statistics)
+    estimates = RowEstimates(pattern, statistics, FILTERED_LOOK_UP_NS if stepwise else LOOK_UP_NS)
     by_length: list[list[_Order]] = [[] for _ in range(len(pattern.edges) + 1)]
     for step in _first_steps(pattern):
         progress = estimates.begin(step)

@@ -108,7 +108,13 @@ def _list_functions(target):
                 first = U(middle + U(1))
             else:
                 last = middle
-        until, last = first, U(end)
+        until, last, stride, inside = first, first, U(1), first < U(end)  # windows are short: gallop, then search
+        while inside and T(data.times[last]) <= high:
+            until = U(last + U(1))
+            if U(U(end) - last) <= stride:
+                last, inside = U(end), False
+            else:
+                last, stride = U(last + stride), U(stride << U(1))
         while until < last:
             middle = U(until + U(U(last - until) >> U(1)))
             if T(data.times[middle]) <= high:
