@@ -7,7 +7,7 @@ plan; the ranges of a partition, run anywhere and in any order, add up to the wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -107,10 +107,17 @@ class PreparedRows(NamedTuple):
         those under a mask only what it keeps.
     vertex_masks : sequence of arrays or None
         Per pattern vertex a mask, bool (n,), of the internal vertices that it may be mapped to.
+    graph : Graph or None
+        Where the engine works. Runs keep derived arrays in its cache and read nothing else from it; None: nothing is
+        kept.
+    keys : hashable
+        What tells the relations from others of the graph.
     """
 
     relations: Sequence[Any]
     vertex_masks: Sequence[Any]
+    graph: Graph | None = None
+    keys: Hashable = ()
 
     @property
     def n_vertices(self) -> int:
@@ -231,12 +238,15 @@ class Engine(Protocol):
         Those of them that walk a candidate graph.
     table_costs : TableCosts
         Nanoseconds of the steps of its table kernels.
+    walks_rows_stepwise : bool
+        Whether its walks over rows take each step alone: they keep no paths, and count no two steps together.
     """
 
     name: str
     methods: tuple[str, ...]
     candidate_graph_methods: tuple[str, ...]
     table_costs: TableCosts
+    walks_rows_stepwise: bool
 
     def place(self, graph: Graph) -> Graph:
         """The graph where the engine works; itself, or a copy that is made once."""
@@ -275,7 +285,7 @@ class Engine(Protocol):
         options: RunOptions = RunOptions(),
         tasks: TaskRange | None = None,
     ) -> Run:
-        """A run of a row plan, whose blocks are `RowBlock`; raises `NotImplementedError` where rows are not walked."""
+        """A run of a row plan, whose blocks are `RowBlock`."""
         ...
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:

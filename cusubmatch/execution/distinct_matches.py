@@ -33,6 +33,8 @@ class DistinctMatches:
     enough : int or None
         Matches after which the run may stop.
     progress : callable or None
+    xp : module
+        That of the blocks' arrays.
 
     Attributes
     ----------
@@ -46,11 +48,13 @@ class DistinctMatches:
         by_vertices: Callable[[], Any],
         enough: int | None,
         progress: ProgressCallback | None,
+        xp: Any = np,
     ):
         self.matches: int | None = 0
         self._by_rows, self._by_vertices, self._enough, self._progress = by_rows, by_vertices, enough, progress
-        self._found: np.ndarray | None = None  # int32 (pattern vertices, matches), each once
-        self._waiting: list[np.ndarray] = []
+        self._xp = xp
+        self._found: Any = None  # int32 (pattern vertices, matches), each once
+        self._waiting: list[Any] = []
         self._waiting_matches = 0
 
     def count(self) -> int:
@@ -89,7 +93,7 @@ class DistinctMatches:
 
     def _kept(self) -> Iterator[RowBlock]:
         if self._found is not None:
-            yield RowBlock(self._found, np.empty((0, self._found.shape[1]), np.int64))
+            yield RowBlock(self._found, self._xp.empty((0, self._found.shape[1]), np.int64))
 
     def _collect(self) -> bool:
         """Walk rows and keep each match once; whether all were kept."""
@@ -119,18 +123,19 @@ class DistinctMatches:
     def _drop_repeats(self) -> None:
         if self._waiting:
             parts = self._waiting if self._found is None else [self._found, *self._waiting]
-            self._found, self._waiting, self._waiting_matches = _distinct(np.concatenate(parts, axis=1)), [], 0
+            self._found = _distinct(self._xp, self._xp.concatenate(parts, axis=1))
+            self._waiting, self._waiting_matches = [], 0
             self.matches = self._found.shape[1]
 
 
-def _distinct(vertices: np.ndarray) -> np.ndarray:
+def _distinct(xp: Any, vertices: Any) -> Any:
     """The distinct columns of an int32 array, in order; two rows at a time are one key."""
-    padded = vertices if len(vertices) % 2 == 0 else np.concatenate([vertices, np.zeros_like(vertices[:1])])
-    keys = [(high.astype(np.int64) << 32) | low for high, low in zip(padded[::2], padded[1::2], strict=True)]
-    order = np.lexsort(keys[::-1]) if len(keys) > 1 else np.argsort(keys[0])
-    new = np.zeros(vertices.shape[1], bool)
+    padded = vertices if len(vertices) % 2 == 0 else xp.concatenate([vertices, xp.zeros_like(vertices[:1])])
+    keys = [(padded[i].astype(np.int64) << 32) | padded[i + 1] for i in range(0, len(padded), 2)]
+    order = xp.lexsort(xp.stack(keys[::-1])) if len(keys) > 1 else xp.argsort(keys[0])
+    new = xp.zeros(vertices.shape[1], bool)
     new[:1] = True
     for key in keys:
         ordered = key[order]
         new[1:] |= ordered[1:] != ordered[:-1]
-    return np.ascontiguousarray(vertices[:, order[new]])
+    return xp.ascontiguousarray(vertices[:, order[new]])

@@ -102,7 +102,7 @@ def row_problem_of(
             existential=not each,
             candidates=tuple(None if mask is None else int(mask.sum()) for mask in masks),
         ),
-        PreparedRows(tuple(relations.rows), tuple(masks)),
+        PreparedRows(tuple(relations.rows), tuple(masks), keys=relations.keys),
         tuple(map(expression_text, split.across)),
     )
 
@@ -192,6 +192,11 @@ class _Relations:
     def all_rows(self) -> int:
         """The number of all rows, in their direction."""
         return self._number(False, None, None)
+
+    @property
+    def keys(self) -> tuple[Any, ...]:
+        """What tells the rows from others of the graph."""
+        return tuple(self._numbers)
 
     def _number(self, both: bool, labels: frozenset | None, own: ElementConditions | None) -> int:
         key = both, labels, None if own is None else own.key

@@ -15,7 +15,7 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
-from cusubmatch.errors import EngineUnavailable, GraphError
+from cusubmatch.errors import GraphError
 from cusubmatch.execution.distinct_matches import DistinctMatches
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import key_of
@@ -105,6 +105,7 @@ class RowQuery(NamedTuple):
             lambda: self._walk(self.plan, whole),
             enough,
             progress,
+            self.placed.xp,
         )
 
     def _walk(self, plan: RowPlan, options: Mapping[str, Any]) -> Any:
@@ -117,7 +118,7 @@ class RowQuery(NamedTuple):
         progress: ProgressCallback | None,
         batch_rows: int | None = None,
         memory_limit: int | None = None,
-    ) -> Generator[np.ndarray, None, None]:
+    ) -> Generator[Any, None, None]:
         """Blocks of matches, at most `limit` together; with `batch_rows`, as many are found ahead of the caller."""
         if limit == 0:
             return
@@ -127,10 +128,10 @@ class RowQuery(NamedTuple):
         run = self.run(progress=progress, enough=limit, **ahead)
         engine_blocks: Any = run.blocks()
         blocks = each_until(self.deadline, engine_blocks)
-        vertices = [v for v, name in enumerate(self.pattern.names) if name is not None]
+        vertices, xp = [v for v, name in enumerate(self.pattern.names) if name is not None], self.placed.xp
         try:
             for block in blocks:
-                columns = np.concatenate([block.vertices[vertices].astype(np.int64), block.rows])[:, :limit]
+                columns = xp.concatenate([block.vertices[vertices].astype(np.int64), block.rows])[:, :limit]
                 yield columns
                 if limit is not None:
                     limit -= columns.shape[1]
@@ -187,15 +188,21 @@ class RowQuery(NamedTuple):
         """Bytes that a result may take where arrays of `xp` lie: all but a quarter of what is free, by default."""
         return result_budget(memory_limit, xp)
 
-    def frame(self, blocks: list[np.ndarray]) -> Any:
+    def frame(self, blocks: list[Any]) -> Any:
         """A dataframe of the caller's family from blocks."""
         graph, names = self.graph, self.columns()
-        parts = [[block[i] for block in blocks] for i in range(len(names))]
-        arrays = [np.concatenate(part) if part else np.empty(0, np.int64) for part in parts]
-        first_edge = len(names) - len(self.bound_names)
-        made = [graph.to_ids(graph.xp.asarray(vertices)) for vertices in arrays[:first_edge]]
-        made += [self._edge_column(graph.xp.asarray(rows)) for rows in arrays[first_edge:]]
+        arrays, first_edge = self._arrays(blocks), len(names) - len(self.bound_names)
+        made = [graph.to_ids(vertices) for vertices in arrays[:first_edge]]
+        made += [self._edge_column(rows) for rows in arrays[first_edge:]]
         return graph.family.frame(dict(zip(names, made, strict=True)))
+
+    def _arrays(self, blocks: list[Any]) -> list[Any]:
+        """The columns of blocks as arrays where the graph's are."""
+        xp, moved = self.graph.xp, self.engine.to_host if self.graph.xp is np else self.graph.xp.asarray
+        if not blocks:
+            return [xp.empty(0, np.int64)] * len(self.columns())
+        placed = [moved(block) for block in blocks]
+        return [xp.concatenate([block[i] for block in placed]) for i in range(len(self.columns()))]
 
     def _edge_column(self, rows: Any) -> Any:
         """What the result says of rows of the edge table."""
@@ -222,16 +229,11 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
     Raises
     ------
     EngineUnavailable
-        If the GPU is asked for, which does not walk rows yet.
+        If there is no GPU and one is asked for.
     PatternError
         If edges are to be bound and none has a name, or sorted rows are asked for.
     """
     pattern = asked.pattern
-    if options.engine == "gpu":
-        raise EngineUnavailable(
-            "engine: conditions that compare vertices or edges, and edges='each', run on the CPU engine only; "
-            "use engine='cpu' or 'auto'"
-        )
     if asked.edges == "each" and all(edge.name is None for edge in pattern.edges):
         raise PatternError("edges: 'each' binds every named edge to a row, and no edge has a name; write -[p]->")
     if options.sort:
@@ -240,19 +242,21 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         )
     if options.edge_id is not None and str(options.edge_id) not in (names := edge_columns(graph)):
         raise GraphError(f"edge_id: the edge table has no column {options.edge_id!r}; its columns are {names}")
-    engine, _ = choose_engine("cpu", graph)
-    placed = engine.place(graph)
-    call = options.semantics, options.one_per_orbit, options.counting
+    engine, _ = choose_engine(options.engine, graph)
+    placed, host = engine.place(graph), graph.host
+    call = options.semantics, options.one_per_orbit, options.counting, engine.name
 
     def make() -> tuple[RowProblem, RowPlan, RowPlan | None]:
-        environment = Environment(placed, pattern.elements, asked.parameters)
+        environment = Environment(host, pattern.elements, asked.parameters)
         split = split_conditions(pattern.conditions, environment)
         problem = row_problem_of(asked, split, environment, options.semantics, options.one_per_orbit)
-        statistics = RowStatistics(problem.prepared.relations)
-        plan, by_rows = plan_rows(problem.pattern, statistics, options.counting), None
+        problem = problem._replace(prepared=problem.prepared._replace(graph=placed))
+        relations, keys, stepwise = problem.prepared.relations, problem.prepared.keys, engine.walks_rows_stepwise
+        statistics = placed.cache.get("row statistics", keys, lambda: RowStatistics(relations), MIN_KEPT_PLANS)
+        plan, by_rows = plan_rows(problem.pattern, statistics, options.counting, stepwise=stepwise), None
         if problem.pattern.existential and problem.pattern.bound_edges:
             every = dataclasses.replace(problem.pattern, existential=False)
-            by_rows = plan_rows(every, statistics, count=False)
+            by_rows = plan_rows(every, statistics, count=False, stepwise=stepwise)
             if by_rows.cost > MOST_BY_ROWS * plan.cost:
                 by_rows = None
         return problem, plan, by_rows

@@ -196,7 +196,7 @@ class Machine:
         arguments = [_checked(argument) for argument in arguments]
 
         def run():
-            with np.errstate(over="ignore"):  # integers wrap
+            with np.errstate(all="ignore"):  # integers wrap, floats overflow
                 kernel(*arguments)
 
         self.blocks, ready = [Block(index, threads) for index in range(blocks)], []

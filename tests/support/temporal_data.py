@@ -11,7 +11,7 @@ from data_graphs import data_folder
 
 from cusubmatch.graph.edge_rows import edge_rows
 
-PAYMENTS = {"payments-1M": (100_000, 1_000_000, 7)}
+PAYMENTS = {"payments-1M": (100_000, 1_000_000, 7), "payments-5M": (500_000, 5_000_000, 7)}
 
 
 @functools.cache

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+from unittest import mock
+
 import pandas as pd
 import pytest
 from condition_strategies import column_graphs, conditions
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive import matches, named_edges
+from targets import emulator, one_lane
 from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, PatternError
+from cusubmatch.engines.gpu import GpuEngine
+from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.execution import row_query
 from cusubmatch.pattern.expressions import And, Comparison, Property
 
 PATTERNS = {
@@ -32,6 +40,29 @@ PATTERNS = {
 }
 UNDIRECTED = {name: text.replace("->", "-").replace("<-", "-") for name, text in PATTERNS.items()}
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
+
+
+WALKED_BY = [
+    "cpu",
+    "lanes",
+    pytest.param("one lane", marks=pytest.mark.thorough),
+    pytest.param("gpu", marks=pytest.mark.gpu),
+]
+
+
+@contextlib.contextmanager
+def walked(by):
+    """Have rows walked by an engine; the `engine=` of calls."""
+    if by in ("cpu", "gpu"):
+        yield by
+        return
+    target, grid = (one_lane(), (1, 1)) if by == "one lane" else (emulator(1), (1, 1))
+    engine = GpuEngine(Device(target, 1, 228 << 10, tunables=Tunables(grid=grid)))
+    with (
+        mock.patch.object(row_query, "choose_engine", lambda *_: (engine, "a test")),
+        mock.patch.object(Graph, "device", property(lambda graph: graph)),
+    ):
+        yield "auto"
 
 
 def graph_of(naive):
@@ -93,22 +124,25 @@ def of_columns(pattern, match):
 @pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 @pytest.mark.parametrize("edges", ["any", "each"])
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
+@pytest.mark.parametrize("by", WALKED_BY)
 @examples(200)
 @given(question=questions())
-def test_counts_and_rows_are_the_oracles(question, semantics, unique, edges):
+def test_counts_and_rows_are_the_oracles(question, semantics, unique, edges, by):
     naive, pattern, params = question
     assume(edges == "any" or named_edges(pattern))
     graph = graph_of(naive)
-    call = {"semantics": semantics, "unique": unique, "edges": edges, "params": params, "engine": "cpu"}
+    call = {"semantics": semantics, "unique": unique, "edges": edges, "params": params}
     try:
-        count = csm.count_matches(graph, pattern, **call)
+        with walked(by) as engine:
+            count = csm.count_matches(graph, pattern, engine=engine, **call)
+            found = csm.subgraph_match(graph, pattern, engine=engine, **call)
     except PatternError as error:
         refused = "can stand by itself", "have the same ends", "the prefix must be", "it has directed edges"
         assume(not any(text in str(error) for text in refused))
         raise
     truth = matches(naive, pattern, semantics, unique, edges, params)
     assert count == len(truth)
-    rows = sorted(map(tuple, csm.subgraph_match(graph, pattern, **call).to_numpy().tolist()))
+    rows = sorted(map(tuple, found.to_numpy().tolist()))
     if not unique:
         assert rows == sorted(of_columns(pattern, match) for match in truth)
     else:  # which member of an orbit comes out is not promised
@@ -121,22 +155,25 @@ def test_counts_and_rows_are_the_oracles(question, semantics, unique, edges):
 @pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning", "ignore::cusubmatch.AbsentIdWarning")
 @pytest.mark.parametrize("edges", ["any", "each"])
 @pytest.mark.parametrize("unique", [True, False])
+@pytest.mark.parametrize("by", WALKED_BY)
 @examples(100)
 @given(question=questions(), ids=st.lists(st.integers(0, 5), max_size=3, unique=True))
-def test_candidates_and_touching_are_the_oracles(question, ids, unique, edges):
+def test_candidates_and_touching_are_the_oracles(question, ids, unique, edges, by):
     naive, pattern, params = question
     assume(edges == "any" or named_edges(pattern))
-    graph, call = graph_of(naive), {"unique": unique, "edges": edges, "params": params, "engine": "cpu"}
+    graph, call = graph_of(naive), {"unique": unique, "edges": edges, "params": params}
     try:
-        among = csm.count_matches(graph, pattern, candidates={"a": ids}, **call)
-        touching = csm.count_matches(graph, pattern, touching=ids, **call)
+        with walked(by) as engine:
+            among = csm.count_matches(graph, pattern, candidates={"a": ids}, engine=engine, **call)
+            touching = csm.count_matches(graph, pattern, touching=ids, engine=engine, **call)
+            found = csm.subgraph_match(graph, pattern, touching=ids, engine=engine, **call)
     except PatternError:
         assume(False)
     asked = pattern.where("id(a) IN $among")
     assert among == len(matches(naive, asked, "monomorphism", unique, edges, params | {"among": ids}))
     truth = matches(naive, pattern, "monomorphism", unique, edges, params)
     assert touching == sum(not set(ids).isdisjoint(match[: len(pattern)]) for match in truth)
-    assert len(csm.subgraph_match(graph, pattern, touching=ids, **call)) == touching
+    assert len(found) == touching
 
 
 def test_a_conjunction_is_its_conjuncts():

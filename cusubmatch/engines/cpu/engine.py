@@ -42,6 +42,7 @@ class CpuEngine:
     methods: tuple[str, ...] = ("lists", "bitmaps")
     candidate_graph_methods: tuple[str, ...] = ("lists",)
     table_costs = TABLE_COSTS
+    walks_rows_stepwise = False
 
     def __init__(self, tunables: Tunables = DEFAULT_TUNABLES):
         self.tunables = tunables

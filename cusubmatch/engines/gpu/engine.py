@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.base import ConditionedCount, Prepared, PreparedRows, RunOptions, TaskRange
+from cusubmatch.engines.base import Run as WalkedRows
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
@@ -27,8 +28,6 @@ from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = ["GpuEngine"]
 
-NO_ROW_WALK = 'engine="gpu": rows of the edge table are walked by the CPU engine only; use engine="cpu" or "auto"'
-
 
 class GpuEngine:
     """Plans, tables and samples on one device.
@@ -43,6 +42,7 @@ class GpuEngine:
     methods: tuple[str, ...] = ("warps",)
     candidate_graph_methods: tuple[str, ...] = ()  # it builds none
     table_costs = TABLE_COSTS
+    walks_rows_stepwise = True
 
     def __init__(self, gpu: Device | None = None):
         self._gpu = gpu
@@ -89,14 +89,18 @@ class GpuEngine:
         return Run(prepared, plan, options, tasks, gpu=self.gpu)
 
     def number_of_row_tasks(self, plan: RowPlan, prepared: PreparedRows) -> int:
-        """Not known: this engine walks no rows."""
-        raise NotImplementedError(NO_ROW_WALK)
+        """Rows, or vertices, of the first step."""
+        from cusubmatch.engines.gpu.row_walk.device_row_plan import number_of_row_tasks
+
+        return number_of_row_tasks(plan, prepared)
 
     def walk_rows(
         self, plan: RowPlan, prepared: PreparedRows, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
-    ) -> Run:
-        """Not possible yet: rows of the edge table are walked by the CPU engine."""
-        raise NotImplementedError(NO_ROW_WALK)
+    ) -> WalkedRows:
+        """A run of a row plan; see `RowRun`."""
+        from cusubmatch.engines.gpu.row_walk.row_run import RowRun
+
+        return RowRun(plan, prepared, options, tasks, gpu=self.gpu)
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""

@@ -11,11 +11,12 @@ from cusubmatch.plan.rows.row_plan import RowPattern, RowStep
 from cusubmatch.plan.rows.row_statistics import SOURCE, TARGET, RowStatistics
 from cusubmatch.plan.rows.row_steps import bound_by
 
-__all__ = ["BIND_NS", "Progress", "RowEstimates"]
+__all__ = ["BIND_NS", "FILTERED_LOOK_UP_NS", "LOOK_UP_NS", "Progress", "RowEstimates"]
 
 SEVERAL_WINDOWS_SHARE = 1 / 2  # of the smallest of several windows that overlap
 ROOT_NS, OPEN_NS, TEST_NS, BIND_NS, LOOK_UP_NS, MEET_NS, PAIR_NS = 8.0, 50.0, 1.5, 8.0, 100.0, 6.0, 3.0
 KEEP_NS, KEEP_FAR_NS, NEAR_PATHS = 12.0, 200.0, 1 << 15  # keeping a path; where more are kept than caches hold
+FILTERED_LOOK_UP_NS = 20.0  # of an arc, where a filter tells most absent ones
 CONDITION_NS = 40.0
 MOST_REACHED = 2  # rows of a vertex that its degree is estimated by
 
@@ -29,10 +30,19 @@ class Progress(NamedTuple):
 
 @dataclass(frozen=True)
 class RowEstimates:
-    """Estimates for one pattern on the rows of its relations."""
+    """Estimates for one pattern on the rows of its relations.
+
+    Attributes
+    ----------
+    pattern : RowPattern
+    statistics : RowStatistics
+    look_up_ns : float
+        Nanoseconds of looking up an arc.
+    """
 
     pattern: RowPattern
     statistics: RowStatistics
+    look_up_ns: float = LOOK_UP_NS
 
     def begin(self, step: RowStep) -> Progress:
         """The first step."""
@@ -56,7 +66,12 @@ class RowEstimates:
         found = n * self._rows_between(steps, edge)
         if step.kind == "arc":
             found = min(found, n)
-        return Progress(before.cost + n * LOOK_UP_NS + found * BIND_NS, found * kept)
+        return Progress(before.cost + n * self.look_up_ns + found * BIND_NS, found * kept)
+
+    def measured(self, before: Progress, _steps: Sequence[RowStep], step: RowStep) -> Progress:
+        """A last step whose rows are counted by windows."""
+        spent = self.look_up_ns if step.kind in ("close", "arc") else OPEN_NS
+        return Progress(before.cost + before.matches * spent, before.matches)
 
     def pairs(self, before: Progress, steps: Sequence[RowStep], one: RowStep, other: RowStep) -> Progress:
         """Two last steps that are counted at once."""

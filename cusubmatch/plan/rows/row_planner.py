@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cusubmatch.plan.rows.row_estimates import BIND_NS, Progress, RowEstimates
+from cusubmatch.plan.rows.row_estimates import BIND_NS, FILTERED_LOOK_UP_NS, LOOK_UP_NS, Progress, RowEstimates
 from cusubmatch.plan.rows.row_plan import RowPattern, RowPlan, RowStep
 from cusubmatch.plan.rows.row_statistics import RowStatistics
-from cusubmatch.plan.rows.row_steps import can_be_pairs, first_steps, leaf_of, next_steps
+from cusubmatch.plan.rows.row_steps import can_be_measured, can_be_pairs, first_steps, leaf_of, next_steps
 
 __all__ = ["plan_rows"]
 
@@ -40,7 +40,7 @@ class _Order(NamedTuple):
         return self.progress.cost + self.progress.matches * BIND_NS
 
 
-def plan_rows(pattern: RowPattern, statistics: RowStatistics, count: bool) -> RowPlan:
+def plan_rows(pattern: RowPattern, statistics: RowStatistics, count: bool, *, stepwise: bool = False) -> RowPlan:
     """The plan of a walk over rows.
 
     Parameters
@@ -51,8 +51,11 @@ def plan_rows(pattern: RowPattern, statistics: RowStatistics, count: bool) -> Ro
         Of its relations.
     count : bool
         Whether matches are only counted.
+    stepwise : bool
+        Whether each step is taken alone: no paths are kept, no two steps are counted together, and a filter tells most
+        arcs that are not there.
     """
-    estimates = RowEstimates(pattern, statistics)
+    estimates = RowEstimates(pattern, statistics, FILTERED_LOOK_UP_NS if stepwise else LOOK_UP_NS)
     by_length: list[list[_Order]] = [[] for _ in range(len(pattern.edges) + 1)]
     for step in _first_steps(pattern):
         progress = estimates.begin(step)
@@ -60,10 +63,15 @@ def plan_rows(pattern: RowPattern, statistics: RowStatistics, count: bool) -> Ro
     for length in range(len(pattern.edges)):
         for order in _beam(by_length[length]):
             for step in next_steps(pattern, order.steps):
-                progress = _follow(estimates, order, step, count and length + len(step.edges) == len(pattern.edges))
+                if stepwise and step.kind == "meet":
+                    continue
+                ends_count = count and length + len(step.edges) == len(pattern.edges)
+                progress = _follow(estimates, order, step, ends_count, stepwise)
                 by_length[length + len(step.edges)].append(_Order((*order.steps, step), progress, order.progress))
     best = min(by_length[-1], key=lambda order: order.progress.cost)
-    leaf = leaf_of(pattern, best.steps) if count else "rows"
+    leaf = "rows"
+    if count:
+        leaf = "count" if stepwise and len(best.steps) > 1 else leaf_of(pattern, best.steps)
     return RowPlan(pattern, best.steps, leaf, best.progress.cost)
 
 
@@ -75,9 +83,12 @@ def _first_steps(pattern):
     return [step for step in steps if step.kind == "rows" or not by_rows or step.start in restricted]
 
 
-def _follow(estimates, order, step, ends_count):
+def _follow(estimates, order, step, ends_count, stepwise):
     """The progress after one more step, which a count may end with."""
     pattern, (*earlier, last) = estimates.pattern, order.steps
+    if ends_count and stepwise:
+        measured = can_be_measured(pattern, step)
+        return (estimates.measured if measured else estimates.follow)(order.progress, order.steps, step)
     if ends_count and earlier and can_be_pairs(pattern, last, step):
         return estimates.pairs(order.before, earlier, last, step)
     return estimates.follow(order.progress, order.steps, step)

@@ -22,6 +22,7 @@ SOURCE, TARGET = 0, 1  # which end of its rows a vertex is
 SAMPLED_ROWS = 256
 MOST_DIFFERENCES = 256  # of one sampled row
 SAMPLED_COMBINATIONS, SEED = 1024, 7
+KEPT_SHARES = 64
 
 
 class RowStatistics:
@@ -80,6 +81,8 @@ class RowStatistics:
         """The share of random vertices and rows of which a condition is true."""
         key = id(condition.program)
         if key not in self._fulfilled:
+            if len(self._fulfilled) >= KEPT_SHARES:
+                self._fulfilled.clear()
             random, program = np.random.default_rng(SEED), condition.program
             sizes = {column.element: len(column.values) for column in program.columns}
             positions = [

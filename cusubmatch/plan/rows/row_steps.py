@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cusubmatch.plan.rows.row_plan import RowPattern, RowStep
 
-__all__ = ["bound_by", "first_steps", "leaf_of", "next_steps"]
+__all__ = ["bound_by", "can_be_measured", "can_be_pairs", "first_steps", "leaf_of", "next_steps"]
 
 
 def first_steps(pattern: RowPattern) -> Iterator[RowStep]:
@@ -81,3 +81,15 @@ def can_be_pairs(pattern: RowPattern, one: RowStep, other: RowStep) -> bool:
         return False
     pairs = [{u, w} for u, w in pattern.vertex_order] + [{u, w} for u, w, _ in pattern.forbidden]
     return len(new) < 2 or new not in pairs
+
+
+def can_be_measured(pattern: RowPattern, step: RowStep) -> bool:
+    """Whether the rows of a last step are counted by windows: only times and different images are asked of them."""
+    if step.kind not in ("scan", "close", "arc"):
+        return False
+    asked = {e for pair in (*pattern.row_order, *pattern.compared_rows) for e in pair}
+    asked |= {e for condition in pattern.conditions for e in condition.edges}
+    about = {v for pair in pattern.vertex_order for v in pair} | {v for u, w, _ in pattern.forbidden for v in (u, w)}
+    about |= {v for condition in pattern.conditions for v in condition.vertices}
+    about |= {v for v, size in enumerate(pattern.candidates) if size is not None}
+    return not asked & set(step.edges) and not about & set(step.binds)

@@ -7,8 +7,11 @@ from budget import ARCHITECTURES, budget_of, lower
 from numba import types, void
 
 from cusubmatch.engines.gpu.cliques import cliques, triangles
+from cusubmatch.engines.gpu.row_walk.kernel_arguments import open_tasks_signature, walk_rows_signature
+from cusubmatch.engines.gpu.row_walk.open_tasks import make_open_tasks
+from cusubmatch.engines.gpu.row_walk.row_walker import make_walk_rows
 from cusubmatch.engines.gpu.runtime.cuda import gpu
-from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
+from cusubmatch.engines.gpu.runtime.device import CONDITION_REGISTERS, REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
 from cusubmatch.engines.gpu.search import filter_kernels
 from cusubmatch.engines.gpu.search.extend_frontier import make_extend_frontier
 from cusubmatch.engines.gpu.search.graph_view import make_first_candidates, make_mark_hubs
@@ -33,6 +36,8 @@ MOST = {
     "wide walk": WIDE_REGISTERS,
     "walk by task": WIDE_REGISTERS,
     "walk with a suffix": SUFFIX_REGISTERS,
+    "walk of rows": REGISTERS,
+    "walk of rows with conditions": CONDITION_REGISTERS,
     "cliques": 64,
     "triangles": 40,
     "filters": 48,
@@ -67,6 +72,15 @@ def walkers():
         yield "rows", f"first candidates {kind}".strip(), make_first_candidates(gpu(), offsets64).py_func, first
 
 
+def row_walkers(asks_more):
+    for times64 in (False, True):
+        kind = "wide" if times64 else ""
+        for emits in (False, True):
+            name = f"{'rows' if emits else 'count'} {kind}".strip()
+            yield name, make_walk_rows(gpu(), emits, asks_more, 64).py_func, walk_rows_signature(times64)
+        yield f"tasks {kind}".strip(), make_open_tasks(gpu(), asks_more).py_func, open_tasks_signature(times64)
+
+
 def table_signatures():
     shape = LaunchShape()
     yield from five_cycles.signatures(gpu(), shape.tops.threads, shape.tops.lanes)
@@ -80,6 +94,8 @@ def table_signatures():
 def kernels():
     yield from walkers()
     for module, found in {
+        "walk of rows": row_walkers(asks_more=False),
+        "walk of rows with conditions": row_walkers(asks_more=True),
         "triangles": triangles.signatures(gpu()),
         "cliques": cliques.signatures(gpu()),
         "filters": filter_kernels.signatures(),

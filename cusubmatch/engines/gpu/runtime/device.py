@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.gpu.tunables import Tunables
 
-__all__ = ["REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
+__all__ = ["CONDITION_REGISTERS", "REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
 
 # Most registers of a thread of the walker, so that all its blocks are resident at once; the second number is for
 # offsets of 64 bits, for counts by task and, before generation 9, for weights; the third for suffixes.
 REGISTERS, WIDE_REGISTERS, SUFFIX_REGISTERS = 64, 72, 80
+CONDITION_REGISTERS = 104  # of a walk over rows that tests conditions
 MAX_RESIDENT_WARPS = 64  # of a multiprocessor
 MULTIPROCESSOR_REGISTERS = 65_536
 RESERVED_SHARED_BYTES = 1024  # of a block, for the system

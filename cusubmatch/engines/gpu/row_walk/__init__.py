@@ -1,0 +1,1 @@
+"""Walking rows of the edge table on the device."""
