@@ -10,6 +10,7 @@ import numpy as np
 
 from cusubmatch.engines.base import ConditionedCount, Prepared, PreparedRows, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
+from cusubmatch.engines.gpu.expected_kernels import expect
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
 from cusubmatch.engines.gpu.search.autotune import fastest_plan
@@ -54,6 +55,8 @@ class GpuEngine:
 
     def place(self, graph: Graph) -> Graph:
         """The graph in device memory."""
+        if self.gpu.target.ahead is not None:
+            self.gpu.target.ahead(())
         return graph.device
 
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
@@ -64,7 +67,13 @@ class GpuEngine:
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
         """The fastest plan, by a trial where one is worth while."""
-        return fastest_plan(self.gpu, plans, prepared)
+
+        def expected(alternatives: int) -> list[Plan]:
+            found = plans(alternatives=alternatives)
+            expect(self.gpu, found, prepared, self.table_costs.worth)
+            return found
+
+        return fastest_plan(self.gpu, expected, prepared)
 
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
         """Pairs of a root and a first candidate, or roots where nothing else is visited."""
