@@ -63,7 +63,7 @@ class CompileServer:
                 return known
             number, pending = next(self._numbers), known or Pending()
             self._pending[path], self._by_number[number] = pending, path
-            with contextlib.suppress(OSError):  # it has just ended: its reader lets all go
+            with contextlib.suppress(OSError, ValueError):  # it has just ended: its reader lets all go
                 self._process.stdin.write(encode(Order(urgency, number, recipe, types, tuple(capability))))
                 self._process.stdin.flush()
             return pending

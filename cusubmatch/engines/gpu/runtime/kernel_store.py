@@ -37,7 +37,9 @@ class KernelStore:
 
     def is_empty(self) -> bool:
         """Whether nothing has been compiled yet."""
-        self._filled = self._filled or any(entry.name.endswith(".kernel") for entry in os.scandir(self.folder))
+        if not self._filled:
+            with os.scandir(self.folder) as entries:
+                self._filled = any(entry.name.endswith(".kernel") for entry in entries)
         return not self._filled
 
 
