@@ -10,7 +10,7 @@ import numpy as np
 
 from cusubmatch.engines.base import ConditionedCount, Prepared, PreparedRows, RunOptions, TaskRange
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
-from cusubmatch.engines.gpu.expected_kernels import expect
+from cusubmatch.engines.gpu.expected_kernels import expect, expect_walk
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
 from cusubmatch.engines.gpu.search.autotune import fastest_plan
@@ -62,6 +62,8 @@ class GpuEngine:
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
         """Candidates of every pattern vertex in a device graph, and the rows of the pattern's relations."""
         adjacency = graph.adjacency(constraints.relations)
+        if any(label is not None for label in pattern.labels):  # then filters come before plans
+            expect_walk(self.gpu, adjacency)
         candidates = find_candidates(graph, pattern, constraints, adjacency, injective, gpu=self.gpu)
         return Prepared(graph, candidates, adjacency)
 

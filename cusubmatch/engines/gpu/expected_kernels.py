@@ -8,6 +8,7 @@ neighbourhoods, those of filters by the pattern's labels. What is compiled alrea
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 
 from cusubmatch.engines.base import Prepared
@@ -17,12 +18,13 @@ from cusubmatch.engines.gpu.runtime.compile_ahead import number_of_processes
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
 from cusubmatch.engines.gpu.search.graph_view import has_wide_offsets
-from cusubmatch.engines.gpu.search.program import encode
+from cusubmatch.engines.gpu.search.program import SLOTS, encode
 from cusubmatch.engines.gpu.search.run import mode_of
-from cusubmatch.engines.gpu.walker.variant import Variant
+from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, WEIGHTS, Variant
+from cusubmatch.graph import Adjacency
 from cusubmatch.plan import Plan
 
-__all__ = ["expect"]
+__all__ = ["expect", "expect_walk"]
 
 BEST_PLANS = 5  # of a trial, whose kernels are compiled ahead; and one plan of each further leaf mode
 PROCESSES_TO_SPARE = 8
@@ -37,6 +39,18 @@ def expect(gpu: Device, plans: list[Plan], prepared: Prepared, tables_worth: flo
     counts_long = first.cost > tables_worth and first.leaf_mode != "rows" and not first.is_specialised
     if counts_long and number_of_processes() >= PROCESSES_TO_SPARE:
         gpu.target.ahead(kernel for _, kernel in table_kernels())
+
+
+def expect_walk(gpu: Device, adjacency: Adjacency) -> None:
+    """Have the usual walkers compiled while candidates are found, where there are cores to spare."""
+    if gpu.target.ahead is not None and number_of_processes() >= PROCESSES_TO_SPARE:
+        gpu.target.ahead(_usual_walk(has_wide_offsets(adjacency)))
+
+
+@functools.cache
+def _usual_walk(wide):
+    variants = [Variant(SLOTS[0], wide, mode) for mode in (COUNT, PAIRS, WEIGHTS, ROWS)]
+    return [*map(walk_kernel, variants), *row_kernels(wide)]
 
 
 def _typical(plans: list[Plan]) -> Iterable[Plan]:

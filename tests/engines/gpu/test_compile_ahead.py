@@ -8,9 +8,11 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 import pytest
+import test_gpu_tables
 from numba import typeof
-from targets import emulator
+from targets import emulator, one_lane
 from typer.testing import CliRunner
 
 import cusubmatch as csm
@@ -25,11 +27,13 @@ from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
 from cusubmatch.engines.gpu.search.graph_view import make_mark_hubs
+from cusubmatch.engines.gpu.tables.table_kernels import LaunchShape
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.engines.gpu.walker.variant import COUNT, Variant
 from cusubmatch.engines.gpu.walker.warp_walker import make_walk
 from cusubmatch.engines.gpu.warm_up import compile_kernels
 from cusubmatch.generators import rmat
+from cusubmatch.plan import constraints_of
 
 H200 = (9, 0)
 MARK_HUBS = row_kernels(offsets64=False)[0]
@@ -182,3 +186,26 @@ def test_a_call_orders_what_it_launches_with_the_types_that_it_launches_it_with(
     assert launched
     assert set(launched) <= known
     assert known <= {(kernel.recipe, tuple(kernel.signature.args)) for _, kernel in all_kernels()}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["tables", "filters"])
+def test_what_is_launched_later_has_the_types_that_are_declared(name):
+    machine, launched = one_lane(), []
+    target = machine._replace(kernel=lambda function: Spied(machine.kernel(function), launched))
+    if name == "tables":
+        support = test_gpu_tables.support(9)
+        kernels = test_gpu_tables.both(support, target, LaunchShape(window=50))
+        for how, prime in (("ones", 0), ("small", 0)):
+            test_gpu_tables.all_kernels(*kernels, how, prime)
+    else:
+        vertices = pd.DataFrame({"vertex": range(64), "label": [i % 2 for i in range(64)]})
+        graph = csm.Graph.from_edgelist(rmat(6, 4, seed=2), vertices=vertices, vertex_label="label")
+        pattern = csm.Pattern([(0, 1), (1, 2), (2, 3)], labels={0: 0, 1: 1, 2: 0})
+        GpuEngine(Device(target, 1, 228 << 10)).prepare(
+            graph, pattern, constraints_of(pattern, graph, "monomorphism"), True
+        )
+    declared = {(kernel.recipe.name, tuple(kernel.signature.args)) for _, kernel in all_kernels()}
+    found = {(recipe.name, types) for recipe, types in launched}
+    assert len(found) > 2
+    assert found <= declared
