@@ -64,8 +64,9 @@ from cusubmatch.cli.results import print_batch, print_count, print_facts, print_
 from cusubmatch.cli.rows import STDOUT, check_columns, checked_output, first_matches, print_rows
 from cusubmatch.cli.signals import ended_by_signals
 from cusubmatch.cli.terminal import OneLineGroup, one_line_errors
-from cusubmatch.cli.warm_up import capabilities_of, compile_for_cpu, compile_for_gpus
+from cusubmatch.cli.warm_up import capabilities_of, compile_by_calls, compile_for_gpus
 from cusubmatch.display.progress import Progress
+from cusubmatch.system.gpu_presence import missing_for_gpu
 
 if TYPE_CHECKING:
     from cusubmatch.pattern import Pattern
@@ -330,8 +331,10 @@ def warm_up(arch: WarmArchitectures = None, cpu: WarmCpu = True, progress: ShowP
                 names = ", ".join(f"sm_{major}{minor}" for major, minor in capabilities)
                 kernels = compile_for_gpus(capabilities, line.start(f"compiling for {names}", "kernels"))
                 typer.echo(f"{kernels} kernels compiled for {names}")
+                if not arch and missing_for_gpu() is None:
+                    compile_by_calls("gpu", line.start("trying the GPU", "parts"))
             if cpu:
-                parts = compile_for_cpu(line.start("compiling for the CPU", "parts"))
+                parts = compile_by_calls("cpu", line.start("compiling for the CPU", "parts"))
                 typer.echo(f"{parts} parts of the CPU engine compiled")
 
 

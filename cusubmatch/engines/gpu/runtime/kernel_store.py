@@ -91,14 +91,8 @@ class StoredKernels:
 
         if not (path := self.path(signature)):
             return
-        library = compiled._codelibrary  # noqa: SLF001 - of which the code for the device is enough
-        intermediate, library._llvm_strs = library._llvm_strs, []  # noqa: SLF001
-        try:
-            code = dumps(compiled._reduce_states())  # noqa: SLF001
-        finally:
-            library._llvm_strs = intermediate  # noqa: SLF001
         with contextlib.suppress(OSError):
-            _publish(path, code)
+            _publish(path, dumps(compiled._reduce_states()))  # noqa: SLF001
 
 
 def types_of(signature: Any) -> tuple:
