@@ -32,7 +32,7 @@ class ProgressLine:
 
     def __init__(self):
         self._handle: Any = None  # IPython.display.DisplayHandle
-        self._title, self._matches, self._share = "", "", 0.0
+        self._title, self._matches, self._share, self._counted = "", "", 0.0, "matches"
         self._begun = self._shown = 0.0
 
     def begin(self, title: str, counted: str = "matches") -> None:

@@ -17,7 +17,6 @@ from cusubmatch.system.deadlines import Pending
 __all__ = ["compilations", "compiles_in_thread"]
 
 
-
 _ended: list[int] = [0]  # compilations of this process
 
 

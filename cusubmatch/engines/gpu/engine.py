@@ -55,8 +55,6 @@ class GpuEngine:
 
     def place(self, graph: Graph) -> Graph:
         """The graph in device memory."""
-        if self.gpu.target.ahead is not None:
-            self.gpu.target.ahead(())
         return graph.device
 
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pickle
 import sys
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -75,6 +77,53 @@ def test_two_processes_that_need_a_kernel_compile_it_once_and_a_third_loads_it(s
     assert bytes(code.code[:4]) == b"\x7fELF"
     path.write_bytes(path.read_bytes()[:100])  # damaged
     assert stored.load_overload(MARK_HUBS.signature, None) is None
+
+
+@pytest.fixture
+def h200(monkeypatch):
+    """A GPU that is not there, as far as a compiler asks for it."""
+    import numba.cuda as numba_cuda
+    from numba.cuda import dispatcher
+
+    device = SimpleNamespace(id=0, compute_capability=H200)
+    monkeypatch.setattr(numba_cuda, "get_current_device", lambda: device)
+    monkeypatch.setattr(dispatcher, "get_current_device", lambda: device)
+    monkeypatch.setattr(numba_cuda, "gpus", [contextlib.nullcontext()])
+
+
+@pytest.mark.usefixtures("store", "h200")
+def test_a_launch_loads_the_kernel_that_was_ordered_before_it():
+    target = gpu.__wrapped__()
+    kernel, other = row_kernels(offsets64=False)
+    target.ahead([kernel, other])
+    compiled = kernel.recipe.make(target).compiled
+    made = compiled.compile(tuple(kernel.signature.args))
+    assert made._codelibrary._cubin_cache
+    assert compiled.compile(tuple(kernel.signature.args)) is made
+    assert not compiled._can_compile or len(compiled.overloads) == 1
+    again = kernel.recipe.make(gpu.__wrapped__()).compiled
+    assert again.compile(tuple(kernel.signature.args)).entry_name == made.entry_name  # loaded, not compiled
+
+
+@pytest.mark.usefixtures("h200")
+def test_where_nobody_else_compiles_a_launch_does(store, monkeypatch):
+    from numba.cuda import codegen
+    from numba.cuda.cudadrv import devices
+
+    monkeypatch.setattr(CompileServer, "_started", lambda _server: False)
+    monkeypatch.setattr(
+        devices, "get_context", lambda *_: SimpleNamespace(device=SimpleNamespace(compute_capability=H200))
+    )
+    monkeypatch.setattr(
+        codegen.CUDACodeLibrary,
+        "get_cufunc",
+        lambda library: library.get_cubin() and SimpleNamespace(module=SimpleNamespace(initialized=True)),
+    )
+    compiled = MARK_HUBS.recipe.make(gpu.__wrapped__()).compiled
+    made = compiled.compile(tuple(MARK_HUBS.signature.args))
+    path = path_of(store, MARK_HUBS)
+    assert path.exists()
+    assert pickle.loads(path.read_bytes())["name"] == made.entry_name
 
 
 def test_what_the_store_has_is_not_compiled_again(store):

@@ -22,7 +22,7 @@ from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, server
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
 from cusubmatch.engines.gpu.runtime.kernel_store import KernelStore, StoredKernels, kernel_store, types_of
 
-__all__ = ["Kernel", "Target", "as_device_array", "generation", "gpu", "properties", "record"]
+__all__ = ["Kernel", "Target", "as_device_array", "expect_kernels", "generation", "gpu", "properties", "record"]
 
 
 class Target(NamedTuple):
@@ -148,18 +148,23 @@ def _compile_once(kernel, store):
     dispatcher.compile = compile_
 
 
+def expect_kernels() -> None:
+    """Start what compiles kernels if there are none yet: it begins while the device does."""
+    store = kernel_store()
+    if store is not None and store.is_empty():
+        server().start()
+
+
 _expected: set[tuple] = set()  # kernels, each with a compute capability
 
 
 def _compile_ahead(store: KernelStore | None, kernels: Iterable[Any]) -> None:
-    """Have kernels compiled that the store has not yet, for the current device; start the server if it has none."""
+    """Have kernels compiled that the store has not yet, for the current device."""
     from numba import cuda
 
     if store is None:
         return
     capability = cuda.get_current_device().compute_capability
-    if store.is_empty():
-        server().start()
     for kernel in kernels:
         if (kernel, capability) in _expected:
             continue

@@ -26,7 +26,7 @@ class KernelStore:
     """The folder of the kernels of one version of sources and compiler."""
 
     def __init__(self, folder: Path):
-        self.folder, self._filled = folder, False
+        self.folder = folder
 
     def path(self, recipe: Recipe, types: tuple, capability: tuple) -> Path:
         """Where a kernel is kept once it is compiled for arguments of these types and a GPU of this capability."""
@@ -37,10 +37,8 @@ class KernelStore:
 
     def is_empty(self) -> bool:
         """Whether nothing has been compiled yet."""
-        if not self._filled:
-            with os.scandir(self.folder) as entries:
-                self._filled = any(entry.name.endswith(".kernel") for entry in entries)
-        return not self._filled
+        with os.scandir(self.folder) as entries:
+            return not any(entry.name.endswith(".kernel") for entry in entries)
 
 
 def kernel_store() -> KernelStore | None:
