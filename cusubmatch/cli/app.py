@@ -1,4 +1,4 @@
-"""The command line: `cusubmatch count|match|explain|info|batch`, files in, a number, a table or a file out.
+"""The command line: `cusubmatch count|match|explain|info|batch|warm-up`, files in, a number, a table or a file out.
 
 It says what the Python functions say, in the same words. Results go to stdout, messages to stderr; bad input ends with
 one line and exit code 2, work that could not be finished (time limit, memory, full disk, missing engine) with one line
@@ -49,6 +49,8 @@ from cusubmatch.cli.arguments import (
     Vertex,
     VertexLabel,
     Vertices,
+    WarmArchitectures,
+    WarmCpu,
     Where,
     WhichEngine,
     WhichIds,
@@ -62,7 +64,9 @@ from cusubmatch.cli.results import print_batch, print_count, print_facts, print_
 from cusubmatch.cli.rows import STDOUT, check_columns, checked_output, first_matches, print_rows
 from cusubmatch.cli.signals import ended_by_signals
 from cusubmatch.cli.terminal import OneLineGroup, one_line_errors
+from cusubmatch.cli.warm_up import capabilities_of, compile_by_calls, compile_for_gpus
 from cusubmatch.display.progress import Progress
+from cusubmatch.system.gpu_presence import missing_for_gpu
 
 if TYPE_CHECKING:
     from cusubmatch.pattern import Pattern
@@ -76,6 +80,7 @@ Examples:
   cusubmatch explain payments.csv cycle:5:directed
   cusubmatch info payments.csv --directed --format json
   cusubmatch batch friends.parquet queries.csv -o answers --workers 4
+  cusubmatch warm-up --arch sm_90
   zcat payments.csv.gz | cusubmatch match - cycle:4 -o - | head
 \b
 PATTERN is text such as "(a:Account)-[:PAYS]->(b), (b)--(c)" or a generator: clique:4, cycle:5, path:3, star:6;
@@ -314,6 +319,23 @@ def batch(
             table = answer_queries(graph, asked, output, limit, matches, line.start("queries"), how)
         if print_batch(table, output):
             raise typer.Exit(1)
+
+
+@app.command("warm-up", epilog="\b\nExample:\n  cusubmatch warm-up --arch sm_80 --arch sm_90")
+def warm_up(arch: WarmArchitectures = None, cpu: WarmCpu = True, progress: ShowProgress = None) -> None:
+    """Compile everything now, so that no later process has to; for a GPU that need not be here, as in an image."""
+    with one_line_errors():
+        capabilities = capabilities_of(arch)
+        with Progress(progress) as line:
+            if capabilities:
+                names = ", ".join(f"sm_{major}{minor}" for major, minor in capabilities)
+                kernels = compile_for_gpus(capabilities, line.start(f"compiling for {names}", "kernels"))
+                typer.echo(f"{kernels} kernels compiled for {names}")
+                if not arch and missing_for_gpu() is None:
+                    compile_by_calls("gpu", line.start("trying the GPU", "parts"))
+            if cpu:
+                parts = compile_by_calls("cpu", line.start("compiling for the CPU", "parts"))
+                typer.echo(f"{parts} parts of the CPU engine compiled")
 
 
 def _how(semantics: Semantics, unique: bool | None, engine: EngineChoice) -> dict[str, Any]:

@@ -45,6 +45,8 @@ __all__ = [
     "Vertex",
     "VertexLabel",
     "Vertices",
+    "WarmArchitectures",
+    "WarmCpu",
     "Where",
     "WhichEngine",
     "WhichIds",
@@ -139,6 +141,13 @@ Touching = Annotated[str | None, typer.Option(metavar="FILE", help="Ids of which
 EachEdge = Annotated[bool, typer.Option("--each-edge", help="Each named edge takes a row of EDGES.")]
 Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES with the time of each edge.")]
 WhichEngine = Annotated[EngineChoice, typer.Option(help="What does the work.")]
+WarmArchitectures = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--arch", metavar="ARCH", help="As sm_90, which need not be here; repeatable.  [default: the GPUs here]"
+    ),
+]
+WarmCpu = Annotated[bool, typer.Option("--cpu/--no-cpu", help="The CPU engine's code, too.")]
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")]
 Limit = Annotated[int | None, typer.Option(metavar="ROWS", min=0, help="Stop after so many matches.")]
 Output = Annotated[

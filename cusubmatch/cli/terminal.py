@@ -21,7 +21,7 @@ CLOSED_PIPE = 128 + 13  # the exit code of what SIGPIPE ends
 
 # Arguments of the Python functions that the command line spells differently.
 OPTIONS = "source destination directed edge_label vertices vertex vertex_label semantics unique distinct engine"
-LIMITS = "time_limit limit rows_per_file ids input_format format sort matches scheduler workers resume"
+LIMITS = "time_limit limit rows_per_file ids input_format format sort matches scheduler workers resume arch"
 WORDS = {name: f"--{name.replace('_', '-')}" for name in f"{OPTIONS} {LIMITS}".split()}
 WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output", "queries": "QUERIES"}
 

@@ -32,17 +32,21 @@ class ProgressLine:
 
     def __init__(self):
         self._handle: Any = None  # IPython.display.DisplayHandle
-        self._title, self._matches, self._share = "", "", 0.0
+        self._title, self._matches, self._share, self._counted = "", "", 0.0, "matches"
         self._begun = self._shown = 0.0
 
-    def begin(self, title: str) -> None:
-        """Begin a part of the work."""
+    def begin(self, title: str, counted: str = "matches") -> None:
+        """Begin a part of the work, and say what is counted."""
+        self._counted = counted
         self._title, self._matches, self._share, self._begun = title, "", 0.0, time.monotonic()
         self._show(title, "<progress></progress> ")
 
     def update(self, share: float, matches: int, rate: float) -> None:
         """Show the share done, the matches so far and how many are found a second."""
-        self._share, self._matches = share, f", {matches:,} {'match' if matches == 1 else 'matches'}"
+        self._share, self._matches = (
+            share,
+            f", {matches:,} {'match' if (matches, self._counted) == (1, 'matches') else self._counted}",
+        )
         now = time.monotonic()
         if now - self._shown < SECONDS_BETWEEN_UPDATES:
             return

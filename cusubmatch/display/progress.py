@@ -35,12 +35,12 @@ class Progress:
         if self._line is not None:
             self._line.end(stopped=kind is not None)
 
-    def start(self, title: str) -> Callable[[float, int], None] | None:
-        """Begin a part of the work; returns a callable for (fraction_done, matches), None where nothing is shown."""
+    def start(self, title: str, counted: str = "matches") -> Callable[[float, int], None] | None:
+        """Begin a part of the work; returns a callable for (fraction_done, counted), None where nothing is shown."""
         if self._line is None:
             return None
         self._begun = time.monotonic()
-        self._line.begin(title)
+        self._line.begin(title, counted)
         return self._update
 
     def _update(self, fraction_done: float, matches: int):
@@ -68,13 +68,14 @@ class _TerminalLine:
         self._task: Any = None
         self._bar.start()
 
-    def begin(self, title):
+    def begin(self, title, counted):
+        self._counted = counted
         if self._task is not None:
             self._bar.remove_task(self._task)
         self._task = self._bar.add_task(title, total=None, matches="")
 
     def update(self, share, matches, rate):
-        text = f"{matches:,} matches, {rate:,.3g} a second"
+        text = f"{matches:,} {self._counted}, {rate:,.3g} a second"
         self._bar.update(self._task, total=1.0, completed=share, matches=text)
 
     def end(self, *, stopped):  # noqa: ARG002 - the line goes either way

@@ -61,7 +61,7 @@ def plan_of(
         if plan.arcs is not None and semantics != "induced":
             cardinalities = prepared.estimated_by.cardinalities
             plan = dataclasses.replace(plan, conditioning=plan_conditioning(cardinalities, plan.cost))
-        elif plan.cost > engine.table_costs.worth:
+        elif plan.cost > engine.table_costs.worth and not plan.is_specialised:
             if semantics == "induced":
                 plan = _with_induced_strategies(graph, engine, plan, prepared.candidates)
             else:

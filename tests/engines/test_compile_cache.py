@@ -62,13 +62,13 @@ def test_of_two_processes_that_start_together_one_compiles_and_the_other_loads(t
 
 
 def test_who_waits_for_a_compiler_of_another_process_goes_on_when_that_is_killed(tmp_path):
-    from cusubmatch.engines.compile.code_cache import _is_locked_elsewhere, _locked
+    from cusubmatch.engines.compile.code_cache import _is_locked_elsewhere, locked
 
     holds = """
         import sys, time
         from pathlib import Path
-        from cusubmatch.engines.compile.code_cache import _locked
-        with _locked(Path(sys.argv[1])):
+        from cusubmatch.engines.compile.code_cache import locked
+        with locked(Path(sys.argv[1])):
             print("held", flush=True)
             time.sleep(60)
     """
@@ -78,16 +78,16 @@ def test_who_waits_for_a_compiler_of_another_process_goes_on_when_that_is_killed
         assert _is_locked_elsewhere(file.fileno())
         other.kill()
         begin = time.perf_counter()
-        with _locked(tmp_path / "kernel.lock"):
+        with locked(tmp_path / "kernel.lock"):
             assert _is_locked_elsewhere(file.fileno())
         assert time.perf_counter() - begin < 5
     other.communicate()
 
 
 def test_where_no_file_can_be_locked_a_process_compiles_for_itself(tmp_path):
-    from cusubmatch.engines.compile.code_cache import _locked
+    from cusubmatch.engines.compile.code_cache import locked
 
-    with _locked(tmp_path / "no folder" / "kernel.lock"):
+    with locked(tmp_path / "no folder" / "kernel.lock"):
         assert list(tmp_path.iterdir()) == []
 
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import platformdirs
 
-__all__ = ["cache_folder", "check_threads", "enable_caching", "logger"]
+__all__ = ["cache_folder", "check_threads", "enable_caching", "locked", "logger"]
 
 SECONDS_BETWEEN_TRIES = 0.02  # to lock a file
 
@@ -100,7 +100,7 @@ def _compile_in_one_process(dispatcher, folder):
     path = folder / re.sub(r"[^\w.]", "", f"{function.__module__}.{function.__qualname__}.lock")
 
     def compile_(signature):
-        with global_compiler_lock, _locked(path):  # in this order: a thread that waits for a file holds up no other's
+        with global_compiler_lock, locked(path):  # in this order: a thread that waits for a file holds up no other's
             return compile_here(signature)
 
     dispatcher.compile = compile_
@@ -110,7 +110,7 @@ _locked_by_us: set[Path] = set()  # by this process, under the compiler's lock
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file, if that can be had before the interpreter ends; a thread may hold it twice."""
     if path in _locked_by_us:
         yield

@@ -14,7 +14,15 @@ from typing import Any
 
 from cusubmatch.system.deadlines import Pending
 
-__all__ = ["compiles_in_thread"]
+__all__ = ["compilations", "compiles_in_thread"]
+
+
+_ended: list[int] = [0]  # compilations of this process
+
+
+def compilations() -> int:
+    """How many functions have been compiled or loaded; seconds in which there are more of them say little."""
+    return _ended[0]
 
 
 class _Compilation(Pending):
@@ -40,6 +48,7 @@ def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.
             compilation.error = error
         finally:
             underway.pop(signature, None)
+            _ended[0] += 1  # under the lock of the interpreter; that it grows is all that is asked for
             compilation.end()
 
     def compile_(signature):

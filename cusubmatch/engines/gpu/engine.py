@@ -11,6 +11,7 @@ import numpy as np
 from cusubmatch.engines.base import ConditionedCount, Prepared, PreparedRows, RunOptions, TaskRange
 from cusubmatch.engines.base import Run as WalkedRows
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
+from cusubmatch.engines.gpu.expected_kernels import expect, expect_walk
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
 from cusubmatch.engines.gpu.search.autotune import fastest_plan
@@ -59,12 +60,20 @@ class GpuEngine:
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
         """Candidates of every pattern vertex in a device graph, and the rows of the pattern's relations."""
         adjacency = graph.adjacency(constraints.relations)
+        if any(label is not None for label in pattern.labels):  # then filters come before plans
+            expect_walk(self.gpu, adjacency)
         candidates = find_candidates(graph, pattern, constraints, adjacency, injective, gpu=self.gpu)
         return Prepared(graph, candidates, adjacency)
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
         """The fastest plan, by a trial where one is worth while."""
-        return fastest_plan(self.gpu, plans, prepared)
+
+        def expected(alternatives: int) -> list[Plan]:
+            found = plans(alternatives=alternatives)
+            expect(self.gpu, found, prepared, self.table_costs.worth)
+            return found
+
+        return fastest_plan(self.gpu, expected, prepared)
 
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
         """Pairs of a root and a first candidate, or roots where nothing else is visited."""

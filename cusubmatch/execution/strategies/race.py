@@ -1,7 +1,8 @@
 """Walking first, and another strategy when that takes much longer than was expected.
 
 Estimates of walking can be far off on graphs with hubs; what a decomposition costs is known. So a wrong choice costs no
-more than the other strategy does once more.
+more than the other strategy does once more. A walk whose time went to compilers begins again: it has lost nothing yet,
+and the other strategy would have to be compiled as well.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import time
 
 from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
+from cusubmatch.engines.compile.compiler_thread import compilations
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 
@@ -16,6 +18,7 @@ __all__ = ["Monotonic", "Race", "RaceCount"]
 
 RACE_FACTOR = 1.5  # a walk is given up after this many times its estimate, or the other strategy's estimate if larger,
 GRACE_S = 0.05  # and this many seconds more
+MOST_STARTS = 3  # of a walk during which something is compiled
 
 
 class Race:
@@ -68,16 +71,19 @@ class RaceCount:
         """
         walk, other = self.race.walk, self.race.other
         patience_s = max(RACE_FACTOR * walk.estimate, other.estimate) / 1e9 + GRACE_S
-        give_up = time.monotonic() + patience_s
-        limited = self.deadline is not None and self.deadline <= give_up
-        count = walk.run(self.deadline if limited else give_up, self.progress)
-        try:
-            return count.count()
-        except DeadlinePassed:
-            if limited:
-                self.matches = count.matches
-                raise
-        del count  # and the memory that it holds
+        for _ in range(MOST_STARTS):
+            compiled, give_up = compilations(), time.monotonic() + patience_s
+            limited = self.deadline is not None and self.deadline <= give_up
+            count = walk.run(self.deadline if limited else give_up, self.progress)
+            try:
+                return count.count()
+            except DeadlinePassed:
+                if limited:
+                    self.matches = count.matches
+                    raise
+            del count  # and the memory that it holds
+            if compilations() == compiled:
+                break
         return other.run(self.deadline, self.progress).count()
 
     def total(self) -> int:

@@ -15,23 +15,11 @@ from cusubmatch.engines.compile.code_cache import cache_folder
 
 ENGINES = Path(cusubmatch.__file__).parent / "engines"
 KEYS = """
-import hashlib
-from numba.cuda.core.caching import dumps
-from cusubmatch.engines.gpu.cliques import cliques, triangles
-from cusubmatch.engines.gpu.search import filter_kernels
-from cusubmatch.engines.gpu.search import graph_view as rows
-from cusubmatch.engines.gpu.walker import variant
-from cusubmatch.engines.gpu.walker import warp_walker as walk
-from cusubmatch.engines.gpu.runtime.cuda import gpu
+from cusubmatch.engines.gpu.all_kernels import all_kernels
+from cusubmatch.engines.gpu.runtime.kernel_store import kernel_store
 
-modes = (variant.COUNT, variant.PAIRS, variant.WEIGHTS, variant.ROWS)
-kernels = [walk.make_walk(gpu(), variant.Variant(32, False, mode)).py_func for mode in modes]
-kernels += [make(gpu(), False).py_func for make in (rows.make_first_candidates, rows.make_mark_hubs)]
-kernels += [kernel for module in (triangles, cliques) for _, kernel, _ in module.signatures(gpu())]
-kernels += [kernel for _, kernel, _ in filter_kernels.signatures()]
-for kernel in kernels:  # what Numba tells kernels of one line apart by
-    cells = tuple(cell.cell_contents for cell in kernel.__closure__ or ())
-    print(kernel.__qualname__, hashlib.sha256(dumps(cells)).hexdigest())
+for _, kernel in all_kernels():
+    print(kernel_store().path(kernel.recipe, kernel.signature.args, (9, 0)).name)
 """
 
 

@@ -19,6 +19,7 @@ from cusubmatch.engines.gpu.cliques.neighbourhood_rows import WORD, fill_row
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
 from cusubmatch.engines.gpu.cliques.work_estimates import seconds_of
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.runtime.launch_batches import Step, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid, warp_functions
 
@@ -114,7 +115,7 @@ def _without_state(launch, _state):
     launch()
 
 
-@functools.cache
+@kernel_factory
 def make_fill_matrices(target: Target, threads: int, wide: bool) -> Any:
     """A warp a row; the scratch must be zero."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
@@ -142,7 +143,7 @@ def make_fill_matrices(target: Target, threads: int, wide: bool) -> Any:
     return fill_matrices
 
 
-@functools.cache
+@kernel_factory
 def make_count_in_matrices(target: Target, k: int, threads: int, lanes: int, ticket: int, wide: bool) -> Any:
     """A warp a segment (i, 256 bits) of the rows of a batch: each bit j is a pair (i, j)."""
     cuda, WARP, FULL = target.cuda, target.WARP, target.FULL

@@ -6,7 +6,6 @@ so that every lane has one; what they have in common is an AND of two rows, and 
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numba import uint32
 
 from cusubmatch.engines.gpu.cliques.neighbourhood_rows import WORD, TeamLayout, team_rows
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 
 __all__ = ["WINDOW", "make_count_in_rows"]
@@ -23,7 +23,7 @@ U, L = np.uint32, np.uint64
 WINDOW = 1 << 14  # ranks of a block's bitmap
 
 
-@functools.cache
+@kernel_factory
 def make_count_in_rows(
     target: Target, k: int, most: int, threads: int, warps: int, ticket: int, wide: bool, window: int = 0
 ) -> Any:

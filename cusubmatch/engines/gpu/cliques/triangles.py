@@ -21,14 +21,16 @@ from numba import int64, uint32, uint64, void
 from cusubmatch.engines.gpu.cliques.edge_split import split
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.runtime.launch_batches import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid, warp_functions
 
-__all__ = ["Triangles", "signatures"]
+__all__ = ["Triangles", "needed", "signatures"]
 
 U, L = np.uint32, np.uint64
 
 TICKET = FIRST_TICKET
+BLOCK_THREADS = 256
 WINDOW = 1 << 18  # bits of a block's bitmap: 32 KB
 LONG = 16  # lists up to this length are searched
 BITMAP_LANES, SEARCH_LANES = 8, 4  # lanes that scan one list
@@ -63,7 +65,7 @@ class Triangles:
         xp: Any,
         oriented: Oriented,
         processors: int = 132,
-        threads: int = 256,
+        threads: int = BLOCK_THREADS,
         window: int = WINDOW,
         long: int = LONG,
         to_device: Callable[[Any], Any] = as_it_is,
@@ -98,7 +100,7 @@ class Triangles:
             yield Step(len(sources) / EDGES_A_SECOND, functools.partial(self._search_kernel, *self._graph, *edges))
 
 
-@functools.cache
+@kernel_factory
 def make_count_by_bitmap(target: Target, threads: int, lanes: int, window: int, exact: bool, wide: bool) -> Any:
     """A block an item, which is a vertex and a range of its partners, none with a longer list than it has.
 
@@ -173,7 +175,7 @@ def make_count_by_bitmap(target: Target, threads: int, lanes: int, window: int, 
     return count_by_bitmap
 
 
-@functools.cache
+@kernel_factory
 def make_count_by_search(target: Target, threads: int, lanes: int, wide: bool) -> Any:
     """A group of lanes an edge: they search the longer list for the elements of the shorter."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
@@ -210,16 +212,29 @@ def make_count_by_search(target: Target, threads: int, lanes: int, wide: bool) -
     return count_by_search
 
 
-def signatures(target: Target) -> list[tuple[str, Callable, Any]]:
-    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
+def needed(vertices: int, wide: bool) -> list[DeclaredKernel]:
+    """The kernels that count the triangles of a graph of so many vertices, whose offsets take 64 bits or not."""
+    exact = vertices <= WINDOW
+    recipes = [
+        make_count_by_bitmap.recipe(BLOCK_THREADS, BITMAP_LANES, WINDOW, exact, wide),
+        make_count_by_search.recipe(BLOCK_THREADS, SEARCH_LANES, wide),
+    ]
+    return [kernel for kernel in signatures() if kernel.recipe in recipes]
+
+
+def signatures() -> list[DeclaredKernel]:
+    """Each kernel as a GPU gets it."""
     ids, number = uint32[::1], uint32
     found = []
     for name, position, wide in (("32-bit offsets", uint32[::1], False), ("64-bit offsets", int64[::1], True)):
         bitmap = void(position, ids, ids, ids, position, ids, number, number, uint64[::1])
         for exact in (True, False):
-            kernel = make_count_by_bitmap(target, 256, BITMAP_LANES, WINDOW, exact, wide)
-            found.append((f"count_by_bitmap {'exact' if exact else 'window'}, {name}", kernel, bitmap))
+            kernel = make_count_by_bitmap.recipe(BLOCK_THREADS, BITMAP_LANES, WINDOW, exact, wide)
+            found.append(DeclaredKernel(f"count_by_bitmap {'exact' if exact else 'window'}, {name}", kernel, bitmap))
         search = void(position, ids, ids, ids, number, uint64[::1])
-        found.append((f"count_by_search, {name}", make_count_by_search(target, 256, SEARCH_LANES, wide), search))
+        found.append(
+            DeclaredKernel(
+                f"count_by_search, {name}", make_count_by_search.recipe(BLOCK_THREADS, SEARCH_LANES, wide), search
+            )
+        )
     return found

@@ -6,7 +6,6 @@ two vertices are an AND of two words.
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
@@ -15,6 +14,7 @@ from numba import uint32
 
 from cusubmatch.engines.gpu.cliques.neighbourhood_rows import WORD
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 
 __all__ = ["make_count_in_words"]
@@ -22,7 +22,7 @@ __all__ = ["make_count_in_words"]
 U, L, F = np.uint32, np.uint64, np.float32
 
 
-@functools.cache
+@kernel_factory
 def make_count_in_words(target: Target, k: int, threads: int, wide: bool) -> Any:
     """Cliques of k = 4 or 5 for vertices with at most 32 out-neighbours: a warp a vertex, one word a row."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 
 __all__ = ["make_reach", "seconds_of"]
 
@@ -27,7 +27,7 @@ def seconds_of(degrees: Any, k: int, density: Any = 1.0) -> tuple[Any, Any]:
     return pairs * SECONDS_A_PAIR, words * SECONDS_A_WORD
 
 
-@functools.cache
+@kernel_factory
 def make_reach(target: Target, wide: bool) -> Any:
     """How many edges the out-neighbours of each vertex can have among themselves at most, by their out-degrees."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,14 @@ from cusubmatch.engines.gpu.row_walk.row_ranges import row_ranges
 from cusubmatch.engines.gpu.row_walk.row_stack import row_stack
 from cusubmatch.engines.gpu.row_walk.row_tests import candidate_test
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 
 __all__ = ["make_open_tasks"]
 
 U, T = np.uint32, np.int64
 
 
-@functools.cache
+@kernel_factory
 def make_open_tasks(target: Target, asks_more: bool) -> Any:
     """The kernel that opens the second step for each row of the first one.
 

@@ -9,7 +9,6 @@ when the output is full or the time is over; a warp then leaves its stack, and t
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from cusubmatch.engines.gpu.row_walk.row_stack import row_stack
 from cusubmatch.engines.gpu.row_walk.row_tasks import EMPTY, NO_TASKS, task_function
 from cusubmatch.engines.gpu.row_walk.row_tests import candidate_test
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 
 __all__ = ["CHECKPOINT_HEADER", "make_walk_rows"]
@@ -30,7 +30,7 @@ U, T, L = np.uint32, np.int64, np.uint64
 CHECKPOINT_HEADER = 1  # a word before the stack: its level and one, or 0 if nothing is left
 
 
-@functools.cache
+@kernel_factory
 def make_walk_rows(target: Target, emits: bool, asks_more: bool, steps_between_polls: int) -> Any:
     """The kernel for walks that write matches (`emits`) or count them, and that ask more than vertices, rows and times.
 

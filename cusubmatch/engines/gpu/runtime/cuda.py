@@ -1,28 +1,28 @@
-"""What a kernel is written against, and the only module, with `ptx`, that imports Numba's CUDA compiler.
+"""What a kernel is written against. Only modules of this folder import Numba's CUDA compiler.
 
 Every kernel is made by a factory that takes a `Target`: the intrinsics, the width of a warp and the two decorators.
 The same source then runs on a GPU, lane by lane in the emulator of the tests, and natively on a CPU as a warp of one
 lane. A kernel therefore says `WARP` and never 32, and asks its target which warp it is.
 
-Compiled kernels are cached in a folder named after a hash of this engine's sources: Numba itself notices an edit of
-the file that a kernel stands in, but not of the device functions that it calls from elsewhere.
+A kernel is compiled by another process where that can be (`compile_ahead`), kept on disk (`kernel_store`) and loaded
+from there.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
-from importlib.metadata import version
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
+from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, server
+from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
+from cusubmatch.engines.gpu.runtime.kernel_store import KernelStore, StoredKernels, kernel_store, types_of
 
-__all__ = ["Kernel", "Target", "as_device_array", "generation", "gpu", "properties", "record"]
+__all__ = ["Kernel", "Target", "as_device_array", "expect_kernels", "generation", "gpu", "properties", "record"]
 
 
 class Target(NamedTuple):
@@ -47,6 +47,8 @@ class Target(NamedTuple):
         Nanoseconds; the same clock for all blocks.
     record : callable (first, others) -> callable or None
         Makes of functions that launch kernels one that does the same again at less cost; None: it cannot.
+    ahead : callable (declared kernels), optional
+        Has kernels compiled that are going to be launched, without waiting for them; None where nothing is gained.
     """
 
     cuda: Any
@@ -59,6 +61,7 @@ class Target(NamedTuple):
     peek: Callable
     clock: Callable
     record: Callable = lambda _first, _others: None
+    ahead: Callable | None = None
 
 
 @functools.cache
@@ -68,18 +71,21 @@ def gpu() -> Target:
     if not hasattr(np, gone):
         setattr(np, gone, np.vstack)
     from numba import cuda
-    from numba.cuda.core import caching
 
     from cusubmatch.engines.gpu.runtime import ptx
 
-    folder = cache_folder(Path(__file__).parents[1], f"numba-cuda {version('numba-cuda')}")
+    store = kernel_store()
     device = cuda.jit(device=True, forceinline=True)
 
     def current_device():
         return cuda.gpus[cuda.get_current_device().id]
 
     def kernel(function):
-        return Kernel(compiles_in_thread(enable_caching(cuda.jit(function), caching.config, folder), current_device))
+        made = Kernel(cuda.jit(function))
+        if store is not None:
+            _compile_once(made, store)
+        compiles_in_thread(made.compiled, current_device)
+        return made
 
     @device
     def lane():
@@ -89,14 +95,84 @@ def gpu() -> Target:
     def warp():
         return np.uint32(cuda.threadIdx.x) >> np.uint32(5)
 
-    return Target(cuda, 32, 0xFFFFFFFF, device, kernel, lane, warp, device(ptx.peek), device(ptx.clock), record)
+    return Target(
+        cuda,
+        32,
+        0xFFFFFFFF,
+        device,
+        kernel,
+        lane,
+        warp,
+        device(ptx.peek),
+        device(ptx.clock),
+        record,
+        functools.partial(_compile_ahead, store),
+    )
+
+
+def _compile_once(kernel, store):
+    """Let a kernel be loaded from the store. What is not there is compiled by the server, else here, once."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    dispatcher, stored = kernel.compiled, StoredKernels(store, kernel)
+    dispatcher._cache, compile_here = stored, dispatcher.compile  # noqa: SLF001 - Numba's caches are set so
+
+    def compile_(signature):
+        path = stored.path(signature)
+        if path is not None and not path.exists():
+            from numba import cuda
+
+            capability = cuda.get_current_device().compute_capability
+            pending = server().order(kernel.recipe, types_of(signature), capability, path, NOW)
+            if pending is not None:
+                pending.wait()
+        with global_compiler_lock, stored.lock(signature):
+            return compile_here(signature)
+
+    dispatcher.compile = compile_
+
+
+def expect_kernels() -> None:
+    """Start what compiles kernels if there are none yet: it begins while the device does."""
+    store = kernel_store()
+    if store is not None and store.is_empty():
+        server().start()
+
+
+_expected: set[tuple] = set()  # kernels, each with a compute capability
+
+
+def _compile_ahead(store: KernelStore | None, kernels: Iterable[Any]) -> None:
+    """Have kernels compiled that the store has not yet, for the current device."""
+    from numba import cuda
+
+    if store is None:
+        return
+    capability = cuda.get_current_device().compute_capability
+    for kernel in kernels:
+        if (kernel, capability) in _expected:
+            continue
+        _expected.add((kernel, capability))
+        types = types_of(kernel.signature)
+        path = store.path(kernel.recipe, types, capability)
+        if not path.exists():
+            server().order(kernel.recipe, types, capability, path)
 
 
 _configuring = threading.Lock()
 
 
 class Kernel:
-    """`kernel[blocks, threads]`, or with bytes of shared memory as a third; runs on CuPy's stream at the launch."""
+    """`kernel[blocks, threads]`, or with bytes of shared memory as a third; runs on CuPy's stream at the launch.
+
+    Attributes
+    ----------
+    compiled : CUDADispatcher
+    recipe : Recipe, optional
+        By which it is kept on disk.
+    """
+
+    recipe: Recipe | None = None
 
     def __init__(self, compiled: Any):
         self.compiled, self.py_func = compiled, compiled.py_func

@@ -61,4 +61,5 @@ class Device(NamedTuple):
 @functools.cache
 def current_device() -> Device:
     """The current GPU."""
+    cuda.expect_kernels()
     return Device(cuda.gpu(), *cuda.properties(), cuda.as_device_array, generation=cuda.generation())

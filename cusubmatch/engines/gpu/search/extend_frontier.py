@@ -6,7 +6,6 @@ device functions fill it, so a list here is the list that the walker makes.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numba import uint32
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan
 from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.engines.gpu.walker.stack import stack_functions
@@ -25,7 +25,7 @@ U = np.uint32
 BLOCKS = 4  # a multiprocessor
 
 
-@functools.cache
+@kernel_factory
 def make_extend_frontier(target: Target, variant: Variant) -> Any:
     """The kernel for a walker of the same variant, in blocks of one warp.
 

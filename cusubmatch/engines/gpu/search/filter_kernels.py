@@ -8,12 +8,12 @@ chunk which of its candidates are in the sample.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.gpu.runtime.cuda import Target, gpu
+from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.plan.candidates import SAMPLE
@@ -23,7 +23,7 @@ __all__ = ["make_arc_consistency_pass", "make_count_candidates", "make_count_pai
 U, L = np.uint32, np.uint64
 
 
-@functools.cache
+@kernel_factory
 def make_arc_consistency_pass(target: Target, probed_neighbours: int) -> Any:
     """The kernel of an arc consistency pass, for edges (u, w, relation).
 
@@ -91,7 +91,7 @@ def make_arc_consistency_pass(target: Target, probed_neighbours: int) -> Any:
     return target.kernel(arc_consistency_pass)
 
 
-@functools.cache
+@kernel_factory
 def make_count_candidates(target: Target, chunk_vertices: int) -> Any:
     """The kernel that counts, per chunk and pattern vertex, the candidates, and finds which filters differ.
 
@@ -134,7 +134,7 @@ def make_count_candidates(target: Target, chunk_vertices: int) -> Any:
     return target.kernel(count_candidates)
 
 
-@functools.cache
+@kernel_factory
 def make_take_sample(target: Target, sample: int, chunk_vertices: int) -> Any:
     """The kernel that lists about `sample` candidates of each pattern vertex, evenly spaced (see `spacing`).
 
@@ -177,7 +177,7 @@ def make_take_sample(target: Target, sample: int, chunk_vertices: int) -> Any:
     return target.kernel(take_sample)
 
 
-@functools.cache
+@kernel_factory
 def make_count_pairs(target: Target, sample: int) -> Any:
     """The kernel that counts, per edge (u, w, relation), the neighbours with bit w of the sampled candidates of u.
 
@@ -221,22 +221,22 @@ def make_count_pairs(target: Target, sample: int) -> Any:
     return target.kernel(count_pairs)
 
 
-def signatures() -> list[tuple[str, Any, Any]]:
-    """(name, Python function, Numba signature) of each kernel as it is compiled for the GPU."""
+def signatures() -> list[DeclaredKernel]:
+    """Each kernel as a GPU gets it."""
     from numba import int32, int64, uint32, uint64, void
 
-    target, tunables = gpu()._replace(kernel=lambda function: function), Tunables()
+    tunables = Tunables()
     chunk = tunables.filter_chunk_vertices
     rows, masks, edges, numbers = (int64[::1], int32[::1]), uint32[::1], uint32[::1], uint64[::1]
     return [
-        (kernel.__name__, kernel, void(*arguments))
+        DeclaredKernel(kernel.name.removeprefix("make_"), kernel, void(*arguments))
         for kernel, arguments in (
             (
-                make_arc_consistency_pass(target, tunables.filter_probed_neighbours),
+                make_arc_consistency_pass.recipe(tunables.filter_probed_neighbours),
                 (*rows, masks, edges, uint32, uint32, uint32, uint32[::1]),
             ),
-            (make_count_candidates(target, chunk), (masks, uint32[::1], numbers, uint64, uint32)),
-            (make_take_sample(target, SAMPLE, chunk), (masks, uint64[::1], uint32[::1], uint64, uint32)),
-            (make_count_pairs(target, SAMPLE), (*rows, masks, edges, numbers, *[uint32[::1]] * 2, uint64, uint32)),
+            (make_count_candidates.recipe(chunk), (masks, uint32[::1], numbers, uint64, uint32)),
+            (make_take_sample.recipe(SAMPLE, chunk), (masks, uint64[::1], uint32[::1], uint64, uint32)),
+            (make_count_pairs.recipe(SAMPLE), (*rows, masks, edges, numbers, *[uint32[::1]] * 2, uint64, uint32)),
         )
     ]

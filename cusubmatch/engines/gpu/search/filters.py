@@ -16,6 +16,7 @@ from cusubmatch.engines.gpu.search.filter_kernels import (
     make_count_candidates,
     make_count_pairs,
     make_take_sample,
+    signatures,
 )
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.pattern import Pattern
@@ -55,6 +56,8 @@ def find_candidates(
     size, edges = len(pattern), requirements.edges
     sizes, differ, pairs = [0] * size, [0] * size, [(0, 0)] * len(edges)
     if len(masks):
+        if gpu.target.ahead is not None:
+            gpu.target.ahead(signatures())
         kernels = _FilterKernels(gpu, graph.xp, adjacency, masks, edges)
         for _ in range(ROUNDS):
             if not kernels.make_consistent(requirements):

@@ -7,7 +7,6 @@ restriction, as `candidate_lists` makes it.
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +14,20 @@ import numpy as np
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.engines.gpu.walker.row_access import row_access
 from cusubmatch.graph import Adjacency
 
-__all__ = ["DeviceRows", "Roots", "make_first_candidates", "make_mark_hubs", "make_roots", "make_rows"]
+__all__ = [
+    "DeviceRows",
+    "Roots",
+    "has_wide_offsets",
+    "make_first_candidates",
+    "make_mark_hubs",
+    "make_roots",
+    "make_rows",
+]
 
 U = np.uint32
 BLOCKS, THREADS = 4, 256  # blocks a multiprocessor, threads a block
@@ -80,13 +88,18 @@ class Roots(NamedTuple):
         return int((self.ends <= begin).sum()), int((self.ends < end).sum()) + 1
 
 
+def has_wide_offsets(adjacency: Adjacency) -> bool:
+    """Whether places in the rows take 64 bits."""
+    return max(len(adjacency.targets), adjacency.offsets.size) >= 1 << 32
+
+
 def make_rows(gpu: Device, xp, adjacency: Adjacency) -> DeviceRows:
     """Rows on the device as the walker reads them, with bitmaps of the hubs."""
     tunables = gpu.tunables
     count, n = adjacency.offsets.shape[0], adjacency.offsets.shape[1] - 1
     lengths = adjacency.offsets[:, 1:] - adjacency.offsets[:, :-1]
     longest = int(lengths.max()) if lengths.size else 0
-    offsets64 = max(len(adjacency.targets), count * (n + 1)) >= 1 << 32
+    offsets64 = has_wide_offsets(adjacency)
     offsets = adjacency.offsets.ravel() if offsets64 else adjacency.offsets.ravel().astype(np.uint32)
     words = -(-n // 32)
     space = tunables.hub_bitmap_bytes // max(4 * words * count, 1)
@@ -116,7 +129,7 @@ def make_roots(gpu: Device, xp, program, rows: DeviceRows, candidates) -> Roots:
     return Roots(vertices, bases, ends, int(ends[-1]) if len(vertices) else 0)
 
 
-@functools.cache
+@kernel_factory
 def make_mark_hubs(target: Target, offsets64: bool) -> Any:
     """The kernel that sets the bits of the hubs' rows.
 
@@ -144,7 +157,7 @@ def make_mark_hubs(target: Target, offsets64: bool) -> Any:
     return target.kernel(mark_hubs)
 
 
-@functools.cache
+@kernel_factory
 def make_first_candidates(target: Target, offsets64: bool) -> Any:
     """The kernel that finds first candidates.
 

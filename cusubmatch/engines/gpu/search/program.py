@@ -21,6 +21,7 @@ from cusubmatch.plan import NeighbourRows, Plan, Suffix, implied_bounds
 
 LEAF_MODES = {"size": (0, 1), "choose": (1, 0), "ordered": (2, 0), "square": (2, 1)}
 SHARED_WORDS = 12_288  # of a block
+SLOTS = 32, 8, 1  # of a level
 
 
 class Layout(NamedTuple):
@@ -257,7 +258,7 @@ def _need(plan, t):
 
 def _shape(program, fixed, per_slot, most):
     """Slots a level and warps a block: a slot a lane if two warps of that fit, else fewer."""
-    for slots in (s for s in (32, 8, 1) if s <= most):
+    for slots in (s for s in SLOTS if s <= most):
         for warps in (8, 4, 2):
             if program + warps * (fixed + slots * per_slot) <= SHARED_WORDS:
                 return slots, warps

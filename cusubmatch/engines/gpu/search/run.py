@@ -28,7 +28,7 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan, suffix_primes
 from cusubmatch.plan.crt import chinese_remainder
 
-__all__ = ["KEPT_PLANS", "Run", "nanoseconds_of"]
+__all__ = ["KEPT_PLANS", "Run", "mode_of", "nanoseconds_of"]
 
 KEPT_PLANS = 16  # at least
 DEFAULTS = RunOptions()
@@ -184,8 +184,7 @@ class Run:
     @property
     def mode(self) -> str:
         """What happens at the last level."""
-        mode = {"rows": ROWS, "size": COUNT, "suffix": SUFFIX}.get(self.plan.leaf_mode, PAIRS)
-        return WEIGHTS if self.device_plan.layout.weighed else mode
+        return mode_of(self.plan, self.device_plan.layout.weighed)
 
     @property
     def kernel(self):
@@ -279,6 +278,11 @@ class Run:
     def _report(self, done):
         if self.progress is not None:
             self.progress(done, self.matches or 0)
+
+
+def mode_of(plan: Plan, weighed: bool) -> str:
+    """What happens at the last level of a plan whose partial matches carry weights, or not."""
+    return WEIGHTS if weighed else {"rows": ROWS, "size": COUNT, "suffix": SUFFIX}.get(plan.leaf_mode, PAIRS)
 
 
 def nanoseconds_of(slice_s: float, deadline: float | None) -> np.int64:

@@ -13,6 +13,7 @@ import numpy as np
 from numba import int64, types, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.tables.modular import residue_functions
 from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, VALUES, block_of, make_value_at
 from cusubmatch.engines.gpu.tables.triangle_tables import make_sides, make_third
@@ -100,7 +101,7 @@ def _make_list_common(target: Target) -> Any:
     return list_common
 
 
-@functools.cache
+@kernel_factory
 def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
     """The kernel that adds to each arc (x, y) the sum over w, z of a[x, w] b[x, z] c[w, z] d[w, y] e[z, y].
 
@@ -147,12 +148,11 @@ def make_cliques(target: Target, threads: int, weighted: bool) -> Any:
     return cliques
 
 
-def signatures(target: Target, threads: int) -> list[tuple[str, Any, Any]]:
-    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
+def signatures(threads: int) -> list[DeclaredKernel]:
+    """Each kernel as a GPU gets it."""
     values, common = types.UniTuple(VALUES, 5), block_of(CliqueMemory, int64[::1], int64)
     signature = void(ROWS, ARC_BATCH, values, uint64, common, uint64[::1])
     return [
-        (f"cliques{' weighted' * weighted}", make_cliques(target, threads, weighted), signature)
+        DeclaredKernel(f"cliques{' weighted' * weighted}", make_cliques.recipe(threads, weighted), signature)
         for weighted in (False, True)
     ]

@@ -15,6 +15,7 @@ import numpy as np
 from numba import uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
 from cusubmatch.engines.gpu.tables.counter_rows import counter_functions
@@ -50,7 +51,7 @@ class FiveCycleValues(NamedTuple):
     fifth_back: Any
 
 
-@functools.cache
+@kernel_factory
 def make_five_cycles(target: Target, threads: int, lanes: int, packed: bool, long_row: int = LONG_ROW) -> Any:
     """The kernel that counts closed walks of five steps below their highest vertex, less those with a = c or b = d.
 
@@ -242,7 +243,7 @@ def _make_join_wedges(target: Target, threads: int) -> Any:
     return join_wedges
 
 
-@functools.cache
+@kernel_factory
 def make_weighted_five_cycles(target: Target, threads: int) -> Any:
     """The kernel of `five_cycles` with a weight on each of the five steps, the first of which starts at u.
 
@@ -300,15 +301,15 @@ def make_weighted_five_cycles(target: Target, threads: int) -> Any:
     return weighted_five_cycles
 
 
-def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
-    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target, numbers = target._replace(kernel=lambda function: function), uint64[::1]
+def signatures(threads: int, lanes: int) -> list[DeclaredKernel]:
+    """Each kernel as a GPU gets it."""
+    numbers = uint64[::1]
     counting = void(ROWS, VERTEX_BATCH, COUNTER_ROWS, BLOCK_LISTS, numbers)
     weighted = void(
         ROWS, VERTEX_BATCH, block_of(FiveCycleValues, *[VALUES] * 8), uint64, BLOCK_ROWS, BLOCK_LISTS, numbers
     )
     return [
-        ("five cycles", make_five_cycles(target, threads, lanes, False), counting),
-        ("five cycles packed", make_five_cycles(target, threads, lanes, True), counting),
-        ("weighted five cycles", make_weighted_five_cycles(target, threads), weighted),
+        DeclaredKernel("five cycles", make_five_cycles.recipe(threads, lanes, False), counting),
+        DeclaredKernel("five cycles packed", make_five_cycles.recipe(threads, lanes, True), counting),
+        DeclaredKernel("weighted five cycles", make_weighted_five_cycles.recipe(threads), weighted),
     ]

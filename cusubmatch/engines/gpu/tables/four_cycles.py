@@ -16,6 +16,7 @@ import numpy as np
 from numba import int64, types, uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
 from cusubmatch.engines.gpu.tables.counter_rows import counter_functions
@@ -99,7 +100,7 @@ def wedge_functions(target: Target, threads: int, lanes: int, packed: bool) -> W
     return WedgeFunctions(add_all, clear)
 
 
-@functools.cache
+@kernel_factory
 def make_four_cycles(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     """The kernel that counts cycles of four, each once: a wedge makes one with each that came to its end before.
 
@@ -131,7 +132,7 @@ def make_four_cycles(target: Target, threads: int, lanes: int, packed: bool) -> 
     return four_cycles
 
 
-@functools.cache
+@kernel_factory
 def make_few_four_cycles(target: Target, threads: int, slots: int) -> Any:
     """`four_cycles` at vertices with few wedges, at most half of the slots of a table: a warp a vertex, a lane a row.
 
@@ -177,7 +178,7 @@ def make_few_four_cycles(target: Target, threads: int, slots: int) -> Any:
     return few_four_cycles
 
 
-@functools.cache
+@kernel_factory
 def make_three_step_paths(target: Target, threads: int, lanes: int, packed: bool) -> Any:
     """The kernel that adds to each arc the cycles of four in which it is (u, v) or (v, w), u being the highest vertex.
 
@@ -225,7 +226,7 @@ def make_three_step_paths(target: Target, threads: int, lanes: int, packed: bool
     return three_step_paths
 
 
-@functools.cache
+@kernel_factory
 def make_weighted_three_step_paths(target: Target, threads: int, lanes: int) -> Any:
     """The kernel of cycles u, v, w, v' with u highest: one way round is weighted a[u, v] b[v, w], the other c and d.
 
@@ -288,18 +289,21 @@ def make_weighted_three_step_paths(target: Target, threads: int, lanes: int) -> 
     return weighted_three_step_paths
 
 
-def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
-    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target, numbers = target._replace(kernel=lambda function: function), uint64[::1]
+def signatures(threads: int, lanes: int) -> list[DeclaredKernel]:
+    """Each kernel as a GPU gets it."""
+    numbers = uint64[::1]
     few_batch = types.BaseTuple.from_types((VERTEX_BATCH.types[0], int64, int64), VERTEX_BATCH.instance_class)
     weighted = void(ROWS, VERTEX_BATCH, types.UniTuple(VALUES, 4), uint32, uint64, BLOCK_ROWS, numbers, numbers)
     found = [
-        ("few four cycles", make_few_four_cycles(target, FEW_THREADS, SLOTS), void(ROWS, few_batch, numbers)),
-        ("weighted three-step paths", make_weighted_three_step_paths(target, threads, lanes), weighted),
+        DeclaredKernel(
+            "few four cycles", make_few_four_cycles.recipe(FEW_THREADS, SLOTS), void(ROWS, few_batch, numbers)
+        ),
+        DeclaredKernel("weighted three-step paths", make_weighted_three_step_paths.recipe(threads, lanes), weighted),
     ]
     counting = ROWS, VERTEX_BATCH, uint32, COUNTER_ROWS
     for packed in (False, True):
-        name, make = " packed" * packed, (target, threads, lanes, packed)
-        found.append((f"four cycles{name}", make_four_cycles(*make), void(*counting, numbers)))
-        found.append((f"three-step paths{name}", make_three_step_paths(*make), void(*counting, numbers, numbers)))
+        name, how = " packed" * packed, (threads, lanes, packed)
+        found.append(DeclaredKernel(f"four cycles{name}", make_four_cycles.recipe(*how), void(*counting, numbers)))
+        paths = void(*counting, numbers, numbers)
+        found.append(DeclaredKernel(f"three-step paths{name}", make_three_step_paths.recipe(*how), paths))
     return found

@@ -14,6 +14,7 @@ import numpy as np
 from numba import int64, types, uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
 from cusubmatch.engines.gpu.tables.modular import residue_functions
@@ -192,7 +193,7 @@ def _make_add_powers(target: Target, threads: int) -> Any:
     return add_powers
 
 
-@functools.cache
+@kernel_factory
 def make_pairs(target: Target, threads: int, lanes: int, diamonds: tuple[bool, bool], plain: bool) -> Any:
     """The kernel that adds up, over pairs (x, y), what connects them to powers, times weights of both.
 
@@ -238,13 +239,15 @@ def make_pairs(target: Target, threads: int, lanes: int, diamonds: tuple[bool, b
     return pairs
 
 
-def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
-    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target, kind = target._replace(kernel=lambda function: function), block_of(Kind, types.UniTuple(VALUES, 5), int64)
+def signatures(threads: int, lanes: int) -> list[DeclaredKernel]:
+    """Each kernel as a GPU gets it."""
+    kind = block_of(Kind, types.UniTuple(VALUES, 5), int64)
     terms = block_of(PairTerms, kind, kind, VALUES, VALUES, uint32, uint32)
     signature = void(ROWS, VERTEX_BATCH, terms, TRIANGLE_LISTS, uint64, BLOCK_ROWS, BLOCK_LISTS, uint64[::1])
     return [
-        (f"pairs {diamonds}{' plain' * plain}", make_pairs(target, threads, lanes, diamonds, plain), signature)
+        DeclaredKernel(
+            f"pairs {diamonds}{' plain' * plain}", make_pairs.recipe(threads, lanes, diamonds, plain), signature
+        )
         for diamonds in ((False, False), (True, False), (True, True))
         for plain in ((True, False) if diamonds[0] else (True,))
     ]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 from numba import int32, int64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 
 __all__ = ["make_reverse_arcs", "signatures"]
 
 U, S = np.uint32, np.int64
 
 
-@functools.cache
+@kernel_factory
 def make_reverse_arcs(target: Target, threads: int) -> Any:
     """The kernel that finds them all, a lane an arc, by two binary searches: for x, and for x in the row of y."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
@@ -46,8 +46,7 @@ def make_reverse_arcs(target: Target, threads: int) -> Any:
     return reverse_arcs
 
 
-def signatures(target: Target, threads: int) -> list[tuple[str, Any, Any]]:
-    """(name, function, Numba signature) of the kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
+def signatures(threads: int) -> list[DeclaredKernel]:
+    """The kernel as a GPU gets it."""
     places = int64[::1]
-    return [("reverse arcs", make_reverse_arcs(target, threads), void(places, int32[::1], places))]
+    return [DeclaredKernel("reverse arcs", make_reverse_arcs.recipe(threads), void(places, int32[::1], places))]

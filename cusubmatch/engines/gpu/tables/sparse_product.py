@@ -6,13 +6,13 @@ same arcs and numbers of the dense matrix that lie side by side.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 from numba import int64, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.tables.parameters import ROWS, VALUES, make_value_at
 
 __all__ = ["make_product", "signatures"]
@@ -21,7 +21,7 @@ U, L, S = np.uint32, np.uint64, np.int64
 HALF = 1 << 63
 
 
-@functools.cache
+@kernel_factory
 def make_product(target: Target, threads: int) -> Any:
     """The kernel for the rows start, ..., stop - 1 of the product; both matrices are given as their rows, flat."""
     cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
@@ -46,8 +46,7 @@ def make_product(target: Target, threads: int) -> Any:
     return product
 
 
-def signatures(target: Target, threads: int) -> list[tuple[str, Any, Any]]:
-    """(name, function, Numba signature) of the kernel as a GPU gets it, for a budget of registers."""
-    target = target._replace(kernel=lambda function: function)
+def signatures(threads: int) -> list[DeclaredKernel]:
+    """The kernel as a GPU gets it."""
     types = ROWS, VALUES, uint64[::1], int64, int64, int64, uint64, uint64[::1]
-    return [("product", make_product(target, threads), void(*types))]
+    return [DeclaredKernel("product", make_product.recipe(threads), void(*types))]

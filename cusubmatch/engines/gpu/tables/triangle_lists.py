@@ -7,13 +7,13 @@ would take too much memory.
 
 from __future__ import annotations
 
-import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int32, int64, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, block_of
 from cusubmatch.engines.gpu.tables.triangle_tables import make_over_triangles
 
@@ -62,7 +62,7 @@ TRIANGLE_LISTS = block_of(
 )  # fmt: skip
 
 
-@functools.cache
+@kernel_factory
 def make_list_triangles(target: Target, threads: int, lanes: int, fill: bool, with_sides: bool) -> Any:
     """The kernel that counts the triangles of each edge and of each vertex, or lists them where `fill`.
 
@@ -103,16 +103,13 @@ def make_list_triangles(target: Target, threads: int, lanes: int, fill: bool, wi
     return list_triangles
 
 
-def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
-    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target, signature = (
-        target._replace(kernel=lambda function: function),
-        void(ROWS, ARC_BATCH, _RANGES, TRIANGLE_LISTS),
-    )
+def signatures(threads: int, lanes: int) -> list[DeclaredKernel]:
+    """Each kernel as a GPU gets it."""
+    signature = void(ROWS, ARC_BATCH, _RANGES, TRIANGLE_LISTS)
     return [
-        (
+        DeclaredKernel(
             f"triangles{' listed' * fill}{' with sides' * with_sides}",
-            make_list_triangles(target, threads, lanes, fill, with_sides),
+            make_list_triangles.recipe(threads, lanes, fill, with_sides),
             signature,
         )
         for fill, with_sides in ((False, False), (True, False), (True, True))

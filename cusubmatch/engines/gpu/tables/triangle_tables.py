@@ -13,6 +13,7 @@ import numpy as np
 from numba import types, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.tables.modular import residue_functions
 from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, VALUES, make_value_at
@@ -132,7 +133,7 @@ def make_over_triangles(target: Target, threads: int, lanes: int, visit: Any, fi
     return over_triangles
 
 
-@functools.cache
+@kernel_factory
 def make_triangles(target: Target, threads: int, lanes: int) -> Any:
     """The kernel that adds to each arc (x, y), x < y, the triangles that it is in."""
     cuda = target.cuda
@@ -158,7 +159,7 @@ def make_triangles(target: Target, threads: int, lanes: int) -> Any:
     return triangles
 
 
-@functools.cache
+@kernel_factory
 def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
     """The kernel that adds to each arc (x, y) the sum over z of a[x, z] b[z, y], for `values` a and b."""
     cuda, value_at, (times, _) = target.cuda, make_value_at(target), residue_functions(target)
@@ -185,7 +186,7 @@ def make_weighted_triangles(target: Target, threads: int, lanes: int) -> Any:
     return weighted_triangles
 
 
-@functools.cache
+@kernel_factory
 def make_degenerate(target: Target, threads: int, lanes: int) -> Any:
     """The kernel that counts, for each vertex of a triangle, its neighbours above all three, twice."""
     cuda, lane_of, add_to = target.cuda, target.lane, warp_functions(target).add_to
@@ -209,7 +210,7 @@ def make_degenerate(target: Target, threads: int, lanes: int) -> Any:
     return degenerate
 
 
-@functools.cache
+@kernel_factory
 def make_weighted_degenerate(target: Target, threads: int, lanes: int) -> Any:
     """`degenerate` with `values` on the second, third and fourth step: on both ways round the triangle.
 
@@ -259,14 +260,14 @@ def make_weighted_degenerate(target: Target, threads: int, lanes: int) -> Any:
     return weighted_degenerate
 
 
-def signatures(target: Target, threads: int, lanes: int) -> list[tuple[str, Any, Any]]:
-    """(name, function, Numba signature) of each kernel as a GPU gets it, for a budget of registers."""
-    target, numbers = target._replace(kernel=lambda function: function), uint64[::1]
+def signatures(threads: int, lanes: int) -> list[DeclaredKernel]:
+    """Each kernel as a GPU gets it."""
+    numbers = uint64[::1]
     weighted = void(ROWS, ARC_BATCH, types.UniTuple(VALUES, 2), uint64, numbers)
     degenerate = void(ROWS, ARC_BATCH, types.UniTuple(VALUES, 3), numbers, uint64, numbers)
     return [
-        ("triangles", make_triangles(target, threads, lanes), void(ROWS, ARC_BATCH, numbers)),
-        ("weighted triangles", make_weighted_triangles(target, threads, lanes), weighted),
-        ("degenerate walks", make_degenerate(target, threads, lanes), void(ROWS, ARC_BATCH, numbers)),
-        ("weighted degenerate walks", make_weighted_degenerate(target, threads, lanes), degenerate),
+        DeclaredKernel("triangles", make_triangles.recipe(threads, lanes), void(ROWS, ARC_BATCH, numbers)),
+        DeclaredKernel("weighted triangles", make_weighted_triangles.recipe(threads, lanes), weighted),
+        DeclaredKernel("degenerate walks", make_degenerate.recipe(threads, lanes), void(ROWS, ARC_BATCH, numbers)),
+        DeclaredKernel("weighted degenerate walks", make_weighted_degenerate.recipe(threads, lanes), degenerate),
     ]

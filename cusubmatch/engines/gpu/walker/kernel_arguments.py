@@ -58,7 +58,8 @@ def _offsets(offsets64):
 
 
 def _graph(offsets64):
-    return nb.NamedTuple([_offsets(offsets64), _WORDS, _WORDS, _WORDS], GraphArrays)
+    fields = _offsets(offsets64), _WORDS, _WORDS, _WORDS
+    return nb.BaseTuple.from_types(fields, GraphArrays)  # fields of one type make another type of tuple
 
 
 def walk_signature(offsets64: bool) -> Any:

@@ -8,13 +8,13 @@ over, it leaves a checkpoint, and the next launch resumes from there.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
 from numba import uint32
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.tunables import Polling
 from cusubmatch.engines.gpu.walker import program_format as p
@@ -33,7 +33,7 @@ DEFAULT_POLLING = Polling()
 IDLE_SLEEP_NS = 500  # between two looks of an idle warp at the ring
 
 
-@functools.cache
+@kernel_factory
 def make_walk(target: Target, variant: Variant, polling: Polling = DEFAULT_POLLING) -> Any:
     """The kernel for one variant of the walker.
 

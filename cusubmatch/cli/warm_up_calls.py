@@ -1,0 +1,96 @@
+"""Calls on small graphs that between them need the compiled code of an engine, each for a process of its own.
+
+What a call compiles is kept for every later process (`cusubmatch warm-up`): the CPU engine's code, and on a GPU what
+CuPy compiles between the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+import cusubmatch as csm
+from cusubmatch.generators import rmat
+
+__all__ = ["CALLS", "ON_GPU"]
+
+EngineName = Literal["cpu", "gpu"]
+
+DIAMOND, SQUARE = "(a)--(b)--(c)--(a)--(d)--(c)", "(a)--(b)--(c)--(d)--(a)"
+HOUSE = "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)"
+WITH_TAILS = (  # whose tables are weighted
+    "(a)--(b)--(c)--(d)--(a)--(x), (c)--(y)",
+    "(a)--(b)--(c)--(d)--(e)--(a)--(x), (c)--(y)",
+    "(a)--(b)--(c)--(d)--(a)--(c), (b)--(d), (a)--(x), (b)--(y)",
+    "(a)--(b)--(c)--(a)--(x), (b)--(y), (c)--(z)",
+    "(a)--(b)--(c)--(a)--(d)--(c), (b)--(x)--(d), (x)--(y)",
+)
+RING = "(a)-[x]->(b)-[y]->(c)-[z]->(a) WHERE x.time < y.time AND y.time < z.time"
+
+
+def _graph(scale: int = 8, degree: int = 6) -> csm.Graph:
+    return csm.Graph.from_edgelist(rmat(scale, degree, seed=3))
+
+
+def _labelled() -> csm.Graph:
+    edges = rmat(9, 8, seed=5)
+    number = int(edges.to_numpy().max()) + 1
+    vertices = pd.DataFrame({"vertex": np.arange(number), "label": np.arange(number) % 3})
+    return csm.Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+
+
+def _payments() -> csm.Graph:
+    random = np.random.default_rng(7)
+    columns = {name: random.integers(0, 40, 400) for name in ("src", "dst")}
+    edges = pd.DataFrame(columns | {"time": random.integers(0, 1000, 400)})
+    return csm.Graph.from_edgelist(edges, directed=True, time="time")
+
+
+def _count_walks(engine: EngineName) -> None:
+    for pattern in ("(a)--(b)--(c)--(a)", SQUARE, "(a)--(b)--(c)--(d)", HOUSE):
+        csm.count_matches(_graph(), pattern, engine=engine)
+
+
+def _write_rows(engine: EngineName) -> None:
+    csm.subgraph_match(_graph(), DIAMOND, engine=engine)
+    csm.subgraph_match(_graph(), SQUARE, engine=engine, semantics="induced")
+
+
+def _sample(engine: EngineName) -> None:
+    csm.sample_matches(_graph(), DIAMOND, 10, seed=1, engine=engine)
+
+
+def _count_tables(engine: EngineName) -> None:
+    graph = _graph(12, 16)
+    for pattern in (SQUARE, csm.Pattern.cycle(5), HOUSE, *WITH_TAILS):
+        csm.count_matches(graph, pattern, engine=engine)
+
+
+def _count_labelled(engine: EngineName) -> None:
+    graph = _labelled()
+    pattern = "(a:0)--(b:1)--(c:2)--(d:0)--(e:1)--(f:2), (a)--(c), (d)--(f)"
+    csm.count_matches(graph, pattern, engine=engine)
+    csm.subgraph_match(graph, pattern, engine=engine, limit=100)
+
+
+def _count_timed(engine: EngineName) -> None:
+    csm.count_matches(_payments(), RING, engine=engine, edges="each")
+
+
+def _match_timed(engine: EngineName) -> None:
+    csm.subgraph_match(_payments(), RING, engine=engine, edges="each")
+
+
+CALLS: dict[str, Callable[[EngineName], None]] = {  # by an engine; those that take longest first
+    "walks that count": _count_walks,
+    "rows of the edge table": _count_timed,
+    "labelled patterns": _count_labelled,
+    "tables": _count_tables,
+    "walks that write rows": _write_rows,
+    "rows of the edge table, written": _match_timed,
+    "samples": _sample,
+}
+ON_GPU = ("walks that count", "labelled patterns", "tables", "walks that write rows", "samples")

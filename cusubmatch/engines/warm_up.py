@@ -1,0 +1,28 @@
+"""Compiling an engine's code before it is needed."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Sequence
+
+from cusubmatch.errors import EngineUnavailable
+
+__all__ = ["compile_gpu_kernels"]
+
+
+def compile_gpu_kernels(
+    capabilities: Sequence[tuple[int, int]], progress: Callable[[float, int], None] | None = None
+) -> int:
+    """Compile all kernels for GPUs of these compute capabilities, none of which need be here; how many were not there.
+
+    Raises
+    ------
+    EngineUnavailable
+    RuntimeError
+        If a kernel cannot be compiled, or not be kept.
+    """
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise EngineUnavailable("numba_cuda missing; pip install 'cusubmatch[cu13]', or [cu12]")
+    from cusubmatch.engines.gpu.warm_up import compile_kernels
+
+    return compile_kernels(capabilities, progress)

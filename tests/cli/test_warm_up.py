@@ -1,0 +1,52 @@
+"""`cusubmatch warm-up`: the CPU engine's code in processes side by side, and which GPUs are meant."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from command_line import environment, run
+
+from cusubmatch.cli import warm_up, warm_up_calls
+
+
+def test_parts_of_the_cpu_engine_are_compiled_side_by_side_and_progress_is_told(monkeypatch):
+    monkeypatch.setattr(warm_up_calls, "CALLS", dict.fromkeys(["pass", "import time; time.sleep(0.1)"]))
+    monkeypatch.setattr(warm_up, "CALL", "{path!r}; exec({name!r})")
+    told = []
+    assert warm_up.compile_by_calls("cpu", lambda *done: told.append(done)) == 2
+    assert told == sorted(told)
+    assert told[-1] == (1.0, 2)
+
+
+def test_a_part_that_fails_says_why_on_one_line(monkeypatch):
+    monkeypatch.setattr(warm_up_calls, "CALLS", dict.fromkeys(["raise ValueError('no disk')"]))
+    monkeypatch.setattr(warm_up, "CALL", "{path!r}; exec({name!r})")
+    with pytest.raises(RuntimeError, match="ValueError: no disk"):
+        warm_up.compile_by_calls("cpu", None)
+
+
+def test_without_a_gpu_and_a_name_only_the_cpu_engine_is_compiled(monkeypatch):
+    monkeypatch.setattr(warm_up, "compute_capabilities", list)
+    monkeypatch.setattr(warm_up_calls, "CALLS", {})
+    done = run("warm-up")
+    assert (done.exit_code, done.stdout) == (0, "0 parts of the CPU engine compiled\n")
+
+
+def test_the_gpus_that_are_here_are_meant_unless_others_are_named(monkeypatch):
+    monkeypatch.setattr(warm_up, "compute_capabilities", lambda: [(9, 0), (8, 0), (9, 0)])
+    assert warm_up.capabilities_of(None) == [(8, 0), (9, 0)]
+    assert warm_up.capabilities_of(["sm_120", "sm_89"]) == [(8, 9), (12, 0)]
+
+
+@pytest.mark.thorough
+def test_after_warm_up_a_call_compiles_nothing(tmp_path):
+    given = environment() | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    warm = [sys.executable, "-m", "cusubmatch", "warm-up"]
+    subprocess.run(warm, env=given, check=True, capture_output=True)
+    kept = {path.name for path in tmp_path.rglob("*.nbc")}
+    calls = "from cusubmatch.cli.warm_up_calls import CALLS\nfor call in CALLS.values(): call('cpu')"
+    done = subprocess.run([sys.executable, "-c", calls], env=given, check=True, capture_output=True, text=True)
+    assert "compiling" not in done.stderr
+    assert {path.name for path in tmp_path.rglob("*.nbc")} == kept
