@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.base import Count, Engine, ProgressCallback, RowBlock, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.errors import EngineUnavailable, GraphError
 from cusubmatch.execution.distinct_matches import DistinctMatches
@@ -155,15 +155,14 @@ class RowQuery(NamedTuple):
         engine_blocks: Any = self.run(progress=progress, enough=limit, **ahead).blocks()
         return each_until(self.deadline, engine_blocks)
 
-    def vertex_blocks(
+    def whole_blocks(
         self, progress: ProgressCallback | None, memory_limit: int | None = None
-    ) -> Generator[np.ndarray, None, None]:
-        """Blocks of the images of all pattern vertices, one column a match; also of the further calls."""
+    ) -> Generator[RowBlock, None, None]:
+        """Blocks with the images of all pattern vertices; also of the further calls."""
         for query in (self, *self.parts):
             blocks = query._row_blocks(None, progress, None, memory_limit)  # noqa: SLF001
             try:
-                for block in blocks:
-                    yield block.vertices
+                yield from blocks
             finally:
                 blocks.close()
 

@@ -8,7 +8,7 @@ kept.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from cusubmatch.execution.query import PlannedCall, Query, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.result_columns import result_budget
 from cusubmatch.execution.touching import automorphisms_of, touching_rows
+from cusubmatch.execution.whole_blocks import whole_blocks
 from cusubmatch.graph import Graph
 from cusubmatch.graph.csr import row_lengths
 from cusubmatch.pattern import Pattern
@@ -114,32 +115,14 @@ class GroupedCount:
         query, tuples = self.query, self.images.tuples
         grouped = GroupedRows(len(self.by), query.placed.n_vertices, self.budget)
         memory_limit = self.options.memory_limit
-        blocks = self._vertices(progress, None if memory_limit is None else memory_limit // BLOCKS_SHARE)
+        blocks = whole_blocks(query, progress, None if memory_limit is None else memory_limit // BLOCKS_SHARE)
         try:
             for block in blocks:
                 for one in tuples:
-                    grouped.add(self.images.least(block[list(one)]))
+                    grouped.add(self.images.least(block.vertices[list(one)]))
         finally:
             blocks.close()
         return grouped.groups()
-
-    def _vertices(
-        self, progress: ProgressCallback | None, memory_limit: int | None
-    ) -> Generator[np.ndarray, None, None]:
-        """Blocks of the images of all pattern vertices."""
-        query = self.query
-        if not isinstance(query, Query):
-            return query.vertex_blocks(progress, memory_limit)
-        every = tuple(range(len(query.plan.pattern)))
-        parts = tuple(
-            part._replace(
-                plan=dataclasses.replace(part.plan, columns=every),
-                chosen=None if part.chosen is None else part.chosen._replace(columns=every),
-                parts=(),
-            )
-            for part in (query, *query.parts)
-        )
-        return parts[0]._replace(parts=parts[1:]).blocks(None, progress, memory_limit=memory_limit)
 
 
 def grouped_count(

@@ -12,7 +12,7 @@ import numpy as np
 
 from cusubmatch.errors import ResultTooLarge
 
-__all__ = ["GroupedRows", "Groups", "check_size"]
+__all__ = ["GroupedRows", "Groups", "check_size", "summed"]
 
 MIN_ROWS_COUNTED = 1 << 21  # rows that are gathered before they are counted
 COPIES = 4  # of the groups that exist while rows are added to them
@@ -79,24 +79,27 @@ class GroupedRows:
         vertices = np.concatenate([self._groups.vertices, *self._waiting], axis=1)
         counts = np.concatenate([self._groups.counts, np.ones(self._rows, np.int64)])
         self._waiting, self._rows = [], 0
-        self._groups = self._summed(vertices, counts)
+        self._groups = summed(vertices, counts, self._n)
         check_size(len(self._groups.counts), self._columns, self._budget)
 
-    def _summed(self, vertices: np.ndarray, counts: np.ndarray) -> Groups:
-        """Equal rows as one, with the sum of their counts."""
-        if self._n**self._columns < 1 << 63:
-            keys = np.zeros(len(counts), np.int64)
-            for column in vertices:
-                keys *= self._n
-                keys += column
-            order = np.argsort(keys, kind="stable")
-            keys = keys[order]
-            changes = keys[1:] != keys[:-1]
-        else:
-            order = np.lexsort(vertices[::-1])
-            changes = (vertices[:, order[1:]] != vertices[:, order[:-1]]).any(axis=0)
-        begins = np.concatenate([[0], np.flatnonzero(changes) + 1])
-        return Groups(vertices[:, order[begins]], np.add.reduceat(counts[order], begins))
+
+def summed(vertices: np.ndarray, counts: np.ndarray, n_vertices: int) -> Groups:
+    """Equal rows (columns, rows) as one, with the sum of their counts."""
+    if not len(counts):
+        return Groups(vertices, counts)
+    if max(n_vertices, 1) ** len(vertices) < 1 << 63:
+        keys = np.zeros(len(counts), np.int64)
+        for column in vertices:
+            keys *= n_vertices
+            keys += column
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        changes = keys[1:] != keys[:-1]
+    else:
+        order = np.lexsort(vertices[::-1])
+        changes = (vertices[:, order[1:]] != vertices[:, order[:-1]]).any(axis=0)
+    begins = np.concatenate([[0], np.flatnonzero(changes) + 1])
+    return Groups(vertices[:, order[begins]], np.add.reduceat(counts[order], begins))
 
 
 def check_size(groups: int, columns: int, budget: int) -> None:
