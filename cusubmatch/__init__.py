@@ -19,6 +19,7 @@ _HOME = {
     "EngineUnavailable": "errors",
     "ResultTooLarge": "errors",
     "TimeLimitExceeded": "errors",
+    "count_by": "api.count_by",
     "count_many": "api.count_many",
     "count_matches": "api.count_matches",
     "explain": "api.explain",

@@ -1,7 +1,7 @@
 # The public names, for type checkers: a dataframe in gives a dataframe of the same type out.
 # `tests/test_typing.py` compares the signatures with those of the functions.
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from typing import Any, overload
 
 from cusubmatch import datasets as datasets
@@ -33,6 +33,42 @@ from cusubmatch.pattern import PatternError as PatternError
 
 __version__: str
 
+@overload
+def count_by(
+    G: DataFrameT,
+    P: Pattern | str,
+    by: Hashable | Sequence[Hashable],
+    *,
+    min_count: int = 1,
+    semantics: Semantics = "monomorphism",
+    unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
+    engine: EngineName = "auto",
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    progress: ProgressOption = None,
+) -> DataFrameT: ...
+@overload
+def count_by(
+    G: GraphLike,
+    P: Pattern | str,
+    by: Hashable | Sequence[Hashable],
+    *,
+    min_count: int = 1,
+    semantics: Semantics = "monomorphism",
+    unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
+    engine: EngineName = "auto",
+    time_limit: float | None = None,
+    memory_limit: int | None = None,
+    progress: ProgressOption = None,
+) -> Any: ...
 @overload
 def count_many(
     G: DataFrameT,

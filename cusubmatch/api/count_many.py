@@ -92,7 +92,7 @@ def count_many(
         raise TypeError(f"patterns: expected a mapping of names to patterns, got {type(patterns).__name__}")
     options = QueryOptions(semantics, unique, engine, time_limit)
     check_options(options)
-    read = functools.partial(as_pattern, conditions=True)
+    read = functools.partial(as_pattern, conditions=True, parts=True)
     parsed = {name: outcome_of(read, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
     readable = {name: one.value for name, one in parsed.items() if one.status == DONE}
     graph = as_graph(G, any(pattern.directed for pattern in readable.values()))

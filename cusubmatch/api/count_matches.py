@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
-from cusubmatch.api.options import CheckedCall, checked_call, planned_call
+from cusubmatch.api.options import CheckedCall, checked_call, is_compound, planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import Count
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.query import PlannedCall
+from cusubmatch.execution.query import PlannedCall, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
 from cusubmatch.system.deadlines import until
@@ -124,9 +124,38 @@ def count_matches(
 
 def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int:
     """The number of matches of a call."""
-    if options.touching is not None:
-        return _count_touching(checked_call(G, P, options))
-    return count_of_plan(planned_call(G, P, options, empty_partial=lambda _graph, _pattern: 0), options)
+    call = checked_call(G, P, options, parts=True)
+    if is_compound(call.pattern):
+        return _count_compound(call)
+    if call.options.touching is not None:
+        return _count_touching(call)
+    try:
+        query = make_query(*call)
+    except DeadlinePassed:
+        raise time_limit_exceeded(options.time_limit, 0) from None
+    return count_of_plan(query, options)
+
+
+def _count_compound(call: CheckedCall) -> int:
+    """The number of matches of a pattern with parts: the sum of simpler counts, or a count of what is joined."""
+    from cusubmatch.execution.compound.compound_count import JoinedCount
+    from cusubmatch.execution.compound.compound_rows import compound_calls
+
+    graph, _, asked, deadline = call
+    joined: JoinedCount | None = None
+    try:
+        calls = compound_calls(*call)
+        if calls.joined:
+            joined = JoinedCount(graph, calls, asked, deadline)
+            with reporting(asked.progress, "counting") as report, until(deadline):
+                return joined.count(report)
+        simple = [CheckedCall(graph, pattern, calls.options, deadline) for pattern in calls.patterns]
+        if asked.touching is not None:
+            return sum(map(_count_touching, simple))
+        queries = [make_query(*one) for one in simple]
+    except DeadlinePassed:
+        raise time_limit_exceeded(asked.time_limit, 0 if joined is None else joined.matches) from None
+    return sum(count_of_plan(query, asked) for query in queries)
 
 
 def _count_touching(call: CheckedCall) -> int:
@@ -238,6 +267,7 @@ def has_match(
             touching=touching,
             edges=edges,
         ),
+        parts=True,
     )
     blocks = query.blocks(1, None)
     try:

@@ -143,7 +143,7 @@ def iter_matches(
         edges=edges,
         edge_id=edge_id,
     )
-    query = planned_call(G, P, options, empty_frame)
+    query = planned_call(G, P, options, empty_frame, parts=True)
     _check_batch_fits(query, batch_rows, memory_limit)
     return batches_of_query(query, options, int(batch_rows))
 

@@ -60,6 +60,8 @@ def planned_call(
     P: Any,
     options: QueryOptions,
     empty_partial: Callable[[Graph, Pattern], Any] = lambda _graph, _pattern: None,
+    *,
+    parts: bool = False,
 ) -> PlannedCall:
     """Check the arguments of a call and plan it.
 
@@ -70,9 +72,13 @@ def planned_call(
     options : QueryOptions
     empty_partial : callable
         empty_partial(graph, pattern) is ``.partial`` of a time limit that passes while the call is planned.
+    parts : bool
+        Whether the pattern may have OPTIONAL and EXISTS parts and paths of several lengths.
     """
-    call = checked_call(G, P, options)
+    call = checked_call(G, P, options, parts=parts)
     try:
+        if is_compound(call.pattern):
+            return planned_compound(call)
         if call.options.touching is not None:
             from cusubmatch.execution.touching import touching_rows
 
@@ -80,6 +86,18 @@ def planned_call(
         return make_query(*call)
     except DeadlinePassed:
         raise time_limit_exceeded(options.time_limit, empty_partial(call.graph, call.pattern)) from None
+
+
+def is_compound(pattern: Pattern) -> bool:
+    """Whether a pattern has OPTIONAL or EXISTS parts, or paths of several lengths."""
+    return bool(pattern.quantifiers or pattern.optional or pattern.exists)
+
+
+def planned_compound(call: CheckedCall) -> PlannedCall:
+    """Plan the rows of a pattern with parts."""
+    from cusubmatch.execution.compound.compound_rows import compound_rows
+
+    return compound_rows(*call)
 
 
 class CheckedCall(NamedTuple):
@@ -91,18 +109,19 @@ class CheckedCall(NamedTuple):
     deadline: float | None
 
 
-def checked_call(G: Any, P: Any, options: QueryOptions) -> CheckedCall:
+def checked_call(G: Any, P: Any, options: QueryOptions, *, parts: bool = False) -> CheckedCall:
     """Check the arguments of a call; its `candidates` and `touching` are internal vertices."""
     if options.edges not in EDGES:
         raise ValueError(f"edges: expected 'any' or 'each', got {options.edges!r}")
     if options.edge_id is not None and options.edges == "any":
         raise ValueError(f"edge_id: {options.edge_id!r} names rows of named edges; give edges='each', too")
-    pattern = as_pattern(P, "pattern", conditions=True, edges=options.edges)
+    pattern = as_pattern(P, "pattern", conditions=True, parts=parts, edges=options.edges)
     check_options(options)
     deadline = None if options.time_limit is None else time.monotonic() + float(options.time_limit)
     graph = as_graph(G, pattern.directed)
     if options.warn_of_absent_labels:
-        warn_absent({"pattern": absent_in(graph, pattern)})
+        lacking = [absent_in(graph, one) for one in (pattern, *pattern.parts)]
+        warn_absent({"pattern": "; ".join(dict.fromkeys(what for what in lacking if what)) or None})
     if options.candidates is not None or options.touching is not None:
         from cusubmatch.api.ids import checked_candidates, checked_touching
 
@@ -153,18 +172,20 @@ def _check_whole(argument: str, number: Any, least: int, kind: str, bound: str) 
 _parsed = functools.lru_cache(maxsize=64)(Pattern.parse)
 
 
-def as_pattern(P: Any, argument: str, *, conditions: bool = False, edges: str = "any") -> Pattern:
-    """The Pattern that P is or describes; `conditions`: it may have some, `edges`: what its named edges mean."""
+def as_pattern(P: Any, argument: str, *, conditions: bool = False, parts: bool = False, edges: str = "any") -> Pattern:
+    """The Pattern that P is or describes; `conditions`, `parts`: it may have some, `edges`: what named edges mean."""
     if not isinstance(P, (Pattern, str)):
         raise TypeError(f"{argument}: expected a Pattern or a text such as '(a)-->(b)', got {type(P).__name__}")
     pattern = _parsed(P) if isinstance(P, str) else P
     check_parallel_edges(pattern, edges)
     if pattern.conditions and not conditions:
         raise PatternError(f"{argument}: this function does not take conditions (WHERE, properties in braces) yet")
-    if pattern.quantifiers:
-        raise PatternError(f"{argument}: edges with lengths, such as -->{{1,3}}, are read but not searched yet")
-    if pattern.optional:
-        raise PatternError(f"{argument}: OPTIONAL parts are read but not searched yet")
+    if not parts and is_compound(pattern):
+        what = "EXISTS" if pattern.exists else "OPTIONAL" if pattern.optional else "edges with lengths, as -->{1,3}"
+        raise PatternError(
+            f"{argument}: this function does not take {what} yet; count_matches, subgraph_match, iter_matches, "
+            "write_matches and has_match do"
+        )
     return pattern
 
 

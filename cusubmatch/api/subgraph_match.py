@@ -146,7 +146,7 @@ def subgraph_match(
         edges=edges,
         edge_id=edge_id,
     )
-    query = planned_call(G, P, options, empty_frame)
+    query = planned_call(G, P, options, empty_frame, parts=True)
     query.columns()
     return frame_of_query(query, options)
 

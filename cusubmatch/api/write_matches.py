@@ -168,7 +168,7 @@ def write_matches(
         edges=edges,
         edge_id=edge_id,
     )
-    query = planned_call(G, P, options, lambda _graph, _pattern: 0)
+    query = planned_call(G, P, options, lambda _graph, _pattern: 0, parts=True)
     schema = schema_of(query, target)
     batches = iter_matches(
         query.graph,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cusubmatch.cli.arguments import (
+    By,
     Candidates,
     Destination,
     Directed,
@@ -26,6 +27,7 @@ from cusubmatch.cli.arguments import (
     InputFormat,
     JobOutput,
     Limit,
+    MinCount,
     Output,
     Params,
     PatternText,
@@ -61,7 +63,15 @@ from cusubmatch.cli.batch import answer_queries, cluster_client, cluster_graph, 
 from cusubmatch.cli.condition_options import condition_arguments
 from cusubmatch.cli.inputs import GraphFiles, read_graph, read_pattern
 from cusubmatch.cli.results import print_batch, print_count, print_facts, print_matches, print_plan
-from cusubmatch.cli.rows import STDOUT, check_columns, checked_output, first_matches, print_rows
+from cusubmatch.cli.rows import (
+    STDOUT,
+    check_columns,
+    checked_output,
+    count_groups,
+    first_matches,
+    print_groups,
+    print_rows,
+)
 from cusubmatch.cli.signals import ended_by_signals
 from cusubmatch.cli.terminal import OneLineGroup, one_line_errors
 from cusubmatch.cli.warm_up import capabilities_of, compile_by_calls, compile_for_gpus
@@ -76,6 +86,7 @@ __all__ = ["app", "main"]
 EPILOG = """\b
 Examples:
   cusubmatch count friends.parquet clique:4
+  cusubmatch count payments.csv "(a)-->(m)-->(b)" --by a,b --min-count 4
   cusubmatch match payments.csv "(a)-->(b)-->(c)-->(a)" --source payer --destination payee -o rings.parquet
   cusubmatch explain payments.csv cycle:5:directed
   cusubmatch info payments.csv --directed --format json
@@ -129,12 +140,14 @@ def count(
     touching: Touching = None,
     each_edge: EachEdge = False,
     time: Time = None,
+    by: By = None,
+    min_count: MinCount = 1,
     engine: WhichEngine = EngineChoice.AUTO,
     time_limit: TimeLimit = None,
     form: PrintAs = Printed.TABLE,
     progress: ShowProgress = None,
 ) -> None:
-    """Print how many matches there are, as one integer."""
+    """Print how many matches there are, as one integer; with --by as a table of bindings."""
     files = GraphFiles(edges, source, destination, edge_label, vertices, vertex, vertex_label, ids, input_format, time)
     with one_line_errors():
         query = read_pattern(pattern, distinct, where)
@@ -143,8 +156,17 @@ def count(
             import cusubmatch as csm
 
             how = _how(semantics, unique, engine) | condition_arguments(graph, param, candidates, touching, each_edge)
-            total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=line.start("counting"))
-        print_count(total, form)
+            how |= {"time_limit": time_limit, "progress": line.start("counting")}
+            if by is not None:
+                table = count_groups(graph, query, by, min_count, how)
+            elif min_count > 1:
+                raise ValueError("min_count: it is of bindings; say by=, too")
+            else:
+                total = csm.count_matches(graph, query, **how)
+        if by is None:
+            print_count(total, form)
+        else:
+            print_groups(table, form)
 
 
 @app.command(

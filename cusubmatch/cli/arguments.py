@@ -10,6 +10,7 @@ import typer
 from cusubmatch import __version__
 
 __all__ = [
+    "By",
     "Candidates",
     "Destination",
     "Directed",
@@ -22,6 +23,7 @@ __all__ = [
     "InputFormat",
     "JobOutput",
     "Limit",
+    "MinCount",
     "Output",
     "Params",
     "PatternText",
@@ -138,6 +140,8 @@ Candidates = Annotated[
     list[str] | None, typer.Option(metavar="A=FILE", help="Ids that vertex A is one of; repeatable.")
 ]
 Touching = Annotated[str | None, typer.Option(metavar="FILE", help="Ids of which each match has at least one.")]
+By = Annotated[str | None, typer.Option(metavar="A,B", help="Count by the images of these vertices, a row each.")]
+MinCount = Annotated[int, typer.Option(metavar="N", min=1, help="With --by: leave out rows of fewer matches.")]
 EachEdge = Annotated[bool, typer.Option("--each-edge", help="Each named edge takes a row of EDGES.")]
 Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES with the time of each edge.")]
 WhichEngine = Annotated[EngineChoice, typer.Option(help="What does the work.")]

@@ -51,7 +51,7 @@ def print_batch(table: Any, folder: str) -> int:
     return len(statuses) - statuses.count("done")
 
 
-def print_matches(table: pa.Table, total: int, note: str = "") -> None:
+def print_matches(table: pa.Table, total: int, note: str = "", noun: tuple[str, str] = ("match", "matches")) -> None:
     """Print a table of matches for a reader, and how many of the total it shows."""
     from rich.table import Table
 
@@ -64,7 +64,7 @@ def print_matches(table: pa.Table, total: int, note: str = "") -> None:
     with console.capture() as text:  # what Rich prints by itself does not tell of a closed pipe
         console.print(drawn)
     first = "" if table.num_rows == total else f"first {table.num_rows:,} of "
-    lines = f"{text.get()}{first}{total:,} {'match' if total == 1 else 'matches'}{note}\n"
+    lines = f"{text.get()}{first}{total:,} {noun[total != 1]}{note}\n"
     with _stdout() as stream:
         stream.write(lines.encode(sys.stdout.encoding or "utf-8", "replace"))
 

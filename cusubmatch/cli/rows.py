@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from cusubmatch.cli.arguments import Printed
-from cusubmatch.cli.results import write_rows
+from cusubmatch.cli.results import print_matches, write_rows
 from cusubmatch.io.formats import format_of
 from cusubmatch.io.targets import check_target
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cusubmatch.graph import Graph
     from cusubmatch.pattern import Pattern
 
-__all__ = ["STDOUT", "check_columns", "checked_output", "first_matches", "print_rows"]
+__all__ = ["STDOUT", "check_columns", "checked_output", "count_groups", "first_matches", "print_groups", "print_rows"]
 
 STDOUT = "-"
 FIRST_ROWS = 20  # matches that are shown where no output is named
@@ -68,3 +68,20 @@ def first_matches(
         return table, table.num_rows
     total = csm.count_matches(graph, query, progress=line.start("counting"), **how)
     return table.slice(0, FIRST_ROWS), total if limit is None else min(limit, total)
+
+
+def count_groups(graph: Graph, query: Pattern, by: str, min_count: int, how: dict[str, Any]) -> pa.Table:
+    """The matches by the images of some vertices, the largest counts first."""
+    import cusubmatch as csm
+
+    names = [name.strip() for name in by.split(",")]
+    table = csm.count_by(graph, query, names, min_count=min_count, **how)
+    return table.sort_by([("count", "descending"), *((name, "ascending") for name in names)])
+
+
+def print_groups(table: pa.Table, form: str) -> None:
+    """Print bindings and their counts: the first of them as a table for a reader, or all."""
+    if form == Printed.TABLE:
+        print_matches(table.slice(0, FIRST_ROWS), table.num_rows, noun=("binding", "bindings"))
+    else:
+        write_rows([table], table.schema, form)

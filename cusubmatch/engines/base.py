@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from cusubmatch.engines.table_algebra import TableAlgebra
+from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
@@ -308,6 +308,13 @@ class Engine(Protocol):
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph; check(fraction of a kernel done) is called now and then, and may raise."""
+        ...
+
+    def two_step_pairs(self, paths: TwoStepPaths, check: Callable[[float, int], None]) -> list[PairBlock]:
+        """Pairs of vertices by the paths of two edges between them; check(fraction done, pairs so far) may raise.
+
+        Raises `NotImplementedError` where the engine has no such kernel.
+        """
         ...
 
     def reverse_arcs(self, offsets: Any, targets: Any) -> Any:

@@ -15,11 +15,53 @@ from typing import Any, NamedTuple
 from cusubmatch.graph.csr import running_sums
 from cusubmatch.graph.support_graph import SupportGraph
 
-__all__ = ["PairKind", "PairSum", "TableAlgebra"]
+__all__ = ["PairBlock", "PairKind", "PairSum", "Rows", "TableAlgebra", "TwoStepPaths"]
 
 Values = Sequence[Any]  # arrays over the arcs, None for all ones
 
 DIAMOND_VALUES = 5  # arcs of a diamond, a clique of four less an edge
+
+
+class Rows(NamedTuple):
+    """Compressed sparse rows: row v is targets[offsets[v]:offsets[v + 1]], ascending."""
+
+    offsets: Any  # int64 (n + 1)
+    targets: Any  # int32
+
+
+class TwoStepPaths(NamedTuple):
+    """Paths of two edges, and which pairs of their ends are wanted.
+
+    Attributes
+    ----------
+    to_middle, from_middle : Rows
+        The middle vertices of a first one; the last ones of a middle one.
+    first : int32 array
+        The first vertices.
+    middle, last : bool arrays (n,)
+        Which vertices may stand there.
+    least : int
+        Pairs with fewer paths are left out.
+    below, distinct : bool
+        Whether only pairs with last < first are wanted, and only those of two vertices.
+    """
+
+    to_middle: Rows
+    from_middle: Rows
+    first: Any
+    middle: Any
+    last: Any
+    least: int
+    below: bool
+    distinct: bool
+
+
+class PairBlock(NamedTuple):
+    """Pairs of vertices, int32, and how many paths there are from the first to the last, uint32."""
+
+    first: Any
+    last: Any
+    count: Any
 
 
 class PairKind(NamedTuple):

@@ -6,7 +6,7 @@ The plan and the candidates are taken from the graph's cache or made. Dataframes
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Generator, Hashable, Iterable
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -92,11 +92,15 @@ class Query(NamedTuple):
 
         `row_ns` is the time that counting the vertices of one row takes.
         """
+        roots = sorted(set(self.plan.pattern.automorphisms.orbits()))
+        return self.rooted_run(roots, progress, row_ns)
+
+    def rooted_run(self, roots: Sequence[int], progress: ProgressCallback | None, row_ns: float) -> TableCount | None:
+        """A run that gives the embeddings by the images of some pattern vertices; None where rows are cheaper."""
         rows_ns = self.plan.cost + row_ns * self.plan.levels[-1].matches
         if rows_ns < self.engine.table_costs.worth:
             return None
-        orbits = sorted(set(self.plan.pattern.automorphisms.orbits()))
-        tables = tables_of(self.engine, self.plan, self.prepared, rows_ns, orbits)
+        tables = tables_of(self.engine, self.plan, self.prepared, rows_ns, roots)
         if tables is None or not tables.first:
             return None
         return Tables(self.engine, self.plan, self.prepared, tables).run(self.deadline, progress)

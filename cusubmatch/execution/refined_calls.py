@@ -19,7 +19,7 @@ from cusubmatch.plan import Plan
 from cusubmatch.plan.asked import Asked, VertexSet
 from cusubmatch.plan.constraints import LabelNames
 
-__all__ = ["asked_of", "key_of", "refined", "vertex_set", "with_words"]
+__all__ = ["asked_of", "key_of", "parameters_key", "refined", "vertex_set", "with_words"]
 
 MIN_KEPT_REFINED = 4
 SCALARS = (bool, int, float, str, type(None))
@@ -28,14 +28,17 @@ SCALARS = (bool, int, float, str, type(None))
 def asked_of(
     pattern: Pattern,
     params: Mapping[str, Any] | None,
-    candidates: Mapping[int, np.ndarray] | None,
+    candidates: Mapping[int, np.ndarray | VertexSet] | None,
     edges: str = "any",
 ) -> Asked:
     """What a call asks beside labels and edges; `PatternError` if a parameter is missing or unused."""
     from cusubmatch.plan.conditions.environment import check_parameters
 
     parameters = check_parameters(pattern.conditions, params)
-    sets = {vertex: vertex_set(members) for vertex, members in (candidates or {}).items()}
+    sets = {
+        vertex: members if isinstance(members, VertexSet) else vertex_set(members)
+        for vertex, members in (candidates or {}).items()
+    }
     return Asked(pattern, parameters, sets, edges=edges)
 
 
@@ -82,10 +85,15 @@ def with_words(plan: Plan, asked: Asked, found: Any) -> Plan:
 
 def key_of(asked: Asked) -> Hashable:
     """Equal for calls that ask the same."""
-    parameters = tuple((name, _parameter_key(value)) for name, value in sorted(asked.parameters.items()))
+    parameters = parameters_key(asked.parameters)
     sets = tuple((vertex, members.key) for vertex, members in sorted(asked.candidates.items()))
     touched = tuple((vertex, inside, members.key) for vertex, (inside, members) in sorted(asked.touched.items()))
     return asked.pattern, parameters, sets, touched, asked.edges
+
+
+def parameters_key(parameters: Mapping[str, Any] | None) -> Hashable:
+    """Equal for equal values of parameters."""
+    return tuple((name, _parameter_key(value)) for name, value in sorted((parameters or {}).items()))
 
 
 def _parameter_key(value: Any) -> Hashable:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.base import Count, Engine, ProgressCallback, RowBlock, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.errors import GraphError
 from cusubmatch.execution.distinct_matches import DistinctMatches
@@ -122,12 +122,7 @@ class RowQuery(NamedTuple):
         """Blocks of matches, at most `limit` together; with `batch_rows`, as many are found ahead of the caller."""
         if limit == 0:
             return
-        ahead: dict[str, int] = {} if batch_rows is None else {"first_rows": batch_rows, "ahead_rows": batch_rows}
-        if memory_limit is not None:
-            ahead["block_rows"] = max(1, memory_limit // (BLOCKS_AT_ONCE * self.row_bytes))
-        run = self.run(progress=progress, enough=limit, **ahead)
-        engine_blocks: Any = run.blocks()
-        blocks = each_until(self.deadline, engine_blocks)
+        blocks = self._row_blocks(limit, progress, batch_rows, memory_limit)
         vertices, xp = [v for v, name in enumerate(self.pattern.names) if name is not None], self.placed.xp
         try:
             for block in blocks:
@@ -146,6 +141,31 @@ class RowQuery(NamedTuple):
                     limit -= columns.shape[1]
             if limit == 0:
                 return
+
+    def _row_blocks(
+        self,
+        limit: int | None,
+        progress: ProgressCallback | None,
+        batch_rows: int | None = None,
+        memory_limit: int | None = None,
+    ) -> Generator[Any, None, None]:
+        """Blocks of matches as the engine gives them, of this call without its parts."""
+        ahead: dict[str, int] = {} if batch_rows is None else {"first_rows": batch_rows, "ahead_rows": batch_rows}
+        if memory_limit is not None:
+            ahead["block_rows"] = max(1, memory_limit // (BLOCKS_AT_ONCE * self.row_bytes))
+        engine_blocks: Any = self.run(progress=progress, enough=limit, **ahead).blocks()
+        return each_until(self.deadline, engine_blocks)
+
+    def whole_blocks(
+        self, progress: ProgressCallback | None, memory_limit: int | None = None
+    ) -> Generator[RowBlock, None, None]:
+        """Blocks with the images of all pattern vertices; also of the further calls."""
+        for query in (self, *self.parts):
+            blocks = query._row_blocks(None, progress, None, memory_limit)  # noqa: SLF001
+            try:
+                yield from blocks
+            finally:
+                blocks.close()
 
     def sizes(self) -> Generator[int, None, None]:
         """The number of matches, block by block."""

@@ -26,7 +26,7 @@ from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.symmetry import ordered_pairs
 
-__all__ = ["touching_counts", "touching_rows"]
+__all__ = ["automorphisms_of", "touching_counts", "touching_rows"]
 
 MAX_SHARE_OF_PARTS = 0.25  # of the vertices; where more are given, a count is a difference
 
@@ -70,15 +70,17 @@ def touching_counts(
         return [(sign, asked_query(graph, options, deadline, ask)) for sign, ask in asks], 1
     divisor = 1
     if options.one_per_orbit:
-        divisor = _group(graph, options, asked).order
+        divisor = automorphisms_of(graph, options, asked).order
     options = dataclasses.replace(options, unique=False)
     return [(1, asked_query(graph, options, deadline, part)) for part in _parts(asked, members)], divisor
 
 
-def _group(graph: Graph, options: QueryOptions, asked: Asked) -> AutomorphismGroup:
+def automorphisms_of(graph: Graph, options: QueryOptions, asked: Asked) -> AutomorphismGroup:
     """The automorphisms of what is asked."""
     if needs_rows(asked):
         return group_of(asked)
+    if not (asked.pattern.conditions or asked.candidates):
+        return asked.pattern.automorphisms
     engine, _ = choose_engine(options.engine, graph)
     return refined(engine.place(graph), asked).pattern.automorphisms
 

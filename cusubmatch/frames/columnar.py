@@ -67,6 +67,11 @@ class ArrowFamily(Family):
 
         return pyarrow.chunked_array([pyarrow.array(values, pyarrow.string() if text else pyarrow.int64())])
 
+    def with_nulls(self, column, missing):
+        import pyarrow
+
+        return column.take(pyarrow.array(np.arange(len(missing)), mask=missing))
+
     def frame(self, columns):
         import pyarrow
 
@@ -171,6 +176,11 @@ class PolarsFamily(Family):
         import polars
 
         return polars.Series(values, dtype=polars.String if text else polars.Int64)
+
+    def with_nulls(self, column, missing):
+        import polars
+
+        return polars.select(polars.when(polars.Series(~missing)).then(column)).to_series()
 
     def frame(self, columns):
         import polars

@@ -102,6 +102,11 @@ class PandasFamily(Family):
     def nullable(self, values, text):
         return self._library().Series(values, dtype=None if text else "Int64")
 
+    def with_nulls(self, column, missing):
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu":
+            column = column.astype(f"{'U' if column.dtype.kind == 'u' else ''}Int{8 * column.dtype.itemsize}")
+        return column.mask(missing)
+
     def objects(self, values):
         """A list of hashable Python objects as a column, of objects where they are not all of one type."""
         objects = self._library().Series(np.fromiter(values, object, len(values)), dtype=object)
@@ -216,6 +221,9 @@ class CudfFamily(PandasFamily):
 
     def nullable(self, values, text):
         return self._library().Series(values, dtype="str" if text else "int64")  # a mask beside it has the nulls
+
+    def with_nulls(self, column, missing):
+        return column.where(self.values(self.xp.asarray(~missing)))
 
     def frame(self, columns):
         return self._library().DataFrame(dict(columns))

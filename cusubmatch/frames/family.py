@@ -61,6 +61,10 @@ class Family(Numbering):
         """A list of integers of 64 bits, or of text, and of None as a column that keeps them so."""
 
     @abstractmethod
+    def with_nulls(self, column: Any, missing: Any) -> Any:
+        """A column with nulls where a bool array in host memory says so; its type can hold nulls."""
+
+    @abstractmethod
     def frame(self, columns: Mapping[Any, Any]) -> Any:
         """A dataframe of `{name: column}`."""
 

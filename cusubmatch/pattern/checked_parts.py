@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cusubmatch.errors import PatternError
 from cusubmatch.pattern.checks import MAX_VERTICES, check_pattern
 from cusubmatch.pattern.elements import Element, elements_of, generated_name
-from cusubmatch.pattern.optional_parts import check_optional_parts
+from cusubmatch.pattern.optional_parts import check_exists_parts, check_optional_parts
 from cusubmatch.pattern.parser import ColumnValue, PatternEdge, parse_condition
 from cusubmatch.pattern.quantifiers import Quantifier, check_quantifiers
 
@@ -28,6 +28,7 @@ class Parts(NamedTuple):
     conditions: tuple[Expression, ...]
     quantifiers: tuple[Quantifier, ...]
     optional: tuple[Any, ...]
+    exists: tuple[tuple[bool, Any], ...]
 
 
 def checked_parts(
@@ -40,10 +41,13 @@ def checked_parts(
     quantifiers: Sequence[Quantifier] = (),
     where: Any = None,
     optional: tuple[Any, ...] = (),
+    exists: Sequence[tuple[bool, Any]] = (),
+    pattern_of: Callable[[Any], Any] | None = None,
 ) -> Parts:
     """Check what a pattern shall be made of; each edge and each condition is kept once.
 
-    `properties` and `where`, a text or an expression, become conditions.
+    `properties` and `where`, a text or an expression, become conditions; `pattern_of` makes a pattern of what a text
+    says after EXISTS.
     """
     check_pattern(names, edges, distinct)
     check_quantifiers(quantifiers, len(names), MAX_VERTICES)
@@ -51,13 +55,21 @@ def checked_parts(
     conjuncts: tuple[Expression, ...] = ()
     if properties or conditions or where is not None:
         elements = elements_of(names, kept)
-        conjuncts, different = _conditions_of(names, kept, elements, properties, positions, conditions, where)
+        asked = [where] if where is not None else []
+        if isinstance(where, str):
+            asked, found = parse_condition(where, elements)
+            exists = [*exists, *((wanted, pattern_of(motif)) for wanted, motif in found if pattern_of is not None)]
+        everything = [*conditions, *asked]
+        conjuncts, different = _conditions_of(names, kept, elements, properties, positions, everything)
         distinct = [*distinct, *different]
     pairs = frozenset((min(pair), max(pair)) for pair in distinct)
     quantifiers = tuple(one._replace(edge=positions[one.edge]) for one in quantifiers)
     if optional:
         check_optional_parts(names, kept, optional, MAX_VERTICES)
-    return Parts(names, labels, kept, pairs, conjuncts, quantifiers, optional)
+    if exists:
+        check_exists_parts(names, kept, exists)
+        exists = sorted(dict.fromkeys(exists), key=lambda one: (one[0], str(one[1])))
+    return Parts(names, labels, kept, pairs, conjuncts, quantifiers, optional, tuple(exists))
 
 
 def _special_edges(
@@ -113,18 +125,15 @@ def _conditions_of(
     properties: Iterable[ColumnValue],
     positions: Sequence[int],
     conditions: Iterable[Expression],
-    where: Any,
 ) -> tuple[tuple[Expression, ...], list[tuple[int, int]]]:
     """The conditions of a pattern with these vertices and edges, and the pairs of vertices that must differ.
 
-    `properties` name edges by their old places, of which `positions` has the new ones; `where` is a text or expression.
+    `properties` name edges by their old places, of which `positions` has the new ones.
     """
     from cusubmatch.pattern.condition_form import merged_conditions
 
     own_names = {"vertex": names, "edge": [edge.name for edge in edges]}
     everything = [*_comparisons(own_names, elements, properties, positions), *conditions]
-    if where is not None:
-        everything.append(parse_condition(where, elements) if isinstance(where, str) else where)
     return merged_conditions(everything, elements)
 
 

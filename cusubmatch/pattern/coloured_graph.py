@@ -54,11 +54,13 @@ class ColouredGraph:
             ConditionPoints(self, self._point_of).add(pattern.conditions)
 
         for part in pattern.optional:
-            self._add_part(part)
+            self._add_part(part, "optional")
+        for wanted, part in pattern.exists:
+            self._add_part(part, "exists" if wanted else "does not exist")
 
-    def _add_part(self, part):
-        """A point for an optional part, joined to its vertices, which are shared or new, and to its edges."""
-        here = self.new_point("optional")
+    def _add_part(self, part, kind):
+        """A point for a part, joined to its vertices, which are shared or new, and to its edges."""
+        here = self.new_point(kind)
         names: dict[Hashable, int] = {}
         for index, (name, labels) in enumerate(zip(part.names, part.labels, strict=True)):
             shared = self.pattern.elements.get(name, ()) if name is not None else ()

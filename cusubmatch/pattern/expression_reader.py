@@ -140,6 +140,9 @@ class ExpressionReader:
             "an edge in a condition must be negated, as in NOT (a)-->(b); one that must be there belongs before WHERE",
         )
 
+    def _exists(self, node):
+        self._refuse(node, "EXISTS {...} stands by itself or after NOT, joined to other conditions by AND")
+
     def _absent(self, node):
         """No edge, or of a path some edge missing, between vertices of the match."""
         names = [self._plain_vertex(vertex) for vertex in node.children[::2]]

@@ -23,7 +23,7 @@ from cusubmatch.pattern.syntax_errors import explain, mark
 if TYPE_CHECKING:
     from cusubmatch.pattern.expressions import Expression
 
-__all__ = ["ColumnValue", "ParsedMotif", "PatternEdge", "parse_condition", "parse_motif"]
+__all__ = ["ColumnValue", "ParsedExists", "ParsedMotif", "PatternEdge", "parse_condition", "parse_motif"]
 
 BEGINNING_OF_CONDITIONS = "// Conditions"  # in the grammar
 SIGN_OF_CONDITIONS = re.compile(r"[{*]|where|optional", re.IGNORECASE)
@@ -47,6 +47,13 @@ class ColumnValue(NamedTuple):
     value: Expression
 
 
+class ParsedExists(NamedTuple):
+    """`EXISTS {...}`, or `NOT EXISTS {...}` if not `wanted`: a pattern of its own."""
+
+    wanted: bool
+    motif: ParsedMotif
+
+
 class ParsedMotif(NamedTuple):
     """Vertices in order of first mention (name None: anonymous) with their labels, the edges, and what WHERE says."""
 
@@ -57,6 +64,7 @@ class ParsedMotif(NamedTuple):
     conditions: list[Expression]
     quantifiers: list[Quantifier]
     optional: list[ParsedMotif]
+    exists: list[ParsedExists]
 
 
 def parse_motif(text: str) -> ParsedMotif:
@@ -92,19 +100,46 @@ def _read_query(text, nodes):
     """The pattern that a motif, its conditions and its optional parts make."""
     motif, *rest = nodes
     parts = [node for node in rest if node.data == "optional"]
-    read = _MotifReader(text).read(motif, [node for node in rest if node.data != "optional"])
+    conditions, exists = _without_exists(text, [node for node in rest if node.data != "optional"])
+    read = _MotifReader(text).read(motif, conditions)
     read.optional.extend(_read_query(text, part.children) for part in parts)
+    read.exists.extend(exists)
     return read
 
 
-def parse_condition(text: str, elements: Mapping[Hashable, Sequence[Element]]) -> Expression:
-    """Parse the text of a condition, such as ``"p.time < q.time"``, on some elements of a pattern."""
+def _without_exists(text, nodes):
+    """The conjuncts of conditions that are no EXISTS, and those that are."""
+    conditions, exists = [], []
+    parts = [part for whole in nodes for part in (whole.children if whole.data == "conjunction" else [whole])]
+    for node in parts:
+        negated = node.data == "negated" and node.children[0].data == "exists"
+        if negated or node.data == "exists":
+            inner = node.children[0] if negated else node
+            exists.append(ParsedExists(not negated, _read_query(text, inner.children)))
+        else:
+            conditions.append(node)
+    return conditions, exists
+
+
+def parse_condition(
+    text: str, elements: Mapping[Hashable, Sequence[Element]]
+) -> tuple[list[Expression], list[ParsedExists]]:
+    """Parse the text of a condition, such as ``"p.time < q.time"``, on some elements of a pattern.
+
+    Returns
+    -------
+    conditions : list of Expression
+        All of them must be true.
+    exists : list of ParsedExists
+    """
     from cusubmatch.pattern.expression_reader import ExpressionReader
 
     if not text.strip():
         raise PatternError(mark(text.strip(), 0, "the text is empty; write for example a.amount > 1000", "where"))
     tree = _tree(_parser(), text, "disjunction", "where")
-    return ExpressionReader(text, "where", elements).read(tree)
+    conditions, exists = _without_exists(text, [tree])
+    reader = ExpressionReader(text, "where", elements)
+    return [reader.read(node) for node in conditions], exists
 
 
 def _tree(parser, text, start, argument):
@@ -140,7 +175,7 @@ class _MotifReader:
 
     def __init__(self, text):
         self.text = text
-        self.motif = ParsedMotif([], [], [], [], [], [], [])
+        self.motif = ParsedMotif([], [], [], [], [], [], [], [])
         self.index = {}
         self.edge_names = set()
         self.quantified = SIGN_OF_CONDITIONS.search(text) is not None

@@ -79,6 +79,7 @@ class Pattern(PatternTexts):
     conditions: tuple[Expression, ...]
     quantifiers: tuple[Quantifier, ...]
     optional: tuple[Pattern, ...]
+    exists: tuple[tuple[bool, Pattern], ...]
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class Pattern(PatternTexts):
 
     def _assign(self, *parts, **more):
         """Keep the parts of a pattern, those that `checked_parts` makes of what it is given."""
-        for name, value in checked_parts(*parts, **more)._asdict().items():
+        for name, value in checked_parts(*parts, **more, pattern_of=self._of_motif)._asdict().items():
             setattr(self, name, value)
 
     @classmethod
@@ -120,6 +121,8 @@ class Pattern(PatternTexts):
             - ``NOT (a)-[:TYPE]->(b)``: no such edge between two vertices of the pattern.
 
             ``-[:TYPE]->{1,3}`` or ``-[:TYPE*1..3]->`` is a path of one to three edges, eight at most.
+            ``EXISTS { (a)-->(z:Bad) WHERE z.risk > 3 }``, perhaps after NOT, asks whether there is such a part; it
+            stands among the conditions and shares vertices with the pattern by their names.
             ``OPTIONAL (a)-[x]->(z)`` at the end, perhaps with its own WHERE, adds columns that are null where the
             match has no such part.
 
@@ -149,7 +152,8 @@ class Pattern(PatternTexts):
     def _of_motif(cls, motif, distinct=()) -> Pattern:
         optional = tuple(map(cls._of_motif, motif.optional))
         names, labels = tuple(motif.names), tuple(motif.labels)
-        return cls.of_parts(names, labels, motif.edges, distinct, *motif[3:6], None, optional)
+        exists = tuple((wanted, cls._of_motif(part)) for wanted, part in motif.exists)
+        return cls.of_parts(names, labels, motif.edges, distinct, *motif[3:6], None, optional, exists)
 
     @classmethod
     def of_parts(cls, *parts) -> Pattern:
@@ -222,7 +226,7 @@ class Pattern(PatternTexts):
 
     def _changed(self, edges, where=None):
         kept = self.distinct, (), self.conditions, self.quantifiers
-        return self.of_parts(self.names, self.labels, edges, *kept, where, self.optional)
+        return self.of_parts(self.names, self.labels, edges, *kept, where, self.optional, self.exists)
 
     def expansions(self, *, unique: bool = False) -> tuple[Pattern, ...]:
         """The patterns that edges with lengths stand for; with `unique` one of those that automorphisms exchange."""
@@ -239,15 +243,21 @@ class Pattern(PatternTexts):
 
     @property
     def directed(self) -> bool:
-        """Whether any edge has a direction."""
-        return any(edge.directed for edge in self.edges)
+        """Whether any edge has a direction, those of parts among them."""
+        return any(edge.directed for edge in self.edges) or any(part.directed for part in self.parts)
+
+    @property
+    def parts(self) -> tuple[Pattern, ...]:
+        """The patterns after OPTIONAL and EXISTS."""
+        return (*self.optional, *(part for _, part in self.exists))
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters in the conditions, in alphabetical order."""
         from cusubmatch.pattern.condition_form import parameters_of
 
-        return parameters_of([one for part in (self, *self.optional) for one in part.conditions])
+        inner = parameters_of(self.conditions), *(part.parameters for part in self.parts)
+        return tuple(sorted({name for names in inner for name in names}))
 
     @functools.cached_property
     def conditioned_names(self) -> frozenset[str]:
@@ -278,7 +288,7 @@ class Pattern(PatternTexts):
         return self.automorphisms.order
 
     def _key(self):
-        rest = self.conditions, self.quantifiers, self.optional
+        rest = self.conditions, self.quantifiers, self.optional, self.exists
         return self.names, self.labels, frozenset(self.edges), self.distinct, *rest
 
     def __eq__(self, other) -> bool:

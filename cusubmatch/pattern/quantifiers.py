@@ -90,7 +90,7 @@ def _with_paths(pattern, lengths, *, marked=False):
         stops = [edge.source, *inner, edge.target]
         paths += [edge._replace(source=a, target=b) for a, b in pairwise(stops)]
     conditions = _renumbered(pattern, quantified)
-    kept = pattern.distinct, (), conditions, (), None, pattern.optional
+    kept = pattern.distinct, (), conditions, (), None, pattern.optional, pattern.exists
     return pattern.of_parts(tuple(names), tuple(labels), [*plain, *paths], *kept)
 
 

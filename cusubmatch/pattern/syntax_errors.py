@@ -27,7 +27,7 @@ WORDS = {
     "like": "LIKE is not supported; STARTS WITH is",
     "between": "write low <= a.column AND a.column <= high",
     "case": "CASE is not supported",
-    "exists": "EXISTS is not supported yet; NOT (a)-->(b) between vertices of the pattern is",
+    "exists": "EXISTS is followed by a pattern in braces, as in EXISTS { (a)-->(z) WHERE z.risk > 3 }",
     "return": "a pattern returns all its vertices; leave RETURN out",
     "limit": "limits are arguments of the functions: limit=",
     "order": "orders are arguments of the functions: order=",

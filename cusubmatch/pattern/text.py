@@ -40,7 +40,9 @@ def pattern_texts(pattern) -> tuple[list[str], str]:
     parts, conditions = _parts(pattern)
     pairs = (f"{pattern.names[a]}, {pattern.names[b]}" for a, b in sorted(pattern.distinct))
     optional = "".join(f" OPTIONAL {part}" for part in pattern.optional)
-    return parts, _where_text(conditions) + optional + (f"; distinct {', '.join(pairs)}" if pattern.distinct else "")
+    return parts, _where_text(conditions, pattern.exists) + optional + (
+        f"; distinct {', '.join(pairs)}" if pattern.distinct else ""
+    )
 
 
 def canonical_text(pattern) -> str:
@@ -50,7 +52,7 @@ def canonical_text(pattern) -> str:
     if list(mentioned) != sorted(mentioned):  # vertices are numbered in order of first mention
         parts = [*(f"({_name_text(name)})" for name in pattern.names if name is not None), *parts]
     optional = "".join(f" OPTIONAL {part}" for part in pattern.optional)
-    return ", ".join(parts) + _where_text([*conditions, *_differences(pattern)]) + optional
+    return ", ".join(parts) + _where_text([*conditions, *_differences(pattern)], pattern.exists) + optional
 
 
 def _differences(pattern):
@@ -63,13 +65,17 @@ def _differences(pattern):
     return [Comparison("<>", VertexId(str(names[a])), VertexId(str(names[b]))) for a, b in sorted(pattern.distinct)]
 
 
-def _where_text(conditions):
-    if not conditions:
+def _where_text(conditions, exists):
+    if not conditions and not exists:
         return ""
+    inner = [f"{'' if wanted else 'NOT '}EXISTS {{ {part} }}" for wanted, part in exists]
+    if not conditions:
+        return f" WHERE {' AND '.join(inner)}"
     from cusubmatch.pattern.expression_text import expression_text
     from cusubmatch.pattern.expressions import And
 
-    return f" WHERE {expression_text(conditions[0] if len(conditions) == 1 else And(tuple(conditions)))}"
+    whole = And(tuple(conditions)) if len(conditions) + len(inner) > 1 else conditions[0]
+    return f" WHERE {' AND '.join([expression_text(whole), *inner])}"
 
 
 def _parts(pattern):

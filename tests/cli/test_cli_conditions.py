@@ -55,3 +55,20 @@ def test_bad_conditions_end_with_one_line(files, case):
     assert result.exit_code == 2
     (line,) = messages(result)
     assert not [word for word in words.split() if word not in line], line
+
+
+def test_count_by_prints_bindings_with_the_largest_counts_first(files):
+    asked = ["count", "edges.csv", "(a)-[p]->(b)", "--by", "a", "--each-edge"]
+    assert run(*asked, "--format", "csv").stdout.split() == ['"a","count"', "1,2", "2,1", "3,1"]
+    assert run(*asked, "--min-count", "2", "--format", "json").stdout == '{"a": 1, "count": 2}\n'
+    assert "3 bindings" in run(*asked).stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--by", "z"], "by 'z' ['a', 'b']"), (["--min-count", "2"], "min_count by"), (["--by", "a,a"], "by different")],
+)
+def test_count_by_refuses_what_makes_no_sense(files, options, words):
+    result = run("count", "edges.csv", EDGE, *options)
+    assert result.exit_code == 2
+    assert all(word in result.stderr for word in words.split())

@@ -275,7 +275,7 @@ TEXTS = [
     ("a.risk IN 3", 11, "'3'"),
     ("a.risk > 3 RETURN a", 12, "RETURN"),
     ("a.risk ^ 2 > 3", 8, "powers"),
-    ("EXISTS {(a)-->(z)}", 1, "EXISTS yet"),
+    ("a.x = 1 OR EXISTS {(a)-->(z)}", 12, "EXISTS NOT AND"),
     ("count(a) > 3", 1, "count() aggregate"),
     ("count(*) > 3", 1, "aggregate"),
     ("a.risk > SUM(p.amount)", 10, "SUM() aggregate"),

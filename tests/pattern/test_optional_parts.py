@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 from naive import NaiveGraph, automorphisms, matches
 from refusal import refuses
 
-from cusubmatch import Pattern, PatternError, count_matches
+from cusubmatch import Pattern, PatternError, count_by, sample_matches, vertex_counts
 
 TEXT = "(a:A)-->(b) WHERE a.x > $least OPTIONAL (a)-[p]->(z:Z) WHERE p.amount > $p OPTIONAL (b)-->(y)--()"
 
@@ -82,6 +83,51 @@ def test_rows_with_optional_parts_worked_out_by_hand():
     assert sorted(with_itself) == [(0, 1, 1), (0, 1, 2), (0, 2, 1), (0, 2, 2), (1, 3, 3)]
 
 
-def test_a_call_says_that_optional_parts_are_not_searched_yet():
-    with refuses(PatternError, "pattern OPTIONAL yet"):
-        count_matches({"src": [0], "dst": [1]}, "(a)-->(b) OPTIONAL (b)-->(z)")
+def test_functions_that_do_not_take_parts_say_so():
+    for text, word in (
+        ("(a)--(b) OPTIONAL (b)--(z)", "OPTIONAL"),
+        ("(a)--(b) WHERE EXISTS { (b)--(z) }", "EXISTS"),
+        ("(a)--{1,2}(b)", "lengths"),
+    ):
+        for call in (vertex_counts, count_by_a, draw):
+            with refuses(PatternError, f"pattern {word} count_matches"):
+                call(pd.DataFrame({"src": [0], "dst": [1]}), text)
+
+
+def count_by_a(edges, text):
+    return count_by(edges, text, "a")
+
+
+def draw(edges, text):
+    return sample_matches(edges, text, 1)
+
+
+def test_exists_is_a_part_that_is_parsed_back():
+    text = "(a:A)-->(b) WHERE a.x > $least AND NOT EXISTS { (a)-->(z:Z) WHERE z.risk > $r } AND EXISTS { (b)--(q) }"
+    pattern = Pattern.parse(text)
+    assert str(pattern) == text
+    assert (Pattern.parse(str(pattern)), pattern.parameters) == (pattern, ("least", "r"))
+    assert Pattern.parse("(a:A)-->(b)").where(text.partition("WHERE")[2]) == pattern
+    assert pattern.exists == (
+        (False, Pattern.parse("(a)-->(z:Z) WHERE z.risk > $r")),
+        (True, Pattern.parse("(b)--(q)")),
+    )
+    assert pattern.columns == ["a", "b"]
+    both = "(a)--(b) WHERE EXISTS { (a)--(z) } AND EXISTS { (b)--(y) }"
+    assert [Pattern.parse(one).automorphism_count() for one in (both, both.replace("(y)", "(y:B)"))] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("(a)--(b) WHERE EXISTS { (y)--(z) }", "EXISTS 'a', 'b'"),
+        ("(a)-[p]-(b) WHERE EXISTS { (a)--(p) }", "'p' another meaning"),
+        ("(a)--(b) WHERE a.x = 1 OR EXISTS { (a)--(z) }", "EXISTS AND character 27"),
+        ("(a)--(b) WHERE EXISTS { (a)--(z) WHERE b.x = 1 }", "'b' no vertex"),
+        ("(a)--(b) WHERE EXISTS { (a)--(z)", "character"),
+        ("(a)--(b) WHERE EXISTS (a)--(z)", "EXISTS braces"),
+    ],
+)
+def test_exists_that_is_none(text, words):
+    with refuses(PatternError, words):
+        Pattern.parse(text)

@@ -172,11 +172,28 @@ def extensions(graph, pattern, part, image, semantics, edges, params):
     found = []
     for inner in embeddings_with_paths(graph, part, semantics):
         apart = semantics == "homomorphism" or not any(inner[i] in image for i in new)
-        if apart and all(inner[i] == vertex for i, vertex in shared.items()):
+        there = all(inner[i] == vertex for i, vertex in shared.items())
+        if apart and there and has_what_exists(graph, part, inner, semantics, params):
             rows = bindings(graph, part, inner, edges, params)
             found += [(*(row[i] for i in named), *row[len(part.names) :]) for row in rows]
     width = len(named) + (len(named_edges(part)) if edges == "each" else 0)
     return found or [(None,) * width]
+
+
+def has_what_exists(graph, pattern, image, semantics, params):
+    """Whether all that must exist for a match does, and nothing that must not."""
+    return all(exists(graph, pattern, part, image, semantics, params) == wanted for wanted, part in pattern.exists)
+
+
+def exists(graph, pattern, part, image, semantics, params):
+    """Whether a part has a match that agrees with a match on the vertices that they share."""
+    known = {name: vertex for name, vertex in zip(pattern.names, image, strict=False) if name is not None}
+    for inner in embeddings_with_paths(graph, part, semantics):
+        agrees = all(name not in known or known[name] == vertex for name, vertex in zip(part.names, inner, strict=True))
+        whole = agrees and has_what_exists(graph, part, inner, semantics, params)
+        if whole and bindings(graph, part, inner, "any", params):
+            return True
+    return False
 
 
 def embeddings_with_paths(graph, pattern, semantics):
@@ -202,7 +219,8 @@ def automorphisms(pattern, edges="any"):
     the named edges, which are numbered after them.
     """
     if not pattern.conditions and edges == "any":
-        return [s for s in permutations(range(len(pattern.names))) if _keeps_vertices_and_edges(pattern, s)]
+        kept = [s for s in permutations(range(len(pattern.names))) if _keeps_vertices_and_edges(pattern, s)]
+        return [s for s in kept if _keeps_parts(pattern, s)]
     n, named = len(pattern.names), named_edges(pattern)
     moved = range(len(pattern.edges)) if edges == "each" else told_apart(pattern)
     unchanged = _conditions(pattern, range(n), {i: i for i in moved})
@@ -216,7 +234,43 @@ def automorphisms(pattern, edges="any"):
                 acted = (*s, *(n + named.index(t[i]) for i in named)) if edges == "each" else s
                 if acted not in found and _conditions(pattern, s, t) == unchanged:
                     found[acted] = None
-    return list(found)
+    return [acted for acted in found if _keeps_parts(pattern, acted[:n])]
+
+
+def _keeps_parts(pattern, s):
+    """Whether the parts after EXISTS and OPTIONAL are the same when vertices are mapped by s."""
+    parts = [*pattern.exists, *(("optional", part) for part in pattern.optional)]
+    return not parts or _part_shapes(pattern, parts, s) == _part_shapes(pattern, parts, range(len(pattern.names)))
+
+
+def _part_shapes(pattern, parts, s):
+    """The parts as values: shared vertices by what s maps them to, new ones by a number of their own."""
+    shapes = []
+    for kind, part in parts:
+        new = [i for i, name in enumerate(part.names) if name is None or name not in pattern.names]
+        own = {i: ("shared", s[pattern.names.index(name)]) for i, name in enumerate(part.names) if i not in new}
+        shapes.append(
+            (kind, min(_part_shape(part, own | dict(zip(new, order, strict=True))) for order in _orders(new)))
+        )
+    return sorted(shapes, key=repr)
+
+
+def _orders(new):
+    return [[("new", place) for place in order] for order in permutations(range(len(new)))]
+
+
+def _part_shape(part, place):
+    lengths = {edge: bounds for edge, *bounds in part.quantifiers}
+    edges = []
+    for i, edge in enumerate(part.edges):
+        ends = [place[edge.source], place[edge.target]]
+        ends = ends if edge.directed else sorted(ends)
+        edges.append((edge.directed, ends, sorted(edge.labels or []), edge.labels is None, lengths.get(i)))
+    vertices = sorted((place[i], sorted(labels or []), labels is None) for i, labels in enumerate(part.labels))
+    names = {vertex_name(part, i): place[i] for i in place}
+    names |= {edge_name(part, i): ("edge", i) for i in range(len(part.edges))}
+    conditions = sorted(repr(shape(condition, names.__getitem__)) for condition in part.conditions)
+    return repr((vertices, sorted(edges, key=repr), conditions))
 
 
 def told_apart(pattern):
@@ -272,6 +326,7 @@ def matches(graph, pattern, semantics, unique=None, edges="any", params=None):
     found = list(embeddings_with_paths(graph, pattern, semantics))
     if pattern.conditions or edges == "each":
         found = [match for image in found for match in bindings(graph, pattern, image, edges, params)]
+    found = [row for row in found if has_what_exists(graph, pattern, row, semantics, params)]
     if pattern.optional:
         if unique and len(automorphisms(pattern, edges)) > 1:
             raise ValueError("unique: the oracle has no orbits of matches with optional parts")
@@ -298,3 +353,25 @@ def sorted_rows(graph, pattern, semantics):
     found = embeddings(graph, pattern, semantics)
     orbits = {frozenset(tuple(image[i] for i in s) for s in symmetries) for image in found}
     return sorted(min(tuple(image[i] for i in named) for image in orbit) for orbit in orbits)
+
+
+def grouped(graph, pattern, by, semantics, unique=None, edges="any", params=None):
+    """The matches by the images of some pattern vertices, a mapping of bindings to numbers.
+
+    Without `unique` every embedding counts in the binding that it has. With it a match counts once in each binding that
+    an embedding of its orbit has; bindings that automorphisms of the pattern exchange are one, the least of them.
+    """
+    if unique is None:
+        unique = semantics != "homomorphism"
+    places = [pattern.names.index(name) for name in by]
+    symmetries = automorphisms(pattern, edges) if unique else [range(len(pattern.names) + len(named_edges(pattern)))]
+    exchanges = [[places.index(s[i]) for i in places] for s in symmetries if {s[i] for i in places} == set(places)]
+    counts = {}
+    for image in matches(graph, pattern, semantics, unique, edges, params):
+        bindings_of_match = set()
+        for s in symmetries:
+            binding = [image[s[i]] for i in places]
+            bindings_of_match.add(min(tuple(binding[i] for i in order) for order in exchanges))
+        for binding in bindings_of_match:
+            counts[binding] = counts.get(binding, 0) + 1
+    return counts

@@ -20,6 +20,7 @@ from cusubmatch.engines.cpu.search.sampler import Sampler
 from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
+from cusubmatch.engines.table_algebra import PairBlock, TwoStepPaths
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
@@ -120,6 +121,12 @@ class CpuEngine:
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in host memory."""
         return TableKernels(support, check)
+
+    def two_step_pairs(self, paths: TwoStepPaths, check: Callable[[float, int], None]) -> list[PairBlock]:
+        """Pairs of vertices by the paths of two edges between them."""
+        from cusubmatch.engines.cpu.tables.two_step_pairs import two_step_pairs
+
+        return two_step_pairs(paths, check)
 
     def reverse_arcs(self, offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Of each arc (x, y) of symmetric rows the position of (y, x)."""

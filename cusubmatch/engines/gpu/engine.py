@@ -20,6 +20,7 @@ from cusubmatch.engines.gpu.search.run import DEFAULTS, Run
 from cusubmatch.engines.gpu.search.run_progress import RunProgress
 from cusubmatch.engines.gpu.search.sampler import Sampler
 from cusubmatch.engines.gpu.tables.table_kernels import TableKernels, reverse_arcs_on
+from cusubmatch.engines.table_algebra import PairBlock, TwoStepPaths
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
@@ -132,6 +133,10 @@ class GpuEngine:
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in device memory."""
         return TableKernels(support, check, self.gpu)
+
+    def two_step_pairs(self, paths: TwoStepPaths, check: Callable[[float, int], None]) -> list[PairBlock]:
+        """Not offered: matches are grouped on the CPU engine."""
+        raise NotImplementedError
 
     def reverse_arcs(self, offsets: Any, targets: Any) -> Any:
         """Of each arc (x, y) of symmetric rows the position of (y, x)."""

@@ -114,6 +114,15 @@ class TableCount(SummedCount):
         primes = self._primes(self._prepared)
         return 1 << WORD if primes == [0] else math.prod(primes)
 
+    def embeddings_by_vertex(self) -> list[Any]:
+        """For each decomposition the embeddings by the image of its root: integers, of any size where objects.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        return self._evaluated(Evaluation.vectors)
+
     def orbit_counts(self) -> list[Any]:
         """The matches in which each vertex stands in each orbit that the plan has a decomposition for, int64 arrays.
 
@@ -128,7 +137,7 @@ class TableCount(SummedCount):
         """
         xp, orbits = self.graph.xp, self.plan.pattern.automorphisms.orbits()
         stabilisers = [self.plan.pattern.automorphisms.order // orbits.count(orbit) for orbit in sorted(set(orbits))]
-        vectors = zip(self._evaluated(Evaluation.vectors), stabilisers, strict=True)
+        vectors = zip(self.embeddings_by_vertex(), stabilisers, strict=True)
         counts = [embeddings // stabiliser for embeddings, stabiliser in vectors]
         if any(len(count) and int(count.max()) > MAX_COUNT for count in counts):
             raise OverflowError("a vertex is in 2**63 matches or more, and columns of counts are int64")

@@ -1,0 +1,306 @@
+"""A planned call whose matches are joined with those of parts: what must exist between several vertices, and OPTIONAL.
+
+The pattern without its parts is matched as any other, on the CPU engine. Where the parts tell vertices apart that are
+alike without them, all embeddings are found and one of each orbit of the whole pattern is chosen.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Generator, Hashable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.errors import EngineUnavailable, PatternError
+from cusubmatch.execution.compound.part_tables import PartTable, part_table
+from cusubmatch.execution.compound.row_keys import row_keys
+from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names, total_groups
+from cusubmatch.execution.query import PlannedCall, asked_by, make_query
+from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.result_columns import names_of_columns, result_budget
+from cusubmatch.execution.touching import automorphisms_of, touching_rows
+from cusubmatch.execution.whole_blocks import whole_blocks
+from cusubmatch.graph import Graph
+from cusubmatch.graph.properties import tables_of
+from cusubmatch.pattern import Pattern
+from cusubmatch.plan.symmetry import ordered_pairs
+from cusubmatch.system.deadlines import until
+
+__all__ = [
+    "Existing",
+    "JoinedQuery",
+    "base_options",
+    "check_joined",
+    "existing_parts",
+    "group_of_whole",
+    "joined_query",
+]
+
+
+class Existing(NamedTuple):
+    """The bindings of several vertices at which something must exist, or must not."""
+
+    wanted: bool
+    vertices: tuple[int, ...]
+    bindings: np.ndarray
+
+    def holds(self, matches: np.ndarray, n_vertices: int) -> np.ndarray:
+        """Which matches (pattern vertices and more, matches) are kept."""
+        mine, own = row_keys(n_vertices, [matches[list(self.vertices)], self.bindings.astype(np.int64)])
+        return np.isin(mine, own) == self.wanted
+
+
+class JoinedQuery(NamedTuple):
+    """A planned call; it answers what a `Query` answers.
+
+    Attributes
+    ----------
+    graph : Graph
+        As the caller gave it.
+    whole : Pattern
+        With its parts.
+    base : Query or RowQuery
+        The call without parts.
+    below : tuple of (u, w)
+        Vertices, and named edges numbered after them, whose images must be in order.
+    exists : tuple of Existing
+    tables : tuple of PartTable
+    deadline : float or None
+    edge_id : str or None
+    bound_names : tuple of str
+        The edges whose rows are columns.
+    parts : tuple of JoinedQuery
+        Further calls whose rows come after those of this one.
+    """
+
+    graph: Graph
+    whole: Pattern
+    base: PlannedCall
+    below: tuple[tuple[int, int], ...]
+    exists: tuple[Existing, ...]
+    tables: tuple[PartTable, ...]
+    deadline: float | None
+    edge_id: Hashable | None
+    bound_names: tuple[str, ...]
+    parts: tuple[JoinedQuery, ...] = ()
+
+    @property
+    def placed(self) -> Graph:
+        """Where the engine works."""
+        return self.base.placed
+
+    @property
+    def engine(self) -> Any:
+        """The engine of the call without parts."""
+        return self.base.engine
+
+    @property
+    def order(self) -> None:
+        """How rows are sorted: they are not."""
+        return
+
+    @property
+    def streams_to_host(self) -> bool:
+        """Whether rows are found on a device and wanted in host memory."""
+        return False
+
+    @property
+    def explained(self) -> Any:
+        """Parts have no words in a plan yet."""
+        raise PatternError("pattern: explain does not take OPTIONAL, EXISTS and paths of several lengths yet")
+
+    def columns(self) -> list[Hashable]:
+        """Names of the result's columns."""
+        names = names_of_columns(self.graph, self.whole)
+        if both := sorted(set(map(str, names)) & set(self.bound_names)):
+            raise PatternError(
+                f"pattern: {both[0]!r} names a vertex and an edge, which would be one column; rename one"
+            )
+        return [*names, *self.bound_names]
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row as it is found."""
+        return 8 * max(len(self.whole.columns) + len(self.bound_names), 1)
+
+    @property
+    def result_row_bytes(self) -> int:
+        """Bytes of a row of the result while it is made."""
+        return len(self.whole.columns) * (8 + self.graph.id_bytes) + 16 * len(self.bound_names)
+
+    def budget(self, memory_limit: int | None, xp: Any) -> int:
+        """Bytes that a result may take where arrays of `xp` lie."""
+        return result_budget(memory_limit, xp)
+
+    def blocks(
+        self,
+        limit: int | None,
+        progress: ProgressCallback | None,
+        batch_rows: int | None = None,
+        memory_limit: int | None = None,
+    ) -> Generator[np.ndarray, None, None]:
+        """Blocks of rows, at most `limit` together; int64 (columns, rows), -1 where a part has no match."""
+        if limit == 0:
+            return
+        found = whole_blocks(self.base, progress, memory_limit)
+        try:
+            for block in found:
+                matches = np.concatenate([block.vertices.astype(np.int64), block.rows.astype(np.int64)])
+                for rows in self._rows_of(self.chosen(matches)):
+                    kept = rows[:, :limit]
+                    yield kept
+                    if limit is not None:
+                        limit -= kept.shape[1]
+                    if limit == 0:
+                        return
+        finally:
+            found.close()
+        for part in self.parts:
+            for rows in part.blocks(limit, progress, batch_rows, memory_limit):
+                yield rows
+                if limit is not None:
+                    limit -= rows.shape[1]
+            if limit == 0:
+                return
+
+    def chosen(self, matches: np.ndarray) -> np.ndarray:
+        """The matches of the call without parts that are one of their orbit and have all that must exist."""
+        for u, w in self.below:
+            matches = matches[:, matches[u] < matches[w]]
+        for one in self.exists:
+            matches = matches[:, one.holds(matches, self.graph.n_vertices)]
+        return matches
+
+    def _rows_of(self, matches: np.ndarray) -> Iterator[np.ndarray]:
+        """The rows of some matches: those of one part after the other."""
+        size = len(matches)
+
+        def extended(whole: np.ndarray, tables: tuple[PartTable, ...]) -> Iterator[np.ndarray]:
+            if not tables:
+                yield whole
+                return
+            for longer in tables[0].joined(whole[:size], whole[size:], self.graph.n_vertices):
+                yield from extended(longer, tables[1:])
+
+        columns = self._columns_of(size)
+        for whole in extended(matches, self.tables):
+            yield whole[columns]
+
+    def _columns_of(self, size: int) -> list[int]:
+        """Which lines of joined matches are columns: vertices, those of parts, rows, those of parts."""
+        n = len(self.whole)
+        vertices = [v for v, name in enumerate(self.whole.names) if name is not None]
+        rows, at = list(range(n, size)), size
+        for part, table in zip(self.whole.optional, self.tables, strict=True):
+            new = sum(name is not None and name not in self.whole.names for name in part.names)
+            vertices += range(at, at + new)
+            rows += range(at + new, at + len(table.given))
+            at += len(table.given)
+        return [*vertices, *rows]
+
+    def sizes(self) -> Generator[int, None, None]:
+        """The number of rows, block by block."""
+        for block in self.blocks(None, None):
+            yield block.shape[1]
+
+    def frame(self, blocks: list[np.ndarray]) -> Any:
+        """A dataframe of the caller's family from blocks."""
+        names = self.columns()
+        parts = [[block[i] for block in blocks] for i in range(len(names))]
+        arrays = [np.concatenate(part) if part else np.empty(0, np.int64) for part in parts]
+        first_edge, optional = len(names) - len(self.bound_names), self._optional_columns()
+        columns = {}
+        for place, (name, array) in enumerate(zip(names, arrays, strict=True)):
+            made = self._column(np.maximum(array, 0), place >= first_edge)
+            columns[name] = self.graph.family.with_nulls(made, array < 0) if optional[place] else made
+        return self.graph.family.frame(columns)
+
+    def _optional_columns(self) -> list[bool]:
+        """Which columns may hold nulls."""
+        own = [name for name in self.whole.names if name is not None]
+        rows = len(self.bound_names) and sum(edge.name is not None for edge in self.whole.edges)
+        vertices = [False] * len(own) + [True] * (len(self.whole.columns) - len(own))
+        return [*vertices, *[False] * rows, *[True] * (len(self.bound_names) - rows)]
+
+    def _column(self, numbers: np.ndarray, is_row: bool) -> Any:
+        graph = self.graph
+        if not is_row:
+            return graph.to_ids(graph.xp.asarray(numbers if graph.n_vertices else numbers[:0]))
+        if self.edge_id is None:
+            return graph.family.integers(graph.xp.asarray(numbers))
+        table = tables_of(graph).edges
+        return table.family.take(table.column(self.edge_id), graph.xp.asarray(numbers))
+
+
+def check_joined(calls: SimpleCalls, options: QueryOptions) -> None:
+    """Refuse options that joined matches do not take."""
+    if options.engine == "gpu":
+        raise EngineUnavailable(
+            "engine: OPTIONAL, and EXISTS between several vertices, are joined on the CPU engine only; "
+            "use engine='cpu' or 'auto'"
+        )
+    if options.sort:
+        raise PatternError("sort: rows with OPTIONAL or EXISTS parts are not sorted yet; sort the result")
+    if options.edges == "each" and not _edge_names(calls.wholes[0], True):
+        raise PatternError("edges: 'each' binds every named edge to a row, and no edge has a name; write -[p]->")
+
+
+def _edge_names(whole: Pattern, parts: bool) -> list[str]:
+    own = [edge.name for edge in whole.edges if edge.name is not None]
+    return own + [edge.name for part in whole.optional for edge in part.edges if parts and edge.name is not None]
+
+
+def base_options(whole: Pattern, options: QueryOptions) -> QueryOptions:
+    """The options of the call without parts: on the CPU, every embedding."""
+    edges = "each" if options.edges == "each" and _edge_names(whole, False) else "any"
+    own = options.edge_id if edges == "each" else None
+    return dataclasses.replace(
+        options, engine="cpu", unique=False, counting=False, edges=edges, edge_id=own, limit=None
+    )
+
+
+def group_of_whole(whole: Pattern, options: QueryOptions) -> Any:
+    """The automorphisms that keep the parts too, and move named edges where their rows are bound."""
+    each = options.edges == "each" and _edge_names(whole, False)
+    return whole.edge_automorphisms if each else whole.automorphisms
+
+
+def existing_parts(
+    graph: Graph, whole: Pattern, calls: SimpleCalls, options: QueryOptions, deadline: float | None
+) -> tuple[Existing, ...]:
+    """The bindings at which parts exist, of those that are about several vertices."""
+    found = []
+    for wanted, part in calls.exists:
+        names = shared_names(whole, part)
+        groups = total_groups(grouped_by(graph, whole, part, names, options, deadline))
+        found.append(Existing(wanted, tuple(whole.names.index(name) for name in names), groups.vertices))
+    return tuple(found)
+
+
+def joined_query(
+    graph: Graph, calls: SimpleCalls, asked: QueryOptions, deadline: float | None, number: int = 0
+) -> JoinedQuery:
+    """Plan the call for the rows of an expansion; `asked` has the parameters of all parts."""
+    whole, plain = calls.wholes[number], calls.patterns[number]
+    options = base_options(whole, calls.options)
+    inside = dataclasses.replace(asked, candidates=calls.options.candidates)
+    below: tuple[tuple[int, int], ...] = ()
+    if asked.one_per_orbit:
+        group = group_of_whole(whole, asked)
+        below = ordered_pairs(group, range(group.size))
+        own = automorphisms_of(graph, options, asked_by(plain, options))
+        if own.order == group.order:
+            options, below = dataclasses.replace(options, unique=None), ()
+    plan = make_query if options.touching is None else touching_rows
+    base = plan(graph, plain, options, deadline)
+    with until(deadline):
+        exists = existing_parts(graph, whole, calls, inside, deadline)
+        tables = tuple(part_table(graph, whole, part, inside, deadline, calls.size) for part in calls.optional)
+    bound = tuple(_edge_names(whole, True)) if asked.edges == "each" else ()
+    query = JoinedQuery(graph, whole, base, below, exists, tables, deadline, asked.edge_id, bound)
+    if number == 0 and len(calls.wholes) > 1:
+        others = (joined_query(graph, calls, asked, deadline, i) for i in range(1, len(calls.wholes)))
+        query = query._replace(parts=tuple(others))
+    return query

@@ -1,0 +1,32 @@
+"""Rows of internal vertices as single numbers, to look them up in one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+__all__ = ["places_of", "row_keys"]
+
+
+def row_keys(n_vertices: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """For each table (columns, rows) an int64 number a row; equal for equal rows, in whichever table."""
+    columns = len(tables[0])
+    if max(n_vertices, 1) ** columns < 1 << 63:
+        keys = []
+        for table in tables:
+            key = np.zeros(table.shape[1], np.int64)
+            for column in table:
+                key *= n_vertices
+                key += column
+            keys.append(key)
+        return keys
+    whole = np.concatenate(tables, axis=1)
+    _, codes = np.unique(whole, axis=1, return_inverse=True)
+    ends = np.cumsum([table.shape[1] for table in tables])[:-1]
+    return np.split(codes.reshape(-1).astype(np.int64), ends)
+
+
+def places_of(keys: np.ndarray, sorted_keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each key begins and ends among sorted ones."""
+    return np.searchsorted(sorted_keys, keys, "left"), np.searchsorted(sorted_keys, keys, "right")

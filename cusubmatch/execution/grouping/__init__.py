@@ -1,0 +1,1 @@
+"""Matches counted by the images of some pattern vertices."""
