@@ -8,6 +8,7 @@ from cusubmatch import datasets as datasets
 from cusubmatch import generators as generators
 from cusubmatch.api.argument_types import (
     DataFrameT,
+    DevicesOption,
     EdgesOption,
     EngineName,
     GraphLike,
@@ -42,6 +43,7 @@ def count_many(
     unique: bool | None = None,
     params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> DataFrameT: ...
 @overload
@@ -53,6 +55,7 @@ def count_many(
     unique: bool | None = None,
     params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> Any: ...
 @overload
@@ -68,6 +71,7 @@ def iter_matches(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -88,6 +92,7 @@ def iter_matches(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -125,6 +130,7 @@ def sample_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> tuple[DataFrameT, int]: ...
 @overload
@@ -139,6 +145,7 @@ def sample_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> tuple[Any, int]: ...
 @overload
@@ -154,6 +161,7 @@ def subgraph_match(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -173,6 +181,7 @@ def subgraph_match(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,

@@ -8,6 +8,7 @@ plan; the ranges of a partition, run anywhere and in any order, add up to the wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -237,6 +238,10 @@ class Engine(Protocol):
     methods: tuple[str, ...]
     candidate_graph_methods: tuple[str, ...]
     table_costs: TableCosts
+
+    def current(self) -> AbstractContextManager[Any]:
+        """Let the calling thread work where the engine does: on its device, if it is bound to one."""
+        ...
 
     def place(self, graph: Graph) -> Graph:
         """The graph where the engine works; itself, or a copy that is made once."""

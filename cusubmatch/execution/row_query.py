@@ -227,6 +227,11 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         If edges are to be bound and none has a name, or sorted rows are asked for.
     """
     pattern = asked.pattern
+    if options.devices is not None:
+        raise EngineUnavailable(
+            "devices: conditions that compare vertices or edges, and edges='each', run on the CPU engine only; "
+            "leave devices out"
+        )
     if options.engine == "gpu":
         raise EngineUnavailable(
             "engine: conditions that compare vertices or edges, and edges='each', run on the CPU engine only; "
