@@ -16,6 +16,7 @@ import typer
 from cusubmatch.cli.arguments import (
     Candidates,
     Destination,
+    Devices,
     Directed,
     Distinct,
     EachEdge,
@@ -54,6 +55,7 @@ from cusubmatch.cli.arguments import (
     WhichIds,
     WorkerCount,
     WriteMatches,
+    device_argument,
 )
 from cusubmatch.cli.batch import answer_queries, cluster_client, cluster_graph, read_queries
 from cusubmatch.cli.condition_options import condition_arguments
@@ -125,6 +127,7 @@ def count(
     each_edge: EachEdge = False,
     time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
+    devices: Devices = None,
     time_limit: TimeLimit = None,
     form: PrintAs = Printed.TABLE,
     progress: ShowProgress = None,
@@ -137,7 +140,9 @@ def count(
             graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
 
-            how = _how(semantics, unique, engine) | condition_arguments(graph, param, candidates, touching, each_edge)
+            how = _how(semantics, unique, engine, devices) | condition_arguments(
+                graph, param, candidates, touching, each_edge
+            )
             total = csm.count_matches(graph, query, **how, time_limit=time_limit, progress=line.start("counting"))
         print_count(total, form)
 
@@ -169,6 +174,7 @@ def match(
     each_edge: EachEdge = False,
     time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
+    devices: Devices = None,
     limit: Limit = None,
     time_limit: TimeLimit = None,
     rows_per_file: RowsPerFile = None,
@@ -186,7 +192,7 @@ def match(
         form, output = checked_output(output, form, rows_per_file, sort)
         if output == STDOUT and progress is None and sys.stdout.isatty():
             progress = False
-        how = _how(semantics, unique, engine) | {"time_limit": time_limit}
+        how = _how(semantics, unique, engine, devices) | {"time_limit": time_limit}
         with Progress(progress) as line:
             graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
@@ -230,6 +236,7 @@ def explain(
     each_edge: EachEdge = False,
     time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
+    devices: Devices = None,
     rows: Annotated[bool, typer.Option("--rows", help="The plan of match rather than that of count.")] = False,
     form: Annotated[PrintedPlan, typer.Option("--format", help="Of what is printed.")] = PrintedPlan.TABLE,
 ) -> None:
@@ -241,7 +248,9 @@ def explain(
         import cusubmatch as csm
 
         asked = condition_arguments(graph, param, candidates, None, each_edge)
-        how = _how(semantics, unique, engine) | {name: asked[name] for name in ("params", "candidates", "edges")}
+        how = _how(semantics, unique, engine, devices) | {
+            name: asked[name] for name in ("params", "candidates", "edges")
+        }
         print_plan(csm.explain(graph, query, **how, counting=not rows), form)
 
 
@@ -316,9 +325,10 @@ def batch(
             raise typer.Exit(1)
 
 
-def _how(semantics: Semantics, unique: bool | None, engine: EngineChoice) -> dict[str, Any]:
+def _how(semantics: Semantics, unique: bool | None, engine: EngineChoice, devices: str | None = None) -> dict[str, Any]:
     """What a match is and where it is searched, as arguments of the Python functions."""
-    return {"semantics": semantics.value, "unique": unique, "engine": engine.value}
+    where = {} if devices is None else {"devices": device_argument(devices)}
+    return {"semantics": semantics.value, "unique": unique, "engine": engine.value} | where
 
 
 def _direction(directed: bool | None, query: Pattern) -> bool:

@@ -72,17 +72,16 @@ class CudaPlace:
         return not isinstance(array, np.ndarray) and array.device.id == self.number
 
     def copied(self, array: Any) -> Any:
-        xp = self.xp
+        xp, on_host = self.xp, isinstance(array, np.ndarray)
         with self.current():
-            if isinstance(array, np.ndarray):
-                copy = xp.asarray(array)
-            else:
-                with array.device:
-                    array = xp.ascontiguousarray(array)
-                    xp.cuda.get_current_stream().synchronize()  # what makes it has ended
-                copy = xp.empty(array.shape, array.dtype)
-                copy.data.copy_from_device_async(array.data, array.nbytes)
-            xp.cuda.get_current_stream().synchronize()
+            copy = xp.asarray(array) if on_host else xp.empty(array.shape, array.dtype)
+            xp.cuda.get_current_stream().synchronize()  # it is there; or what used its memory before has ended
+        if not on_host:
+            with array.device:
+                array = xp.ascontiguousarray(array)
+                stream = xp.cuda.get_current_stream()  # after what makes the array
+                copy.data.copy_from_device_async(array.data, array.nbytes, stream)
+                stream.synchronize()
         return copy
 
     def landing(self) -> Landing:
