@@ -8,6 +8,7 @@ from cusubmatch import datasets as datasets
 from cusubmatch import generators as generators
 from cusubmatch.api.argument_types import (
     DataFrameT,
+    DevicesOption,
     EdgesOption,
     EngineName,
     GraphLike,
@@ -78,6 +79,7 @@ def count_many(
     unique: bool | None = None,
     params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> DataFrameT: ...
 @overload
@@ -89,6 +91,7 @@ def count_many(
     unique: bool | None = None,
     params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> Any: ...
 @overload
@@ -104,6 +107,7 @@ def iter_matches(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -124,6 +128,7 @@ def iter_matches(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -161,6 +166,7 @@ def sample_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> tuple[DataFrameT, int]: ...
 @overload
@@ -175,6 +181,7 @@ def sample_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> tuple[Any, int]: ...
 @overload
@@ -190,6 +197,7 @@ def subgraph_match(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -209,6 +217,7 @@ def subgraph_match(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,

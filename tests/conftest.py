@@ -31,6 +31,7 @@ SHARED_KERNELS = {
     "test_gpu_progress.py": "walker",
     "test_task_ranges.py": "walker",
     "test_unload.py": "walker",
+    "test_several_devices.py": "walker",
     "test_gpu_tables.py": "tables",
     "test_gpu_counters.py": "tables",
 }

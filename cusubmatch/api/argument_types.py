@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 __all__ = [
     "DataFrame",
     "DataFrameT",
+    "DevicesOption",
     "EdgesOption",
     "EngineName",
     "GraphLike",
@@ -19,6 +20,7 @@ __all__ = [
 Semantics: TypeAlias = Literal["monomorphism", "induced", "homomorphism"]
 UniqueSemantics: TypeAlias = Literal["monomorphism", "induced"]  # those whose matches have orbits
 EngineName: TypeAlias = Literal["auto", "cpu", "gpu"]
+DevicesOption: TypeAlias = Literal["all"] | int | Sequence[int] | None
 EdgesOption: TypeAlias = Literal["any", "each"]
 ProgressOption: TypeAlias = Callable[[float, int], object] | bool | None
 

@@ -8,12 +8,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EngineName, GraphLike, Semantics
+from cusubmatch.api.argument_types import DevicesOption, EngineName, GraphLike, Semantics
 from cusubmatch.api.count_matches import count_of_query
 from cusubmatch.api.count_tables import count_table
+from cusubmatch.api.counts_on_devices import Job, counts_on_devices
 from cusubmatch.api.options import as_graph, as_pattern, check_options
-from cusubmatch.api.outcomes import DONE, outcome_of
+from cusubmatch.api.outcomes import DONE, Outcome, outcome_of
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.graph import Graph
 from cusubmatch.graph.labels import absent_in, warn_absent
 from cusubmatch.pattern import Pattern, PatternError
 
@@ -28,6 +30,7 @@ def count_many(
     unique: bool | None = None,
     params: Mapping[str, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> Any:
     """Count the matches of many patterns in one graph, which is prepared once.
@@ -49,6 +52,9 @@ def count_many(
         The value of each ``$parameter`` that a pattern's conditions ask for.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    devices : "all", int or list of int, optional
+        GPUs that share the search: all of them, so many, or those of these numbers. They are of one kind, and each gets
+        a copy of the graph. Default: the current one.
     time_limit : float, optional
         Seconds for each pattern. Default: no limit.
 
@@ -90,7 +96,7 @@ def count_many(
     """
     if not isinstance(patterns, Mapping):
         raise TypeError(f"patterns: expected a mapping of names to patterns, got {type(patterns).__name__}")
-    options = QueryOptions(semantics, unique, engine, time_limit)
+    options = QueryOptions(semantics, unique, engine, time_limit, devices=devices)
     check_options(options)
     read = functools.partial(as_pattern, conditions=True, parts=True)
     parsed = {name: outcome_of(read, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
@@ -101,20 +107,27 @@ def count_many(
     own = {name: _params_of(pattern, params) for name, pattern in readable.items()}
     if unused := sorted(set(params or ()).difference(*own.values())):
         raise PatternError(f"params: {unused[0]!r} is in none of the patterns")
-    outcomes, seconds = [], []
-    for name, outcome in parsed.items():
-        begin = time.perf_counter()
-        asked = dataclasses.replace(options, params=own.get(name) or None)
-        outcomes.append(outcome_of(count_of_query, graph, readable[name], asked) if name in readable else outcome)
-        seconds.append(time.perf_counter() - begin)
+    jobs = {name: Job(readable[name], dataclasses.replace(options, params=own[name] or None)) for name in readable}
+    if devices is None:
+        counted = [_counted(graph, job) for job in jobs.values()]
+    else:
+        counted = counts_on_devices(graph, list(jobs.values()), devices)
+    ended = {name: (outcome, 0.0) for name, outcome in parsed.items()} | dict(zip(jobs, counted, strict=True))
     columns = {
         "pattern": [str(name) for name in parsed],
-        "count": [outcome.value for outcome in outcomes],
-        "seconds": seconds,
-        "status": [outcome.status for outcome in outcomes],
-        "reason": [outcome.reason for outcome in outcomes],
+        "count": [outcome.value for outcome, _ in ended.values()],
+        "seconds": [seconds for _, seconds in ended.values()],
+        "status": [outcome.status for outcome, _ in ended.values()],
+        "reason": [outcome.reason for outcome, _ in ended.values()],
     }
     return count_table(graph.family, columns, nullable=True)
+
+
+def _counted(graph: Graph, job: Job) -> tuple[Outcome, float]:
+    """How the count of a pattern ended, and the seconds that it took."""
+    begin = time.perf_counter()
+    outcome = outcome_of(count_of_query, graph, *job)
+    return outcome, time.perf_counter() - begin
 
 
 def _params_of(pattern: Pattern, params: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
+from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
 from cusubmatch.api.options import CheckedCall, checked_call, is_compound, planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import Count
@@ -29,6 +29,7 @@ def count_matches(
     touching: Any = None,
     edges: EdgesOption = "any",
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
     progress: ProgressOption = None,
 ) -> int:
@@ -59,6 +60,9 @@ def count_matches(
         "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    devices : "all", int or list of int, optional
+        GPUs that share the search: all of them, so many, or those of these numbers. They are of one kind, and each gets
+        a copy of the graph. Default: the current one.
     time_limit : float, optional
         Seconds that the call may take. Default: no limit.
     progress : callable or bool, optional
@@ -118,6 +122,7 @@ def count_matches(
             candidates=candidates,
             touching=touching,
             edges=edges,
+            devices=devices,
         ),
     )
 
@@ -174,7 +179,7 @@ def count_of_plan(query: PlannedCall, options: QueryOptions) -> int:
     """The number of matches of a planned call."""
     run: Count | None = None
     try:
-        with reporting(options.progress, "counting") as report, until(query.deadline):
+        with query.engine.current(), reporting(options.progress, "counting") as report, until(query.deadline):
             run = query.count_run(report)
             return run.count()
     except DeadlinePassed:
@@ -191,6 +196,7 @@ def has_match(
     touching: Any = None,
     edges: EdgesOption = "any",
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> bool:
     """Find out whether a pattern occurs at all.
@@ -219,6 +225,9 @@ def has_match(
         "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    devices : "all", int or list of int, optional
+        GPUs that share the search: all of them, so many, or those of these numbers. They are of one kind, and each gets
+        a copy of the graph. Default: the current one.
     time_limit : float, optional
         Seconds that the call may take. Default: no limit.
 
@@ -266,13 +275,15 @@ def has_match(
             candidates=candidates,
             touching=touching,
             edges=edges,
+            devices=devices,
         ),
         parts=True,
     )
     blocks = query.blocks(1, None)
-    try:
-        return any(block.shape[1] for block in blocks)
-    except DeadlinePassed:
-        raise time_limit_exceeded(time_limit, None) from None
-    finally:
-        blocks.close()
+    with query.engine.current():
+        try:
+            return any(block.shape[1] for block in blocks)
+        except DeadlinePassed:
+            raise time_limit_exceeded(time_limit, None) from None
+        finally:
+            blocks.close()

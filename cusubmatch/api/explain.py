@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, Semantics
+from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
 from cusubmatch.api.options import planned_call
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
@@ -25,6 +25,7 @@ def explain(
     candidates: Mapping[Any, Any] | None = None,
     edges: EdgesOption = "any",
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     counting: bool = True,
 ) -> Plan | RowPlanText:
     """Show how a pattern would be matched: matching order, candidate sets, estimates and the strategy.
@@ -52,6 +53,9 @@ def explain(
         "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    devices : "all", int or list of int, optional
+        GPUs that share the search: all of them, so many, or those of these numbers. They are of one kind, and each gets
+        a copy of the graph. Default: the current one.
     counting : bool, default True
         The plan of `count_matches`. False: that of `subgraph_match`.
 
@@ -87,5 +91,14 @@ def explain(
     return planned_call(
         G,
         P,
-        QueryOptions(semantics, unique, engine, counting=counting, params=params, candidates=candidates, edges=edges),
+        QueryOptions(
+            semantics,
+            unique,
+            engine,
+            counting=counting,
+            params=params,
+            candidates=candidates,
+            edges=edges,
+            devices=devices,
+        ),
     ).explained

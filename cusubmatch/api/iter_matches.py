@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
+from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
 from cusubmatch.api.options import planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query import PlannedCall, Query, empty_frame
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.several_devices import on_its_device
 from cusubmatch.io.targets import check_rows
 from cusubmatch.pattern import Pattern
 
@@ -32,6 +33,7 @@ def iter_matches(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -71,6 +73,9 @@ def iter_matches(
         position in the table.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    devices : "all", int or list of int, optional
+        GPUs that share the search: all of them, so many, or those of these numbers. They are of one kind, and each gets
+        a copy of the graph. Default: the current one. A dataframe of cuDF lies where the graph lies.
     limit : int, optional
         Stop at this many rows. Which ones is not promised, unless they are sorted.
     time_limit : float, optional
@@ -142,9 +147,11 @@ def iter_matches(
         touching=touching,
         edges=edges,
         edge_id=edge_id,
+        devices=devices,
     )
     query = planned_call(G, P, options, empty_frame, parts=True)
-    _check_batch_fits(query, batch_rows, memory_limit)
+    with query.engine.current():
+        _check_batch_fits(query, batch_rows, memory_limit)
     return batches_of_query(query, options, int(batch_rows))
 
 
@@ -160,6 +167,10 @@ def _check_batch_fits(query: PlannedCall, batch_rows: int, memory_limit: int | N
 
 def batches_of_query(query: PlannedCall, options: QueryOptions, batch_rows: int) -> Generator[Any, None, None]:
     """The rows of a planned call as dataframes of at most `batch_rows` rows."""
+    return on_its_device(query.engine, _batches(query, options, batch_rows))
+
+
+def _batches(query: PlannedCall, options: QueryOptions, batch_rows: int) -> Generator[Any, None, None]:
     if isinstance(query, Query) and query.streams_to_host and query.order is None:
         yield from _streamed_to_host(query, options, batch_rows)
         return

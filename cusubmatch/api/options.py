@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.api.reports import time_limit_exceeded
-from cusubmatch.engines.registry import check_engine
+from cusubmatch.engines.registry import check_devices, check_engine
 from cusubmatch.errors import DeadlinePassed, PatternError
 from cusubmatch.execution.query import PlannedCall, Query, make_query
 from cusubmatch.execution.query_options import QueryOptions
@@ -143,6 +143,7 @@ def check_options(options: QueryOptions) -> None:
         raise ValueError("unique: homomorphisms have no orbits to choose from; leave unique out or False")
     _check_time_limit(options.time_limit)
     check_engine(options.engine)
+    check_devices(options.engine, options.devices)
     _check_whole("memory_limit", options.memory_limit, 1, "bytes as an int or None", "at least 1 byte")
     _check_whole("limit", options.limit, 0, "an int or None", "0 or more")
     progress: Any = options.progress

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.api.argument_types import EngineName, GraphLike, Semantics
+from cusubmatch.api.argument_types import DevicesOption, EngineName, GraphLike, Semantics
 from cusubmatch.api.options import checked_query
 from cusubmatch.engines.base import Sampler
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
@@ -44,6 +44,7 @@ def sample_matches(
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> tuple[Any, int]:
     """Draw matches of a pattern uniformly, without replacement, and count all.
@@ -76,6 +77,9 @@ def sample_matches(
         Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    devices : "all", int or list of int, optional
+        GPUs that share the search: all of them, so many, or those of these numbers. They are of one kind, and each gets
+        a copy of the graph. Default: the current one. A dataframe of cuDF lies where the graph lies.
     time_limit : float, optional
         Seconds that the call may take. Default: no limit.
 
@@ -125,13 +129,21 @@ def sample_matches(
     seed = None if seed is None else _whole("seed", seed, "an int or None")
     by_trial = seed is None  # a plan chosen by timing may be another one next time, and so may the ranks
     options = QueryOptions(
-        semantics, unique, engine, time_limit, suffix=0, by_trial=by_trial, params=params, candidates=candidates
+        semantics,
+        unique,
+        engine,
+        time_limit,
+        suffix=0,
+        by_trial=by_trial,
+        params=params,
+        candidates=candidates,
+        devices=devices,
     )
     query = checked_query(G, P, options)
     plan, generator = query.plan, random.Random(seed)  # noqa: S311 - a sample is no secret
     query.columns()
     try:
-        with until(query.deadline):
+        with query.engine.current(), until(query.deadline):
             sampler = query.engine.sampler(plan, query.prepared, query.deadline)
             counts = sampler.counts()
             count = sum(counts) * plan.factor

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
+from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
 from cusubmatch.api.options import planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import ProgressCallback
@@ -34,6 +34,7 @@ def subgraph_match(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -70,6 +71,9 @@ def subgraph_match(
         position in the table.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    devices : "all", int or list of int, optional
+        GPUs that share the search: all of them, so many, or those of these numbers. They are of one kind, and each gets
+        a copy of the graph. Default: the current one. A dataframe of cuDF lies where the graph lies.
     limit : int, optional
         Stop at this many rows. Which ones is not promised, unless they are sorted.
     time_limit : float, optional
@@ -145,6 +149,7 @@ def subgraph_match(
         touching=touching,
         edges=edges,
         edge_id=edge_id,
+        devices=devices,
     )
     query = planned_call(G, P, options, empty_frame, parts=True)
     query.columns()
@@ -158,6 +163,11 @@ def frame_of_query(query: PlannedCall, options: QueryOptions) -> Any:
     ------
     TimeLimitExceeded, ResultTooLarge
     """
+    with query.engine.current():
+        return _frame_of_query(query, options)
+
+
+def _frame_of_query(query: PlannedCall, options: QueryOptions) -> Any:
     limit, memory_limit, progress = options.limit, options.memory_limit, options.progress
     collector: RowCollector | None = None
     cause: MemoryError | None = None

@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator, Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
+from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
 from cusubmatch.api.iter_matches import iter_matches
 from cusubmatch.api.options import planned_call
 from cusubmatch.errors import TimeLimitExceeded
@@ -41,6 +41,7 @@ def write_matches(
     edges: EdgesOption = "any",
     edge_id: Any = None,
     engine: EngineName = "auto",
+    devices: DevicesOption = None,
     limit: int | None = None,
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -86,6 +87,9 @@ def write_matches(
         position in the table.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
+    devices : "all", int or list of int, optional
+        GPUs that share the search: all of them, so many, or those of these numbers. They are of one kind, and each gets
+        a copy of the graph. Default: the current one.
     limit : int, optional
         Stop at this many rows. Which ones is not promised, unless they are sorted.
     time_limit : float, optional
@@ -167,6 +171,7 @@ def write_matches(
         touching=touching,
         edges=edges,
         edge_id=edge_id,
+        devices=devices,
     )
     query = planned_call(G, P, options, lambda _graph, _pattern: 0, parts=True)
     schema = schema_of(query, target)
@@ -181,6 +186,7 @@ def write_matches(
         edges=edges,
         edge_id=edge_id,
         engine=engine,
+        devices=devices,
         limit=limit,
         time_limit=None if time_limit is None else max(0.0, float(time_limit) - (time.monotonic() - begin)),
         memory_limit=memory_limit,

@@ -17,6 +17,7 @@ from cusubmatch.cli.arguments import (
     By,
     Candidates,
     Destination,
+    Devices,
     Directed,
     Distinct,
     EachEdge,
@@ -58,6 +59,7 @@ from cusubmatch.cli.arguments import (
     WhichIds,
     WorkerCount,
     WriteMatches,
+    device_argument,
 )
 from cusubmatch.cli.batch import answer_queries, cluster_client, cluster_graph, read_queries
 from cusubmatch.cli.condition_options import condition_arguments
@@ -143,6 +145,7 @@ def count(
     by: By = None,
     min_count: MinCount = 1,
     engine: WhichEngine = EngineChoice.AUTO,
+    devices: Devices = None,
     time_limit: TimeLimit = None,
     form: PrintAs = Printed.TABLE,
     progress: ShowProgress = None,
@@ -155,7 +158,9 @@ def count(
             graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
 
-            how = _how(semantics, unique, engine) | condition_arguments(graph, param, candidates, touching, each_edge)
+            how = _how(semantics, unique, engine, devices) | condition_arguments(
+                graph, param, candidates, touching, each_edge
+            )
             how |= {"time_limit": time_limit, "progress": line.start("counting")}
             if by is not None:
                 table = count_groups(graph, query, by, min_count, how)
@@ -196,6 +201,7 @@ def match(
     each_edge: EachEdge = False,
     time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
+    devices: Devices = None,
     limit: Limit = None,
     time_limit: TimeLimit = None,
     rows_per_file: RowsPerFile = None,
@@ -213,7 +219,7 @@ def match(
         form, output = checked_output(output, form, rows_per_file, sort)
         if output == STDOUT and progress is None and sys.stdout.isatty():
             progress = False
-        how = _how(semantics, unique, engine) | {"time_limit": time_limit}
+        how = _how(semantics, unique, engine, devices) | {"time_limit": time_limit}
         with Progress(progress) as line:
             graph = read_graph(files, _direction(directed, query), line)
             import cusubmatch as csm
@@ -257,6 +263,7 @@ def explain(
     each_edge: EachEdge = False,
     time: Time = None,
     engine: WhichEngine = EngineChoice.AUTO,
+    devices: Devices = None,
     rows: Annotated[bool, typer.Option("--rows", help="The plan of match rather than that of count.")] = False,
     form: Annotated[PrintedPlan, typer.Option("--format", help="Of what is printed.")] = PrintedPlan.TABLE,
 ) -> None:
@@ -268,7 +275,9 @@ def explain(
         import cusubmatch as csm
 
         asked = condition_arguments(graph, param, candidates, None, each_edge)
-        how = _how(semantics, unique, engine) | {name: asked[name] for name in ("params", "candidates", "edges")}
+        how = _how(semantics, unique, engine, devices) | {
+            name: asked[name] for name in ("params", "candidates", "edges")
+        }
         print_plan(csm.explain(graph, query, **how, counting=not rows), form)
 
 
@@ -360,9 +369,10 @@ def warm_up(arch: WarmArchitectures = None, cpu: WarmCpu = True, progress: ShowP
                 typer.echo(f"{parts} parts of the CPU engine compiled")
 
 
-def _how(semantics: Semantics, unique: bool | None, engine: EngineChoice) -> dict[str, Any]:
+def _how(semantics: Semantics, unique: bool | None, engine: EngineChoice, devices: str | None = None) -> dict[str, Any]:
     """What a match is and where it is searched, as arguments of the Python functions."""
-    return {"semantics": semantics.value, "unique": unique, "engine": engine.value}
+    where = {} if devices is None else {"devices": device_argument(devices)}
+    return {"semantics": semantics.value, "unique": unique, "engine": engine.value} | where
 
 
 def _direction(directed: bool | None, query: Pattern) -> bool:

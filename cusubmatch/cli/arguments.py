@@ -13,6 +13,7 @@ __all__ = [
     "By",
     "Candidates",
     "Destination",
+    "Devices",
     "Directed",
     "Distinct",
     "EachEdge",
@@ -54,6 +55,7 @@ __all__ = [
     "WhichIds",
     "WorkerCount",
     "WriteMatches",
+    "device_argument",
 ]
 
 
@@ -124,7 +126,7 @@ Destination = Annotated[str | None, typer.Option(metavar="COLUMN", help="Likewis
 Directed = Annotated[bool | None, typer.Option("--directed/--undirected", help="[default: as the pattern]")]
 EdgeLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES with edge labels.")]
 Vertices = Annotated[str | None, typer.Option(metavar="FILE", help="Such a file with one row a vertex.")]
-Vertex = Annotated[str, typer.Option(metavar="COLUMN", help="Column of --vertices with the ids.")]
+Vertex = Annotated[str, typer.Option(metavar="COLUMN", help="Its column with the ids.")]
 VertexLabel = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of --vertices with vertex labels.")]
 HowToMatch = Annotated[Semantics, typer.Option(help="What a match is.")]
 Unique = Annotated[
@@ -152,6 +154,10 @@ WarmArchitectures = Annotated[
     ),
 ]
 WarmCpu = Annotated[bool, typer.Option("--cpu/--no-cpu", help="The CPU engine's code, too.")]
+Devices = Annotated[
+    str | None,
+    typer.Option(metavar="all|N|N,N", help="GPUs: all, how many, or which (1, is one)."),
+]
 TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help="Give up after so long.")]
 Limit = Annotated[int | None, typer.Option(metavar="ROWS", min=0, help="Stop after so many matches.")]
 Output = Annotated[
@@ -182,3 +188,14 @@ RowsPerFile = Annotated[
 Sort = Annotated[bool, typer.Option("--sort", help="Rows in the order of the ids.")]
 ShowProgress = Annotated[bool | None, typer.Option("--progress/--no-progress", help="[default: on a terminal]")]
 Version = Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")]
+
+
+def device_argument(text: str) -> str | int | list[int]:
+    """The argument `devices` that the text of an option stands for."""
+    if text == "all":
+        return text
+    try:
+        numbers = [int(number) for number in text.split(",") if number.strip()]
+    except ValueError:
+        raise ValueError(f"devices: expected all, a number of GPUs, or their numbers as 0,2; got {text!r}") from None
+    return numbers if "," in text else numbers[0] if numbers else []

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cusubmatch.engines.warm_up import compile_gpu_kernels
-from cusubmatch.system.gpu_presence import compute_capabilities
+from cusubmatch.system.gpu_presence import gpus
 
 __all__ = ["capabilities_of", "compile_by_calls", "compile_for_gpus"]
 
@@ -28,7 +28,7 @@ CALL = (
 
 def capabilities_of(architectures: Sequence[str] | None) -> list[tuple[int, int]]:
     """The compute capabilities of named architectures; without names, those of the GPUs that are here."""
-    return sorted(set(map(_capability, architectures) if architectures else compute_capabilities()))
+    return sorted(set(map(_capability, architectures) if architectures else (gpu.capability for gpu in gpus())))
 
 
 def _capability(name: str) -> tuple[int, int]:

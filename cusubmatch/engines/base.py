@@ -8,6 +8,7 @@ plan; the ranges of a partition, run anywhere and in any order, add up to the wh
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -247,6 +248,10 @@ class Engine(Protocol):
     candidate_graph_methods: tuple[str, ...]
     table_costs: TableCosts
     walks_rows_stepwise: bool
+
+    def current(self) -> AbstractContextManager[Any]:
+        """Let the calling thread work where the engine does: on its device, if it is bound to one."""
+        ...
 
     def place(self, graph: Graph) -> Graph:
         """The graph where the engine works; itself, or a copy that is made once."""

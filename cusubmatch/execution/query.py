@@ -5,6 +5,7 @@ The plan and the candidates are taken from the graph's cache or made. Dataframes
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, Prepared, ProgressCallback, Run, RunOptions, TaskRange
-from cusubmatch.engines.registry import choose_engine
 from cusubmatch.execution.chosen_rows import ChosenRows
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
@@ -20,6 +20,7 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import asked_of, refined, with_words
 from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, names_of_columns, result_budget
 from cusubmatch.execution.row_order import RowOrder
+from cusubmatch.execution.several_devices import engine_for, sharing_in_words
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.table_count import TableCount, Tables
 from cusubmatch.graph import Graph
@@ -193,7 +194,11 @@ class Query(NamedTuple):
         return self.order.blocks(map(self.engine.to_host, blocks), memory_bytes)
 
     def frame(self, blocks: list[Any]) -> Any:
-        """A dataframe of the caller's family from blocks of internal vertices."""
+        """A dataframe of the caller's family from blocks of internal vertices; on a device where the graph is."""
+        with contextlib.nullcontext() if self.graph.xp is np else self.graph.targets.device:
+            return self._frame(blocks)
+
+    def _frame(self, blocks: list[Any]) -> Any:
         names, graph = self.columns(), self.graph
         plain_ids = None
         if graph.xp is not np and blocks and sum(block.nbytes for block in blocks) <= FRAME_AT_ONCE_BYTES:
@@ -215,7 +220,11 @@ class Query(NamedTuple):
 
     def returned(self, array: Any) -> Any:
         """An array where the caller's graph lies."""
-        return self.engine.to_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
+        if self.graph.xp is np:
+            return self.engine.to_host(array)
+        if not isinstance(array, np.ndarray) and array.device != self.graph.targets.device:
+            array.device.synchronize()  # a copy to another device does not wait for this one's streams
+        return self.graph.xp.asarray(array)
 
 
 PlannedCall: TypeAlias = "Query | RowQuery"
@@ -242,12 +251,14 @@ def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
     """
     if pattern.conditions or options.params or options.candidates or options.edges == "each":
         return asked_query(graph, options, deadline, asked_by(pattern, options))
-    engine, reason = choose_engine(options.engine, graph)
-    placed = engine.place(graph)
-    plan, prepared = _planned(placed, engine, pattern, options, deadline)
-    plan = dataclasses.replace(plan, engine=engine.name, why=reason)
-    query = Query(graph, engine, plan, prepared, deadline)
-    return query.in_order() if options.sort else query
+    engine, reason = engine_for(options, graph)
+    with engine.current():
+        placed = engine.place(graph)
+        plan, prepared = _planned(placed, engine, pattern, options, deadline)
+        why = reason + sharing_in_words(engine, plan, options.counting)
+        plan = dataclasses.replace(plan, engine=engine.name, why=why)
+        query = Query(graph, engine, plan, prepared, deadline)
+        return query.in_order() if options.sort else query
 
 
 def asked_by(pattern: Pattern, options: QueryOptions) -> Asked:
@@ -267,13 +278,15 @@ def asked_query(graph: Graph, options: QueryOptions, deadline: float | None, ask
 
 def conditioned_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> Query:
     """Plan a call whose conditions are on single elements, or negated edges."""
-    engine, reason = choose_engine(options.engine, graph)
-    with until(deadline):
-        found = refined(engine.place(graph), asked)
-    plan, prepared = _planned(found.graph, engine, found.pattern, options, deadline)
-    plan = with_words(dataclasses.replace(plan, engine=engine.name, why=reason), asked, found)
-    query = Query(graph, engine, plan, prepared, deadline)
-    return query.in_order() if options.sort else query
+    engine, reason = engine_for(options, graph)
+    with engine.current():
+        with until(deadline):
+            found = refined(engine.place(graph), asked)
+        plan, prepared = _planned(found.graph, engine, found.pattern, options, deadline)
+        why = reason + sharing_in_words(engine, plan, options.counting)
+        plan = with_words(dataclasses.replace(plan, engine=engine.name, why=why), asked, found)
+        query = Query(graph, engine, plan, prepared, deadline)
+        return query.in_order() if options.sort else query
 
 
 def _planned(

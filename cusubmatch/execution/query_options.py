@@ -53,6 +53,8 @@ class QueryOptions:
         Whether a match is its vertices, or has a row of the edge table for each named edge.
     edge_id : str or None
         The column of the edge table that names a row in the result; None: its position.
+    devices : str, int, sequence of int or None
+        The GPUs that share the search: "all", how many, or their numbers; None: the current one.
     """
 
     semantics: str = "monomorphism"
@@ -72,6 +74,7 @@ class QueryOptions:
     touching: Any = None
     edges: str = "any"
     edge_id: Any = None
+    devices: Any = None
 
     @property
     def one_per_orbit(self) -> bool:

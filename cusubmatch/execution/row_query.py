@@ -15,7 +15,7 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback, RowBlock, RunOptions, TaskRange
 from cusubmatch.engines.registry import choose_engine
-from cusubmatch.errors import GraphError
+from cusubmatch.errors import EngineUnavailable, GraphError
 from cusubmatch.execution.distinct_matches import DistinctMatches
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import key_of
@@ -254,6 +254,10 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         If edges are to be bound and none has a name, or sorted rows are asked for.
     """
     pattern = asked.pattern
+    if options.devices is not None:
+        raise EngineUnavailable(
+            "devices: conditions that compare vertices or edges, and edges='each', run on one GPU; leave devices out"
+        )
     if asked.edges == "each" and all(edge.name is None for edge in pattern.edges):
         raise PatternError("edges: 'each' binds every named edge to a row, and no edge has a name; write -[p]->")
     if options.sort:

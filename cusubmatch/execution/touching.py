@@ -12,7 +12,6 @@ import dataclasses
 
 import numpy as np
 
-from cusubmatch.engines.registry import choose_engine
 from cusubmatch.execution.chosen_rows import ChosenRows
 from cusubmatch.execution.query import PlannedCall, Query, asked_by, asked_query, conditioned_query
 from cusubmatch.execution.query_options import QueryOptions
@@ -20,6 +19,7 @@ from cusubmatch.execution.refined_calls import refined, vertex_set
 from cusubmatch.execution.row_order import RowOrder, named_vertices
 from cusubmatch.execution.row_planning import group_of
 from cusubmatch.execution.row_query import RowQuery, make_row_query, needs_rows
+from cusubmatch.execution.several_devices import engine_for
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
@@ -36,10 +36,11 @@ def touching_rows(graph: Graph, pattern: Pattern, options: QueryOptions, deadlin
     asked, unique = asked_by(pattern, options), options.one_per_orbit
     if needs_rows(asked):
         return _touching_by_rows(graph, options, deadline, asked)
-    engine, _ = choose_engine(options.engine, graph)
-    whole, order = refined(engine.place(graph), asked), None
-    if options.sort:
-        order = RowOrder(graph, whole.graph, whole.pattern, unique)
+    engine, _ = engine_for(options, graph)
+    with engine.current():
+        whole, order = refined(engine.place(graph), asked), None
+        if options.sort:
+            order = RowOrder(graph, whole.graph, whole.pattern, unique)
     every, embeddings = tuple(range(len(pattern))), dataclasses.replace(options, unique=False, sort=False)
     below = ordered_pairs(whole.pattern.automorphisms, every) if unique else ()
     columns = named_vertices(pattern) if order is None else order.columns
@@ -81,8 +82,9 @@ def automorphisms_of(graph: Graph, options: QueryOptions, asked: Asked) -> Autom
         return group_of(asked)
     if not (asked.pattern.conditions or asked.candidates):
         return asked.pattern.automorphisms
-    engine, _ = choose_engine(options.engine, graph)
-    return refined(engine.place(graph), asked).pattern.automorphisms
+    engine, _ = engine_for(options, graph)
+    with engine.current():
+        return refined(engine.place(graph), asked).pattern.automorphisms
 
 
 def _parts(asked: Asked, members: np.ndarray) -> list[Asked]:

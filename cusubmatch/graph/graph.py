@@ -9,7 +9,8 @@ cuDF.
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable
+import weakref
+from collections.abc import Callable, Hashable
 from importlib import import_module
 from typing import Any
 
@@ -49,7 +50,11 @@ SHARED_OFFSETS = 1 << 22  # of the rows of all vertex labels, which patterns sha
 MAX_CACHED = 1024  # values of a kind of a small graph
 CACHED_ELEMENTS = 1 << 26  # of all values of a kind, where each is about as large as the graph
 SHOWN_LABELS = 10  # in a notebook
-DERIVED = ("host", "device", "edge_codes", "vertex_codes", "shared_relations")  # what labels and memory decide
+DERIVED = ("host", "edge_codes", "vertex_codes", "shared_relations")  # what labels and memory decide
+
+
+def _no_source() -> None:
+    """What a graph that is no copy is a copy of."""
 
 
 class Graph:
@@ -80,6 +85,7 @@ class Graph:
     edge_label_values: list | None
     tables: Tables | None  # what it was made of, by reference
     original: Graph | None  # where this one has other labels
+    source: Callable[[], Graph | None]  # a weak reference: what this one is a copy of, in other memory
     _edge_labels: Any  # codes by arc, -1 for none
     _ids: Any  # a column, by internal vertex
 
@@ -252,7 +258,7 @@ class Graph:
     def __setstate__(self, state):
         self.__dict__.update({"tables": None} | state)  # an older state has none
         self.family, self.xp = family_named(state["family"]), import_module(state["xp"])
-        self.cache, self.original = Cache(self.xp), None
+        self.cache, self.original, self.source = Cache(self.xp), None, _no_source
 
     def number_of_vertices(self) -> int:
         """Return the number of vertices, `n_vertices`."""
@@ -280,14 +286,26 @@ class Graph:
         """The same graph in host memory (itself where it lies there already); the copy is made once."""
         return self if self.xp is np else self._copy(np, self.xp.asnumpy)
 
-    @functools.cached_property
+    @property
     def device(self) -> Graph:
-        """The same graph in device memory (itself where it lies there already); the copy is made once."""
+        """The same graph in device memory (itself where it lies there already); the copy is made once a device."""
         if self.xp is not np:
             return self
         import cupy
 
-        return self._copy(cupy, cupy.asarray)
+        return self.copy_at(cupy.cuda.runtime.getDevice(), cupy, cupy.asarray)
+
+    def copy_at(self, place: Hashable, xp: Any, moved: Callable[[Any], Any]) -> Graph:
+        """The same graph in other memory; the copy is made once a place and kept with the graph that came in."""
+        source = self.source() or self
+
+        def make() -> Graph:
+            original = None if self.original is None else self.original.copy_at(place, xp, moved)
+            other = self._copy(xp, moved, original)
+            other.source = weakref.ref(source)
+            return other
+
+        return source.cache.get("copies", place, make, MAX_CACHED)
 
     def relabelled(self, vertex_labels, vertex_label_values, edge_labels, edge_label_values) -> Graph:
         """The same graph with other labels of vertices and arcs, of one code an arc; rows without labels are shared."""
@@ -295,7 +313,7 @@ class Graph:
         other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in DERIVED})
         other.vertex_labels, other.vertex_label_values = vertex_labels, vertex_label_values
         other._edge_labels, other.edge_label_values = edge_labels, edge_label_values  # noqa: SLF001
-        other.cache, other.original = Cache(self.xp), self
+        other.cache, other.original, other.source = Cache(self.xp), self, _no_source
         return other
 
     @property
@@ -303,14 +321,20 @@ class Graph:
         """Whether there may be several arcs of one source and target, which differ in label."""
         return (self.original or self)._edge_labels is not None  # noqa: SLF001
 
-    def _copy(self, xp, moved):
-        """The same graph with its arrays in other memory; ids stay with the caller's family."""
+    def _copy(self, xp, moved, original=None):
+        """The same graph with its arrays in other memory; ids stay with the caller's family.
+
+        `original` is a copy of `self.original`, which has some of the arrays already.
+        """
         other = Graph.__new__(Graph)
-        other.__dict__.update({name: value for name, value in self.__dict__.items() if name not in ("host", "device")})
+        other.__dict__.update({name: value for name, value in self.__dict__.items() if name != "host"})
         for name in ARRAYS:
             array = getattr(self, name)
-            setattr(other, name, None if array is None else moved(array))
-        other.xp, other.cache, other.original = xp, Cache(xp), None
+            if original is not None and array is getattr(self.original, name):
+                setattr(other, name, getattr(original, name))
+            else:
+                setattr(other, name, None if array is None else moved(array))
+        other.xp, other.cache, other.original, other.source = xp, Cache(xp), original, _no_source
         return other
 
     @functools.cached_property

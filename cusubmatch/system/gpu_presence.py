@@ -1,16 +1,26 @@
-"""Whether there is a GPU that can be used, found out without importing anything heavy."""
+"""Whether there are GPUs that can be used, and which, found out without importing anything heavy."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
 import importlib.util
+from typing import NamedTuple
 
-__all__ = ["compute_capabilities", "missing_for_gpu"]
+__all__ = ["GpuKind", "gpus", "missing_for_gpu"]
 
 PACKAGES = ("cupy", "numba_cuda")
 CUDA_13 = 13_000  # in the driver's numbering of CUDA versions
-MAJOR, MINOR = 75, 76  # of the compute capability, in the driver's numbering of attributes
+MULTIPROCESSORS, MAJOR, MINOR = 16, 75, 76  # the driver's numbers of these attributes
+NAME_BYTES = 128
+
+
+class GpuKind(NamedTuple):
+    """What GPUs must have in common to share a search: the name, the multiprocessors, the compute capability."""
+
+    name: str
+    multiprocessors: int
+    capability: tuple[int, int]
 
 
 @functools.cache
@@ -30,22 +40,28 @@ def missing_for_gpu() -> str | None:
     return None
 
 
-def compute_capabilities() -> list[tuple[int, int]]:
-    """The compute capability of each GPU of this machine, as the driver says; none without a driver."""
+@functools.cache
+def gpus() -> tuple[GpuKind, ...]:
+    """The GPUs that `CUDA_VISIBLE_DEVICES` leaves, by number."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
-        return []
-    count, device, value = ctypes.c_int(0), ctypes.c_int(0), ctypes.c_int(0)
+        return ()
+    count = ctypes.c_int(0)
     if driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count)):
-        return []
+        return ()
+    return tuple(_kind(driver, number) for number in range(count.value))
 
-    def attribute(number):
-        driver.cuDeviceGetAttribute(ctypes.byref(value), number, device)
+
+def _kind(driver: ctypes.CDLL, number: int) -> GpuKind:
+    """What the driver says of a GPU."""
+    device, name = ctypes.c_int(0), ctypes.create_string_buffer(NAME_BYTES)
+    driver.cuDeviceGet(ctypes.byref(device), number)
+    driver.cuDeviceGetName(name, NAME_BYTES, device)
+
+    def attribute(which: int) -> int:
+        value = ctypes.c_int(0)
+        driver.cuDeviceGetAttribute(ctypes.byref(value), which, device)
         return value.value
 
-    found = []
-    for i in range(count.value):
-        driver.cuDeviceGet(ctypes.byref(device), i)
-        found.append((attribute(MAJOR), attribute(MINOR)))
-    return found
+    return GpuKind(name.value.decode(), attribute(MULTIPROCESSORS), (attribute(MAJOR), attribute(MINOR)))

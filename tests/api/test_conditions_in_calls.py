@@ -102,7 +102,7 @@ def test_the_gpu_engine_counts_and_lists_the_same(case, monkeypatch):
     text, options = CALLS[case]
     counted = csm.count_matches(graph, text, engine="cpu", **options)
     rows = sorted(csm.subgraph_match(graph, text, engine="cpu", unique=False, **options).itertuples(index=False))
-    monkeypatch.setattr(queries, "choose_engine", lambda *_: (GPU, "a test"))
+    monkeypatch.setattr(queries, "engine_for", lambda *_: (GPU, "a test"))
     monkeypatch.setattr(Graph, "device", property(lambda self: self))
     graph.cache.forget("refined", "plans")
     assert csm.count_matches(graph, text, **options) == counted

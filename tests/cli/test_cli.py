@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import LOOP, TRIANGLE, command, environment, messages, run, write_graph_files
+from command_line import LOOP, TRIANGLE, assert_one_line, command, environment, messages, run, write_graph_files
 
 import cusubmatch as csm
+from cusubmatch.cli.arguments import device_argument
 
 
 @pytest.fixture
@@ -260,3 +261,33 @@ def test_progress_is_handed_to_the_engine_only_where_it_is_shown(files, monkeypa
     assert run("count", "edges.csv", TRIANGLE).stdout == "7\n"
     assert callable(seen[0])
     assert seen[1] is None
+
+
+# devices
+
+
+@pytest.mark.parametrize(
+    ("text", "argument"), [("all", "all"), ("2", 2), ("0,2", [0, 2]), ("1,", [1]), ("", []), (" 0, 1 ", [0, 1])]
+)
+def test_devices_are_all_so_many_or_numbers(text, argument):
+    assert device_argument(text) == argument
+
+
+@pytest.mark.parametrize("name", ["count", "match", "explain"])
+def test_devices_reach_the_python_function(files, monkeypatch, name):
+    heard = {}
+    function = {"count": "count_matches", "match": "write_matches", "explain": "explain"}[name]
+
+    def listening(*_, devices, **_options):
+        heard["devices"] = devices
+        raise ValueError("devices: heard")
+
+    monkeypatch.setattr(csm, function, listening)
+    output = ["-o", "rows.parquet"] if name == "match" else []
+    assert_one_line(run(name, "edges.csv", TRIANGLE, *output, "--devices", "0,1"), "devices: heard")
+    assert heard == {"devices": [0, 1]}
+
+
+def test_devices_that_cannot_be_used_are_one_line(files):
+    assert_one_line(run("count", "edges.csv", TRIANGLE, "--engine", "cpu", "--devices", "all"), "devices", "CPU engine")
+    assert_one_line(run("count", "edges.csv", TRIANGLE, "--devices", "one"), "devices: expected all", "'one'")

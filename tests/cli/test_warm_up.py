@@ -9,6 +9,7 @@ import pytest
 from command_line import environment, run
 
 from cusubmatch.cli import warm_up, warm_up_calls
+from cusubmatch.system.gpu_presence import GpuKind
 
 
 def test_parts_of_the_cpu_engine_are_compiled_side_by_side_and_progress_is_told(monkeypatch):
@@ -28,14 +29,15 @@ def test_a_part_that_fails_says_why_on_one_line(monkeypatch):
 
 
 def test_without_a_gpu_and_a_name_only_the_cpu_engine_is_compiled(monkeypatch):
-    monkeypatch.setattr(warm_up, "compute_capabilities", list)
+    monkeypatch.setattr(warm_up, "gpus", tuple)
     monkeypatch.setattr(warm_up_calls, "CALLS", {})
     done = run("warm-up")
     assert (done.exit_code, done.stdout) == (0, "0 parts of the CPU engine compiled\n")
 
 
 def test_the_gpus_that_are_here_are_meant_unless_others_are_named(monkeypatch):
-    monkeypatch.setattr(warm_up, "compute_capabilities", lambda: [(9, 0), (8, 0), (9, 0)])
+    here = [GpuKind("a GPU", 100, capability) for capability in ((9, 0), (8, 0), (9, 0))]
+    monkeypatch.setattr(warm_up, "gpus", lambda: here)
     assert warm_up.capabilities_of(None) == [(8, 0), (9, 0)]
     assert warm_up.capabilities_of(["sm_120", "sm_89"]) == [(8, 9), (12, 0)]
 

@@ -145,5 +145,5 @@ def test_help_lists_every_parameter_the_result_the_errors_and_related_functions(
     if namesake is not None:
         theirs = set(inspect.signature(namesake).parameters) - {"patterns"}
         on_one_machine = {"sort", "progress", "rows_per_file", "batch_rows", "params", "candidates", "touching"}
-        on_one_machine |= {"edges", "edge_id"}
+        on_one_machine |= {"edges", "edge_id", "devices"}
         assert theirs - parameters <= on_one_machine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,6 +48,10 @@ class CpuEngine:
 
     def __init__(self, tunables: Tunables = DEFAULT_TUNABLES):
         self.tunables = tunables
+
+    def current(self) -> contextlib.AbstractContextManager[None]:
+        """Nothing: memory is everywhere the same."""
+        return contextlib.nullcontext()
 
     def place(self, graph: Graph) -> Graph:
         """The graph in host memory."""

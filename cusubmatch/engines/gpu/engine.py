@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,9 +11,12 @@ import numpy as np
 
 from cusubmatch.engines.base import ConditionedCount, Prepared, PreparedRows, RunOptions, TaskRange
 from cusubmatch.engines.base import Run as WalkedRows
+from cusubmatch.engines.device_engine import Landing
+from cusubmatch.engines.gpu.cliques.specialised import clique_parts
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.expected_kernels import expect, expect_walk
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
+from cusubmatch.engines.gpu.runtime.places import CudaPlace, Place
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
 from cusubmatch.engines.gpu.search.autotune import fastest_plan
 from cusubmatch.engines.gpu.search.filters import find_candidates
@@ -38,6 +42,8 @@ class GpuEngine:
     ----------
     gpu : Device, optional
         Where to run, with its tunable numbers; default the current GPU.
+    at : Place, optional
+        The one of several GPUs that it is bound to; default whichever is current.
     """
 
     name = "gpu"
@@ -46,17 +52,36 @@ class GpuEngine:
     table_costs = TABLE_COSTS
     walks_rows_stepwise = True
 
-    def __init__(self, gpu: Device | None = None):
-        self._gpu = gpu
+    def __init__(self, gpu: Device | None = None, at: Place | None = None):
+        self._gpu, self.at = gpu, at
 
     @functools.cached_property
     def gpu(self) -> Device:
         """The device, found when it is first needed."""
-        return self._gpu or current_device()
+        with self.current():
+            return self._gpu or current_device()
+
+    @property
+    def number(self) -> int:
+        """The number of the GPU that it is bound to, or of the current one."""
+        return self.at.number if self.at is not None else self.gpu.number()
+
+    def current(self) -> contextlib.AbstractContextManager[Any]:
+        """Let the calling thread work on the GPU that the engine is bound to."""
+        return contextlib.nullcontext() if self.at is None else self.at.current()
 
     def place(self, graph: Graph) -> Graph:
         """The graph in device memory."""
-        return graph.device
+        if self.at is None:
+            return graph.device
+        source = graph.source() or graph
+        if self.at.holds(graph.targets):
+            return graph
+        return source if self.at.holds(source.targets) else graph.copy_at(self.at.number, self.at.xp, self.at.copied)
+
+    def landing(self) -> Landing:
+        """Where blocks of rows from other GPUs come to, on the calling thread's stream."""
+        return (self.at or CudaPlace(self.gpu.number())).landing()
 
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
         """Candidates of every pattern vertex in a device graph, and the rows of the pattern's relations."""
@@ -77,14 +102,16 @@ class GpuEngine:
         return fastest_plan(self.gpu, expected, prepared)
 
     def number_of_tasks(self, plan: Plan, prepared: Prepared) -> int:
-        """Pairs of a root and a first candidate, or roots where nothing else is visited."""
+        """Pairs of a root and a first candidate, or roots where nothing else is visited; equal parts of some counts."""
+        if parts := clique_parts(self.gpu, prepared, plan):
+            return parts
         if plan.walked == 0 or len(plan.levels) == 1:
             return len(prepared.candidates.of(plan.levels[0].vertex))
         return self.run(plan, prepared).device_plan.tasks
 
     def shares_of_work(self, plan: Plan, prepared: Prepared, edges: Sequence[int]) -> list[float]:
         """The estimated share of the work of each range of tasks, by candidates of level 2 where that is visited."""
-        if plan.walked == 0 or len(plan.levels) == 1:
+        if plan.walked == 0 or len(plan.levels) == 1 or clique_parts(self.gpu, prepared, plan):
             done = np.array(edges, np.float64)
         else:
             run = self.run(plan, prepared)
@@ -114,7 +141,13 @@ class GpuEngine:
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""
-        return Sampler(prepared, plan, deadline=deadline, gpu=self.gpu)
+        return self.range_sampler(plan, prepared, deadline)
+
+    def range_sampler(
+        self, plan: Plan, prepared: Prepared, deadline: float | None, tasks: TaskRange | None = None
+    ) -> Sampler:
+        """A sampler of the matches of some roots, or of pairs of a root and a first candidate."""
+        return Sampler(prepared, plan, deadline=deadline, gpu=self.gpu, tasks=tasks)
 
     def descents(self, prepared: Prepared) -> Descents:
         """Not offered: this engine builds no candidate graph."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import int64, uint32, uint64, void
 
+from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.global_bitmaps import (
     MOST_WIDTH,
     SCRATCH_WORDS,
@@ -26,6 +27,7 @@ from cusubmatch.engines.gpu.cliques.global_bitmaps import (
     matrix_words,
     row_words,
 )
+from cusubmatch.engines.gpu.cliques.interleaved import PARTS, Interleaved, interleaved
 from cusubmatch.engines.gpu.cliques.neighbourhood_rows import WORD
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
 from cusubmatch.engines.gpu.cliques.shared_bitmaps import WINDOW, make_count_in_rows
@@ -45,7 +47,7 @@ BLOCK_ROWS = (128, 256, 384, 448, 512)  # sizes of a block's rows in shared memo
 BLOCK_THREADS = 256
 WORD_BLOCKS, WARP_BLOCKS, BLOCK_BLOCKS = 8, 8, 6  # blocks of a multiprocessor
 LEAST_EACH = 1.5  # vertices for each warp, or blocks take them: one that a warp has to itself keeps all waiting
-PARTS = 8  # of a block's even share of the work: more than one part is divided
+PIECES = 8  # of a block's even share of the work: more than one piece is divided
 
 
 class Limits(NamedTuple):
@@ -66,13 +68,22 @@ class _Items(NamedTuple):
 
 
 class _Class(NamedTuple):
-    """Vertices of one size, and the launch that counts at a range of them."""
+    """Vertices of one size, or parts of them, and the launch that counts at a range of them.
 
-    vertices: Any
+    Attributes
+    ----------
+    arrays : tuple
+        The vertices, and their shares where the kernel takes these.
+    dealt : callable () -> Interleaved
+        The same, dealt out to parts.
+    """
+
+    arrays: tuple[Any, ...]
     cumulative_s: Any
     work_s: float
     launch: Callable
     ticket: int | None
+    dealt: Callable[[], Interleaved]
 
 
 class Cliques:
@@ -153,13 +164,12 @@ class Cliques:
         if by_word.start < by_word.stop:
             shape = grid(target, WORD_BLOCKS * processors, threads)
             kernel = make_count_in_words(target, k, shape[1], wide)
-            self._add(vertices[by_word], work_s[by_word], kernel[shape], None)
+            self._add((vertices[by_word],), work_s[by_word], kernel[shape], None)
         if by_warp.start < by_warp.stop:
             shape = grid(target, WARP_BLOCKS * processors, threads)
             kernel = make_count_in_rows(target, k, limits.warp, shape[1], 1, WARP_TICKET, wide)
             whole = xp.full(by_warp.stop - by_warp.start, 1 << 16, np.uint32)
-            launch = functools.partial(_with_shares, kernel[shape], to_device(whole))
-            self._add(vertices[by_warp], work_s[by_warp], launch, WARP_TICKET)
+            self._add((vertices[by_warp], whole), work_s[by_warp], kernel[shape], WARP_TICKET)
         if by_block.start < by_block.stop:
             shape, largest = grid(target, BLOCK_BLOCKS * processors, threads), int(degrees[by_block.start])
             most = _rows_for(largest)
@@ -167,25 +177,42 @@ class Cliques:
             edges = xp.empty(by_block.stop - by_block.start, np.uint32)
             reach = make_reach(target, wide)[shape]
             reach(*self._graph, to_device(vertices[by_block]), to_device(edges))
-            items = _divided(xp, vertices[by_block], degrees[by_block], edges, k, PARTS * shape[0], shape[1] // warp)
-            launch = functools.partial(_with_shares, kernel[shape], to_device(items.shares))
-            self._add(items.vertices, items.work_s, launch, BLOCK_TICKET)
+            items = _divided(xp, vertices[by_block], degrees[by_block], edges, k, PIECES * shape[0], shape[1] // warp)
+            self._add((items.vertices, items.shares), items.work_s, kernel[shape], BLOCK_TICKET)
         self._launches = Launches(target, xp, to_device, total_s, same=self._matrices is None)
 
-    def _add(self, vertices, work_s, launch, ticket):
+    def _add(self, arrays, work_s, launch, ticket):
         cumulative_s = self._xp.cumsum(work_s)
-        self._classes.append(_Class(self._to_device(vertices), cumulative_s, float(cumulative_s[-1]), launch, ticket))
+        total_s, placed = float(cumulative_s[-1]), tuple(map(self._to_device, arrays))
+        dealt = functools.cache(functools.partial(interleaved, self._xp, arrays, total_s))
+        self._classes.append(_Class(placed, cumulative_s, total_s, launch, ticket, dealt))
 
-    def count(self, check: Check | None = None, piece_s: float = PIECE_S) -> int:
-        """The number of cliques; `check(done, count)` is called between pieces of about `piece_s` and may raise."""
-        return self._launches.count(self._steps, check, piece_s)
+    def count(self, check: Check | None = None, piece_s: float = PIECE_S, parts: TaskRange | None = None) -> int:
+        """The number of cliques; `check(done, count)` is called between pieces of about `piece_s` and may raise.
+
+        With `parts`, a range of `interleaved.PARTS`, it is their share of the number.
+        """
+        if parts is None:
+            return self._launches.count(self._steps, check, piece_s)
+        return self._launches.part(parts, PARTS).count(functools.partial(self._steps_of, parts), check, piece_s)
 
     def _steps(self, piece_s: float) -> Iterator[Step]:
         if self._matrices:
             yield from self._matrices.steps(piece_s)
         for size in self._classes:
             for start, stop, part_s in ranges(self._xp, size.cumulative_s, size.work_s, piece_s):
-                launch = functools.partial(size.launch, *self._graph, size.vertices, U(start), U(stop))
+                launch = functools.partial(size.launch, *self._graph, *size.arrays, U(start), U(stop))
+                yield Step(part_s, launch, size.ticket)
+
+    def _steps_of(self, parts: TaskRange, piece_s: float) -> Iterator[Step]:
+        """The steps of some parts."""
+        if self._matrices and (matrices := self._matrices.of(parts)):
+            yield from matrices.steps(piece_s)
+        for size in self._classes:
+            dealt = size.dealt()
+            arrays = tuple(map(self._to_device, dealt.arrays))
+            for start, stop, part_s in dealt.pieces(parts, piece_s):
+                launch = functools.partial(size.launch, *self._graph, *arrays, U(start), U(stop))
                 yield Step(part_s, launch, size.ticket)
 
 
@@ -237,10 +264,6 @@ def _needed(k, in_matrices, longest_in_blocks, in_warps, in_words, most_by_warp,
     if in_words:
         recipes.append(make_count_in_words.recipe(k, BLOCK_THREADS, wide))
     return [kernel for kernel in signatures() if kernel.recipe in recipes]
-
-
-def _with_shares(launch, shares, offsets, targets, vertices, *rest):
-    launch(offsets, targets, vertices, shares, *rest)
 
 
 def signatures() -> list[DeclaredKernel]:

@@ -8,6 +8,7 @@ that one vertex with thousands of out-neighbours keeps the whole machine busy. A
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 import numpy as np
 from numba import uint32
 
+from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.gpu.cliques.interleaved import dealt
 from cusubmatch.engines.gpu.cliques.neighbourhood_rows import WORD, fill_row
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
 from cusubmatch.engines.gpu.cliques.work_estimates import seconds_of
@@ -72,18 +75,30 @@ class CliqueMatrices:
         scratch_words: int,
         to_device: Callable[[Any], Any],
     ) -> None:
-        self._xp, self._to_device, self._vertices = xp, to_device, vertices
+        self._xp, self._to_device = xp, to_device
         self._graph = to_device(oriented.offsets), to_device(oriented.targets)
         self._grid = grid(target, BLOCKS * processors, min(threads, THREADS))
         self._fill = make_fill_matrices(target, self._grid[1], oriented.wide)[self._grid]
         lanes = min(SEGMENT_WORDS, target.WARP)
         self._count = make_count_in_matrices(target, k, self._grid[1], lanes, ticket, oriented.wide)[self._grid]
         self._ticket = ticket
-        self._degrees = oriented.degrees[vertices]
-        self._cumulative = xp.cumsum(matrix_words(self._degrees))
+        self._capacity, self._k = scratch_words, k
+        self._take(vertices, oriented.degrees[vertices])
+
+    def _take(self, vertices, degrees):
+        self._vertices, self._degrees = vertices, degrees
+        self._cumulative = self._xp.cumsum(matrix_words(degrees))
         self._words = self._cumulative[-1].item()
-        self._capacity = scratch_words
-        self._fill_s, self._count_s = seconds_of(self._degrees, k)
+        self._fill_s, self._count_s = seconds_of(degrees, self._k)
+
+    def of(self, parts: TaskRange) -> CliqueMatrices | None:
+        """The same for the vertices of some parts; None if they have none."""
+        chosen = dealt(self._xp, len(self._vertices), parts)
+        if not len(chosen):
+            return None
+        other = copy.copy(self)
+        other._take(self._vertices[chosen], self._degrees[chosen])  # noqa: SLF001
+        return other
 
     def steps(self, piece_s: float) -> Iterator[Step]:
         """Batch by batch: fill, then count in pieces."""

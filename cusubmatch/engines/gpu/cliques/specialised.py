@@ -9,20 +9,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cusubmatch.engines.base import Prepared
+from cusubmatch.engines.base import Prepared, TaskRange
 from cusubmatch.engines.gpu.cliques.cliques import Cliques
+from cusubmatch.engines.gpu.cliques.interleaved import PARTS
 from cusubmatch.engines.gpu.cliques.orientation import orient
 from cusubmatch.engines.gpu.cliques.triangles import Triangles
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.plan import Plan
 
-__all__ = ["specialised_count"]
+__all__ = ["clique_parts", "specialised_count"]
 
 KEPT = 4
 
 
-def specialised_count(gpu: Device, prepared: Prepared, plan: Plan) -> Callable[[Any], int] | None:
-    """A function that counts what a walk would sum up, given `check(done, total)`; None if the plan is to be walked."""
+def clique_parts(gpu: Device, prepared: Prepared, plan: Plan) -> int:
+    """How many equal parts the count of a plan has; 0 if it is to be walked."""
+    return PARTS if _counter(gpu, prepared, plan) is not None else 0
+
+
+def specialised_count(
+    gpu: Device, prepared: Prepared, plan: Plan, parts: TaskRange | None = None
+) -> Callable[[Any], int] | None:
+    """A function that counts what a walk would sum up, given `check(done, total)`; None if the plan is to be walked.
+
+    With `parts`, a range of `clique_parts`, it counts their share.
+    """
+    made = _counter(gpu, prepared, plan)
+    if made is None:
+        return None
+    each = plan.pattern.automorphisms.order if plan.semantics == "homomorphism" else 1  # a walk visits all embeddings
+    return lambda check: each * made.count(lambda done, count: check(done, each * count), parts=parts)
+
+
+def _counter(gpu: Device, prepared: Prepared, plan: Plan) -> Triangles | Cliques | None:
+    """What counts the cliques of a plan; kept with the graph."""
     if not plan.is_specialised:
         return None
     relation, k = plan.levels[1].backward_neighbours[0].relation, len(plan.levels)
@@ -45,5 +65,4 @@ def specialised_count(gpu: Device, prepared: Prepared, plan: Plan) -> Callable[[
     made = graph.cache.get("closed", (key, k), counter, KEPT)
     if k > 3 and len(made.unsupported):
         return None
-    each = plan.pattern.automorphisms.order if plan.semantics == "homomorphism" else 1  # a walk visits all embeddings
-    return lambda check: each * made.count(lambda done, count: check(done, each * count))
+    return made

@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 from numba import int64, uint32, uint64, void
 
+from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.edge_split import split
+from cusubmatch.engines.gpu.cliques.interleaved import PARTS, Interleaved, interleaved, stretch
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
@@ -83,19 +85,43 @@ class Triangles:
         total_s = self._items.work / PROBES_A_SECOND + len(self._short.sources) / EDGES_A_SECOND
         self._launches = Launches(target, xp, to_device, total_s)
 
-    def count(self, check: Check | None = None, piece_s: float = PIECE_S) -> int:
-        """The number of triangles; `check(done, count)` is called between pieces of about `piece_s` and may raise."""
-        return self._launches.count(self._steps, check, piece_s)
+    def count(self, check: Check | None = None, piece_s: float = PIECE_S, parts: TaskRange | None = None) -> int:
+        """The number of triangles; `check(done, count)` is called between pieces of about `piece_s` and may raise.
+
+        With `parts`, a range of `interleaved.PARTS`, it is their share of the number.
+        """
+        if parts is None:
+            return self._launches.count(self._steps, check, piece_s)
+        return self._launches.part(parts, PARTS).count(functools.partial(self._steps_of, parts), check, piece_s)
+
+    @functools.cached_property
+    def _dealt(self) -> Interleaved:
+        """The items, dealt out to parts."""
+        items = self._items
+        return interleaved(self._xp, (items.vertices, items.begins, items.lengths), items.work / PROBES_A_SECOND)
 
     def _steps(self, piece_s: float) -> Iterator[Step]:
-        items, short = self._items, self._short
+        items = self._items
         for start, stop, probes in ranges(self._xp, items.cumulative, items.work, piece_s * PROBES_A_SECOND):
             launch = functools.partial(self._bitmap_kernel, *self._graph, *self._arrays, U(start), U(stop))
             yield Step(probes / PROBES_A_SECOND, launch, TICKET)
-        count = len(short.sources)
-        piece = 1 << 31 if math.isinf(piece_s) else max(int(piece_s * EDGES_A_SECOND), 1)
-        for start in range(0, count, piece):
-            sources, ends = short.sources[start : start + piece], short.targets[start : start + piece]
+        yield from self._short_steps(0, len(self._short.sources), piece_s)
+
+    def _steps_of(self, parts: TaskRange, piece_s: float) -> Iterator[Step]:
+        """The steps of some parts."""
+        if len(self._items.vertices):
+            arrays = tuple(map(self._to_device, (self._items.partners, *self._dealt.arrays)))
+            for start, stop, part_s in self._dealt.pieces(parts, piece_s):
+                launch = functools.partial(self._bitmap_kernel, *self._graph, *arrays, U(start), U(stop))
+                yield Step(part_s, launch, TICKET)
+        yield from self._short_steps(*stretch(len(self._short.sources), parts), piece_s)
+
+    def _short_steps(self, begin: int, end: int, piece_s: float) -> Iterator[Step]:
+        """The steps of a range of the short edges."""
+        short, piece = self._short, 1 << 31 if math.isinf(piece_s) else max(int(piece_s * EDGES_A_SECOND), 1)
+        for start in range(begin, end, piece):
+            stop = min(start + piece, end)
+            sources, ends = short.sources[start:stop], short.targets[start:stop]
             edges = (self._to_device(sources), self._to_device(ends), U(len(sources)))
             yield Step(len(sources) / EDGES_A_SECOND, functools.partial(self._search_kernel, *self._graph, *edges))
 

@@ -22,7 +22,17 @@ from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, server
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
 from cusubmatch.engines.gpu.runtime.kernel_store import KernelStore, StoredKernels, kernel_store, types_of
 
-__all__ = ["Kernel", "Target", "as_device_array", "expect_kernels", "generation", "gpu", "properties", "record"]
+__all__ = [
+    "Kernel",
+    "Target",
+    "as_device_array",
+    "current_number",
+    "expect_kernels",
+    "generation",
+    "gpu",
+    "properties",
+    "record",
+]
 
 
 class Target(NamedTuple):
@@ -176,18 +186,18 @@ class Kernel:
 
     def __init__(self, compiled: Any):
         self.compiled, self.py_func = compiled, compiled.py_func
-        self._launches: dict[tuple, Callable] = {}  # by shape and stream
+        self._launches: dict[tuple, Callable] = {}  # by shape, stream and GPU
 
     def __getitem__(self, shape: tuple[int, ...]) -> Callable:
         return functools.partial(self._launch, shape)
 
     def _launch(self, shape, *arguments):
-        key = shape, _current_stream()
+        key = shape, _current_stream(), current_number()  # the default streams of all GPUs have one address
         if key not in self._launches:
             self._launches[key] = self._configured(*key)
         self._launches[key](*map(as_device_array, arguments))
 
-    def _configured(self, shape, stream):
+    def _configured(self, shape, stream, _number):
         from numba.cuda.core.caching import config
 
         blocks, threads, *shared = shape
@@ -237,6 +247,13 @@ def _recording_streams(device: int, number: int):
 
     with cupy.cuda.Device(device):
         return [cupy.cuda.Stream(non_blocking=True) for _ in range(number)]
+
+
+def current_number() -> int:
+    """The number of the GPU that this thread works on."""
+    import cupy
+
+    return cupy.cuda.runtime.getDevice()
 
 
 def _current_stream() -> int:

@@ -37,6 +37,8 @@ class Device(NamedTuple):
         Numbers that set the speed of kernels and launches.
     generation : int
         First number of the compute capability: compilers for an older GPU take more registers.
+    number : callable
+        The number of the GPU that the calling thread works on: GPUs of one kind differ in nothing else.
     """
 
     target: cuda.Target
@@ -45,6 +47,7 @@ class Device(NamedTuple):
     to_device: Callable[[Any], Any] = lambda array: array
     tunables: Tunables = Tunables()
     generation: int = 9
+    number: Callable[[], int] = lambda: 0
 
     def tuned(self, **changes: Any) -> Device:
         """The device with other tunable numbers."""
@@ -58,8 +61,16 @@ class Device(NamedTuple):
         return self.processors * max(1, each)
 
 
-@functools.cache
 def current_device() -> Device:
     """The current GPU."""
     cuda.expect_kernels()
-    return Device(cuda.gpu(), *cuda.properties(), cuda.as_device_array, generation=cuda.generation())
+    return _device(cuda.current_number())
+
+
+@functools.cache
+def _device(_number: int) -> Device:
+    """The current GPU, which has this number."""
+    generation = cuda.generation()
+    return Device(
+        cuda.gpu(), *cuda.properties(), cuda.as_device_array, generation=generation, number=cuda.current_number
+    )

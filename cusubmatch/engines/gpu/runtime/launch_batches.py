@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.warp import whole
 
@@ -117,6 +118,13 @@ class Launches:
     def of(self, total_s: float) -> Launches:
         """Launches of another count, in the same words."""
         other = Launches(self._target, self._xp, self._to_device, total_s, self._same)
+        other._free = self._free
+        return other
+
+    def part(self, parts: TaskRange, of: int) -> Launches:
+        """Launches of some of so many equal parts of the count, in the same words; nothing of them is kept."""
+        total_s = self._total_s * (parts.end - parts.begin) / of
+        other = Launches(self._target, self._xp, self._to_device, max(total_s, 1e-12), same=False)
         other._free = self._free
         return other
 

@@ -14,12 +14,12 @@ import numpy as np
 
 __all__ = ["PinnedPool"]
 
-MAX_PINNED_BYTES = 3 << 29  # in use and kept, of the process
+MAX_PINNED_BYTES = 3 << 29  # in use and kept, for one GPU
 UNIT_BYTES = 1 << 16  # sizes of buffers are multiples of this
 
 
 class PinnedPool:
-    """Pinned buffers of a process: those that nobody uses are kept for the next one of their size.
+    """Pinned buffers for copies from one GPU: those that nobody uses are kept for the next one of their size.
 
     Parameters
     ----------

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from cusubmatch.engines.gpu.runtime.cuda import current_number
 from cusubmatch.engines.gpu.runtime.pinned_memory import PinnedPool
 from cusubmatch.system.host_memory import reserved
 
@@ -64,9 +65,14 @@ class CopyDevice(NamedTuple):
     attach: Callable[[], Callable[[], Any]]
 
 
-@functools.cache
 def copy_device() -> CopyDevice:
-    """CUDA by way of CuPy."""
+    """CUDA by way of CuPy, for the current GPU."""
+    return _copy_device(current_number())
+
+
+@functools.cache
+def _copy_device(_number: int) -> CopyDevice:
+    """Copies from one GPU: each has pinned memory of its own."""
     import cupy
 
     cuda, runtime = cupy.cuda, cupy.cuda.runtime

@@ -23,7 +23,7 @@ from cusubmatch.system.deadlines import check_deadline
 
 __all__ = ["fastest_plan"]
 
-_compiled: set = set()  # kernels that have run in this process
+_compiled: set = set()  # kernels that have run in this process, each with the GPU
 
 
 def fastest_plan(gpu: Device, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:
@@ -79,9 +79,9 @@ def _seconds_of_all(gpu, prepared, plans, share):
 def _seconds(gpu, prepared, plan, share, limit_s):
     """The seconds of a count of one first candidate of `share`; infinite if it takes longer than the limit."""
     run = Run(prepared, plan, gpu=gpu, sample_share=share)
-    if run.kernel not in _compiled:
+    if (loaded := (run.kernel, gpu.number())) not in _compiled:
         _ends_within(run, 0.0)
-        _compiled.add(run.kernel)
+        _compiled.add(loaded)
     pool = run.device_plan.pool
     pool.give_back(pool.take(run.device_plan.layout.stack))  # a run that was stopped left one to clear: not timed
     begin = time.perf_counter()

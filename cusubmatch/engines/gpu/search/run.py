@@ -61,7 +61,8 @@ class Run:
         Blocks have 256 MB by default; `progress` is called between launches. With `ahead_rows` a launch runs while the
         caller works on the rows of the one before; what `then` launches on the current stream does not wait for that.
     tasks : TaskRange, optional
-        Pairs of a root and a first candidate, or roots where nothing else is visited; default all.
+        Pairs of a root and a first candidate, roots where nothing else is visited, or parts of a specialised count;
+        default all.
     gpu : Device, optional
         Where to run; default the current GPU.
     sample_share : int
@@ -115,7 +116,7 @@ class Run:
         """
         if self.plan.walked == 0:
             return len(self._roots())
-        if self.tasks is None and (counter := specialised_count(self.gpu, self.prepared, self.plan)):
+        if counter := specialised_count(self.gpu, self.prepared, self.plan, self.tasks):
             return counter(lambda done, total: self._check_deadline(done, self.plan.matches_of(total)))
         return self._sum()
 

@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared
+from cusubmatch.engines.base import Prepared, TaskRange
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.extend_frontier import extended_frontier
 from cusubmatch.engines.gpu.search.frontier import Frontier, TaskSums, carry, on_host
+from cusubmatch.engines.gpu.search.graph_view import Roots
 from cusubmatch.engines.gpu.search.run import KEPT_PLANS, nanoseconds_of
 from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.engines.gpu.walker import task_ring as r
@@ -57,6 +58,9 @@ class Sampler:
         Time (`time.monotonic`) after which counting and drawing raise `DeadlinePassed`.
     gpu : Device, optional
         Where to run; default the current GPU.
+    tasks : TaskRange, optional
+        The first-level tasks whose matches are counted, of `number_of_tasks`; default all. Ranks go on from one range
+        to the next.
     """
 
     def __init__(
@@ -66,9 +70,10 @@ class Sampler:
         *,
         deadline: float | None = None,
         gpu: Device | None = None,
+        tasks: TaskRange | None = None,
     ):
         self.prepared, self.graph, self.plan, self.gpu = prepared, prepared.graph, plan, gpu or current_device()
-        self.deadline, self.tunables = deadline, self.gpu.tunables
+        self.deadline, self.tunables, self.tasks = deadline, self.gpu.tunables, tasks
         self.size, self.pairs = len(plan.levels), plan.leaf_mode != "size"
         self.deepest = self.size - 1 - self.pairs  # the level whose candidates are the members of the last set
 
@@ -153,12 +158,31 @@ class Sampler:
         return first, second + (second >= first)
 
     def _roots(self):
-        return self.prepared.candidates.of(self.plan.levels[0].vertex)
+        roots = self.prepared.candidates.of(self.plan.levels[0].vertex)
+        return roots if self.tasks is None else roots[self.tasks.begin : self.tasks.end]
+
+    @property
+    def number_of_tasks(self) -> int:
+        """Roots, or pairs of a root and a first candidate."""
+        if self.size == 1:
+            return len(self.prepared.candidates.of(self.plan.levels[0].vertex))
+        return len(self._first_roots.vertices) if self._whole_roots else self._first_roots.total
+
+    @property
+    def _whole_roots(self) -> bool:
+        """Whether a task is a root, since pairs of its candidates are counted."""
+        return self.pairs and self.deepest == 1
+
+    @property
+    def _first_roots(self) -> Roots:
+        stage = self._main if self._whole_roots or self.deepest > 1 else self._last
+        return stage.device_plan.roots
 
     def _roots_frontier(self) -> Frontier:
         """The roots and their first candidates; whole roots where pairs of those are counted."""
-        whole, xp = self.pairs and self.deepest == 1, self.graph.xp
-        roots = (self._main if whole or self.deepest > 1 else self._last).device_plan.roots
+        whole, xp, roots = self._whole_roots, self.graph.xp, self._first_roots
+        if self.tasks is not None:
+            roots = roots.part(self.tasks, whole=whole)
         words = xp.zeros((len(roots.vertices), 2), np.uint32)
         words[:, 0] = roots.vertices
         places = len(roots.vertices) if whole else roots.total

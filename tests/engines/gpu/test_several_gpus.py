@@ -1,0 +1,235 @@
+"""Several real GPUs in one process: what one of them gives, each with its own memory and streams."""
+
+import threading
+import time
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from logical_devices import FINE
+
+import cusubmatch as csm
+from cusubmatch import Graph, Pattern
+from cusubmatch.engines.gpu.runtime import cuda
+from cusubmatch.engines.registry import engine_on
+from cusubmatch.execution import several_devices
+from cusubmatch.generators import rmat
+from cusubmatch.system.gpu_presence import gpus
+
+pytestmark = [pytest.mark.mg, pytest.mark.skipif(len(gpus()) < 2, reason="there are fewer than two GPUs")]
+
+PATTERNS = {
+    "triangle": Pattern.clique(3),
+    "4-clique": Pattern.clique(4),
+    "4-cycle": Pattern.cycle(4),
+    "house": Pattern.parse("(a)--(b)--(c)--(d)--(a)--(e)--(b)"),
+    "masked": Pattern.parse("(a)--(b)--(c) WHERE id(a) < 200"),
+}
+SQUARE = PATTERNS["4-cycle"]
+
+
+@pytest.fixture(autouse=True)
+def everything_is_shared(monkeypatch):
+    monkeypatch.setattr(several_devices, "Cutting", lambda: FINE)
+
+
+@pytest.fixture(scope="module")
+def edges():
+    return rmat(11, 8, seed=2)
+
+
+def on_gpu(edges):
+    return pytest.importorskip("cudf").from_pandas(edges)
+
+
+@pytest.fixture(params=["host", "cudf"])
+def graph(request, edges):
+    return Graph.from_edgelist(edges if request.param == "host" else on_gpu(edges))
+
+
+def multiset(frame):
+    frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
+    return Counter(frame.itertuples(index=False, name=None))
+
+
+def device_of(frame):
+    import cupy
+
+    return {cupy.asarray(frame[name]).device.id for name in frame.columns}
+
+
+@pytest.mark.parametrize("devices", ["all", 2, [1], [1, 0]])
+@pytest.mark.parametrize("name", PATTERNS)
+def test_counts_and_rows_are_those_of_the_cpu(graph, edges, name, devices):
+    pattern = PATTERNS[name]
+    expected = csm.count_matches(edges, pattern, engine="cpu")
+    for _ in range(3):  # launches are recorded from the second count on
+        assert csm.count_matches(graph, pattern, devices=devices) == expected
+    if name != "house":
+        rows = csm.subgraph_match(graph, pattern, devices=devices)
+        assert multiset(rows) == multiset(csm.subgraph_match(edges, pattern, engine="gpu"))
+
+
+def test_batches_samples_and_many_counts(graph, edges):
+    batches = list(csm.iter_matches(graph, SQUARE, batch_rows=10_000, devices="all"))
+    assert sum(map(len, batches)) == csm.count_matches(edges, SQUARE, engine="cpu")
+    one, count = csm.sample_matches(graph, SQUARE, 100, seed=3, engine="gpu")
+    two, again = csm.sample_matches(graph, SQUARE, 100, seed=3, devices="all")
+    assert count == again
+    assert multiset(one) == multiset(two)
+    many = csm.count_many(graph, PATTERNS, devices="all")
+    alone = csm.count_many(edges, PATTERNS, engine="cpu")
+    many = many.to_pandas() if hasattr(many, "to_pandas") else many
+    assert many["count"].tolist() == alone["count"].tolist()
+
+
+@pytest.mark.parametrize("devices", ["all", [1], [1, 0]])
+def test_frames_lie_where_the_graph_lies(edges, devices):
+    import cupy
+
+    graph = Graph.from_edgelist(on_gpu(edges))
+    assert device_of(csm.subgraph_match(graph, SQUARE, unique=False, devices=devices)) == {0}
+    assert device_of(csm.sample_matches(graph, SQUARE, 10, devices=devices)[0]) == {0}
+    assert {device for batch in csm.iter_matches(graph, SQUARE, devices=devices) for device in device_of(batch)} == {0}
+    assert cupy.cuda.Device().id == 0
+
+
+def arrays_in(value, seen=None):
+    """All device arrays in a value."""
+    seen = set() if seen is None else seen
+    if id(value) in seen or isinstance(value, (str, bytes, int, float, type(None), np.ndarray, type, Graph)):
+        return
+    seen.add(id(value))
+    if type(value).__module__.startswith("cupy"):
+        if hasattr(value, "data") and hasattr(value, "device"):
+            yield value
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from arrays_in(each, seen)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from arrays_in(each, seen)
+    elif type(value).__module__.startswith("cusubmatch") and hasattr(value, "__dict__"):
+        yield from arrays_in(vars(value), seen)
+
+
+def test_what_a_device_keeps_lies_on_it(graph):
+    for pattern in PATTERNS.values():
+        csm.count_matches(graph, pattern, devices="all")
+    csm.subgraph_match(graph, SQUARE, devices="all")
+    copies = [engine_on(number).place(graph) for number in (0, 1)]
+    for number, copy in enumerate(copies):
+        found = [array.device.id for array in arrays_in(copy.cache._shelves)]
+        assert len(found) > 10
+        assert set(found) == {number}
+        assert copy.targets.device.id == number
+
+
+def test_a_thread_works_on_one_gpu_with_memory_and_streams_of_it_alone(graph, monkeypatch):
+    import cupy
+
+    launches, launch = [], cuda.Kernel._launch
+
+    def noticed(kernel, shape, *arguments):
+        here = cupy.cuda.runtime.getDevice()
+        arrays = {array.device.id for array in arguments if isinstance(array, cupy.ndarray)}
+        launches.append((threading.get_ident(), here, cupy.cuda.get_current_stream().ptr, frozenset(arrays)))
+        return launch(kernel, shape, *arguments)
+
+    monkeypatch.setattr(cuda.Kernel, "_launch", noticed)
+    csm.subgraph_match(graph, SQUARE, unique=False, devices="all")
+    assert {here for _, here, _, _ in launches} == set(range(len(gpus())))
+    assert all(arrays <= {here} for _, here, _, arrays in launches)
+    threads = {(thread, here) for thread, here, _, _ in launches}
+    assert len(threads) == len({thread for thread, _ in threads})
+    configured = [key for kernel in kernels() for key in kernel._launches]
+    assert {number for _, _, number in configured} >= {0, 1}
+
+
+def kernels():
+    import gc
+
+    return [one for one in gc.get_objects() if type(one) is cuda.Kernel]
+
+
+def test_each_gpu_has_pinned_memory_of_its_own():
+    import cupy
+
+    from cusubmatch.engines.gpu.runtime.transfer import copy_device
+
+    with cupy.cuda.Device(0):
+        first = copy_device()
+        assert copy_device() is first
+    with cupy.cuda.Device(1):
+        assert copy_device().pinned is not first.pinned
+
+
+def test_the_copy_of_a_graph_is_made_once_and_goes_with_it(graph):
+    import gc
+
+    import cupy
+
+    def used():
+        with cupy.cuda.Device(1):
+            return cupy.get_default_memory_pool().used_bytes()
+
+    gc.collect()
+    before = used()
+    csm.count_matches(graph, SQUARE, devices="all")
+    copy, kept = engine_on(1).place(graph), used()
+    for _ in range(3):
+        csm.count_matches(graph, SQUARE, devices="all")
+    assert engine_on(1).place(graph) is copy
+    assert used() <= kept + (1 << 20)
+    assert kept > before
+    assert (copy.targets.get() == (graph.targets if graph.xp is np else graph.targets.get())).all()
+
+
+def test_arrays_are_copied_from_gpu_to_gpu():
+    import cupy
+
+    with cupy.cuda.Device(0):
+        array = cupy.arange(10_000_000, dtype=np.int64).reshape(10, -1)[:, ::2]
+    copy = engine_on(1).at.copied(array)
+    assert copy.device.id == 1
+    assert (copy.get() == array.get()).all()
+
+
+def test_a_stream_of_the_caller_is_kept(edges):
+    import cupy
+
+    expected = csm.count_matches(edges, SQUARE, engine="cpu")
+    with cupy.cuda.Stream(non_blocking=True):
+        graph = Graph.from_edgelist(on_gpu(edges))
+        rows = csm.subgraph_match(graph, SQUARE, devices="all")
+        total = int(cupy.asarray(rows["a" if "a" in rows.columns else rows.columns[0]]).size)
+    assert total == expected
+
+
+def test_a_time_limit_ends_both_and_the_next_call_is_right():
+    graph = Graph.from_edgelist(rmat(17, 16, seed=1))
+    begin = time.monotonic()
+    with pytest.raises(csm.TimeLimitExceeded):
+        csm.subgraph_match(graph, Pattern.cycle(6), time_limit=1.0, limit=1 << 40, memory_limit=1 << 50, devices="all")
+    assert time.monotonic() - begin < 5
+    small = rmat(9, 8)
+    assert csm.count_matches(small, SQUARE, devices="all") == csm.count_matches(small, SQUARE, engine="cpu")
+
+
+def test_an_error_on_the_second_gpu_is_the_callers(graph, monkeypatch):
+    engine = engine_on(1)
+
+    def lost(*_):
+        raise MemoryError("no room on GPU 1")
+
+    monkeypatch.setattr(engine, "run", lost)
+    threads = threading.active_count()
+    with pytest.raises(MemoryError, match="no room on GPU 1"):
+        csm.count_matches(graph, SQUARE, devices="all", semantics="homomorphism", unique=False)
+    assert threading.active_count() == threads
+
+
+def test_a_gpu_that_is_not_there():
+    with pytest.raises(ValueError, match="there is no GPU 7"):
+        csm.count_matches(pd.DataFrame({"src": [0], "dst": [1]}), SQUARE, devices=[7])
