@@ -18,6 +18,7 @@ KEYS = """
 import hashlib
 from numba.cuda.core.caching import dumps
 from cusubmatch.engines.gpu.cliques import cliques, triangles
+from cusubmatch.engines.gpu.row_walk import open_tasks, row_walker
 from cusubmatch.engines.gpu.search import filter_kernels
 from cusubmatch.engines.gpu.search import graph_view as rows
 from cusubmatch.engines.gpu.walker import variant
@@ -27,6 +28,8 @@ from cusubmatch.engines.gpu.runtime.cuda import gpu
 modes = (variant.COUNT, variant.PAIRS, variant.WEIGHTS, variant.ROWS)
 kernels = [walk.make_walk(gpu(), variant.Variant(32, False, mode)).py_func for mode in modes]
 kernels += [make(gpu(), False).py_func for make in (rows.make_first_candidates, rows.make_mark_hubs)]
+kernels += [row_walker.make_walk_rows(gpu(), emits, True, 64).py_func for emits in (False, True)]
+kernels += [open_tasks.make_open_tasks(gpu(), True).py_func]
 kernels += [kernel for module in (triangles, cliques) for _, kernel, _ in module.signatures(gpu())]
 kernels += [kernel for _, kernel, _ in filter_kernels.signatures()]
 for kernel in kernels:  # what Numba tells kernels of one line apart by
