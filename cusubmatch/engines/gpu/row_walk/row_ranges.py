@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.gpu.row_walk import row_format as f
-from cusubmatch.engines.gpu.row_walk.device_rows import arc_hash
+from cusubmatch.engines.gpu.row_walk.device_rows import arc_hash, filter_bits
 from cusubmatch.engines.gpu.row_walk.row_stack import RowStack
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.plan.conditions.bounds import NO_BOUND
@@ -164,13 +164,13 @@ def _window_function(target, stack):
 
 def _arc_functions(target, stack, arc_between):
     """Arcs between images, looked up in the filter first."""
-    image, hash_of = stack.image, target.device(arc_hash)
+    image, hash_of, bits_of = stack.image, target.device(arc_hash), target.device(filter_bits)
 
     @target.device
     def may_have_arc(data, first_word, shift, x, y):
-        bit = U(hash_of(x, y) >> shift)
-        word = U(data.filters[U(first_word + U(bit >> U(5)))])
-        return U(U(word >> U(bit & U(31))) & U(1)) != U(0)
+        h = hash_of(x, y)
+        bits = bits_of(h)
+        return U(U(data.filters[U(first_word + U(h >> shift))]) & bits) == bits
 
     @target.device
     def known_arc(sh, step, x, y, data):
