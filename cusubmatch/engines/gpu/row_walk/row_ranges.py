@@ -53,10 +53,11 @@ def row_ranges(target: Target, stack: RowStack) -> RowRanges:
     step_of, image = stack.step, stack.image
 
     @target.device
-    def open_step(sh, w, t, slot, data):
+    def open_window(sh, w, t, slot, data):
+        """The range of a step, and the times that its rows may have."""
         step = step_of(sh, t)
         kind, before = U(sh[U(step + U(f.KIND))]), U(t - U(1))
-        begin, end = U(0), U(0)
+        begin, end, low, high = U(0), U(0), T(FIRST_TIME), T(LAST_TIME)
         if kind == U(f.SCAN) or kind == U(f.NEIGHBOURS):
             place = U(U(sh[U(step + U(f.LIST))]) + image(sh, w, before, slot, U(sh[U(step + U(f.START))])))
             begin, end = U(data.offsets[place]), U(data.offsets[U(place + U(1))])
@@ -70,17 +71,22 @@ def row_ranges(target: Target, stack: RowStack) -> RowRanges:
         if begin < end and U(sh[U(step + U(f.WINDOW))]) < U(sh[U(step + U(f.WINDOW_END))]):
             low, high = window(sh, w, before, slot, step, data)
             begin, end = times_in(data, begin, end, low, high)
+        return begin, end, low, high
+
+    @target.device
+    def open_step(sh, w, t, slot, data):
+        begin, end, _, _ = open_window(sh, w, t, slot, data)
         return begin, U(end - begin)
 
     @target.device
     def count_step(sh, w, t, slot, data):
-        _, count = open_step(sh, w, t, slot, data)
+        begin, end, low, high = open_window(sh, w, t, slot, data)
+        count = U(end - begin)
         step, before = step_of(sh, t), U(t - U(1))
-        i, end = U(sh[U(step + U(f.EXCLUDED))]), U(sh[U(step + U(f.EXCLUDED_END))])
-        if count > U(0) and i < end:
-            low, high = window(sh, w, before, slot, step, data)
+        i, last = U(sh[U(step + U(f.EXCLUDED))]), U(sh[U(step + U(f.EXCLUDED_END))])
+        if count > U(0) and i < last:
             x = image(sh, w, before, slot, U(sh[U(step + U(f.START))]))
-            while i < end:
+            while i < last:
                 y = image(sh, w, before, slot, U(sh[i]))
                 source, target = x, y
                 if U(sh[U(step + U(f.REVERSED))]) != U(0):
@@ -88,8 +94,8 @@ def row_ranges(target: Target, stack: RowStack) -> RowRanges:
                 arc = known_arc(sh, step, source, target, data)
                 if arc != U(NO_ARC):
                     place = U(U(sh[U(step + U(f.ROWS_OF_ARC))]) + U(arc - U(sh[U(step + U(f.FIRST_ARC))])))
-                    first, last = times_in(data, U(data.offsets[place]), U(data.offsets[U(place + U(1))]), low, high)
-                    count = U(count - U(last - first))
+                    first, until = times_in(data, U(data.offsets[place]), U(data.offsets[U(place + U(1))]), low, high)
+                    count = U(count - U(until - first))
                 i = U(i + U(1))
         return count
 
