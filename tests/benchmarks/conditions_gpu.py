@@ -45,7 +45,7 @@ def count_cells(name, wanted, hours, engine):
     graph = csm.Graph.from_edgelist(table, directed=True, time="time")
     csm.count_matches(graph, TRIPLES, edges="each", params={"D": 1}, engine=engine)
     print(f"{name}: {len(table):,} rows, built and first counted in {time.perf_counter() - begin:.1f} s", flush=True)
-    ratios, short, wrong = [], [], 0
+    ratios, short, firsts, wrong = [], [], [], 0
     for row in temporal_counts(name).itertuples(index=False):
         if (wanted and row.name not in wanted) or (hours and row.delta // HOUR_S not in hours):
             continue
@@ -58,10 +58,13 @@ def count_cells(name, wanted, hours, engine):
         known = None if pd.isna(row.count) else int(row.count)
         mark = "*" if known is not None and known != count else " " if known is not None else "?"
         wrong += mark == "*"
+        firsts.append(first)
         theirs = float(row.everest_ms)
         (ratios if theirs >= 1 else short).append(warm / theirs if theirs >= 1 else warm)
         figures = f"{row.delta // HOUR_S:4}{count:14}{mark}{first:10.1f}{warm:10.3f}{theirs:10.3f}{warm / theirs:8.2f}"
         print(f"{name:24}{row.name:18}{figures}", flush=True)
+    if firsts:
+        print(f"{name}: first calls of a pattern: median {np.median(firsts):.1f} ms, largest {max(firsts):.1f} ms")
     return ratios, short, wrong
 
 

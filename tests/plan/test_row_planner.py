@@ -47,6 +47,14 @@ def test_what_closes_a_ring_is_looked_up_among_kept_rows_and_rows_come_out_witho
         assert plan.without_meeting().meeting is None
 
 
+@pytest.mark.parametrize("text", [PATH, FAN_OUT, RING])
+def test_a_stepwise_plan_keeps_no_paths_and_counts_no_pairs(statistics, text):
+    plan = plan_rows(pattern_of(text, 5_000), statistics, count=True, stepwise=True)
+    assert plan.meeting is None
+    assert plan.leaf == "count"
+    assert plan_rows(pattern_of(text, 5_000), statistics, count=False, stepwise=True).leaf == "rows"
+
+
 def test_the_share_of_a_window_grows_with_it_up_to_all(statistics):
     shares = [statistics.share_in_window(0, 0, 0, width) for width in (10, 1_000, 50_000, NO_BOUND - 1)]
     assert shares == sorted(shares)

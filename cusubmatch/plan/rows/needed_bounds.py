@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.rows.row_plan import RowPattern
 
-__all__ = ["needed_bounds"]
+__all__ = ["needed_bound", "needed_bounds"]
 
 
 def needed_bounds(pattern: RowPattern, edge: int, known: Sequence[int]) -> list[tuple[int, int, int]]:

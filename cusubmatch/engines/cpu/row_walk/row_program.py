@@ -15,6 +15,7 @@ import numpy as np
 from cusubmatch.engines.cpu.row_walk.condition_code import Conditions
 from cusubmatch.engines.cpu.row_walk.row_lists import ListTable
 from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.rows.needed_bounds import needed_bound
 from cusubmatch.plan.rows.row_plan import RowPattern, RowPlan
 
 __all__ = ["Program", "encode"]
@@ -178,8 +179,8 @@ def _encode_edge(row, e, pattern: RowPattern, known, earlier, implied, refs):
     """What the row of an edge is compared with: `known` edges in time, all `earlier` ones by row."""
     windows, bounds = pattern.windows, []
     for b in known:
-        low = None if b in implied else _needed_bound(windows, b, e, known, lower=True)
-        high = None if b in implied else _needed_bound(windows, b, e, known, lower=False)
+        low = None if b in implied else needed_bound(windows, b, e, known, lower=True)
+        high = None if b in implied else needed_bound(windows, b, e, known, lower=False)
         if low is not None or high is not None:
             bounds += [b, -NO_BOUND if low is None else -low, NO_BOUND if high is None else high]
     row[WINDOW], row[WINDOW_END] = refs.append(bounds)
@@ -187,23 +188,6 @@ def _encode_edge(row, e, pattern: RowPattern, known, earlier, implied, refs):
     row[OTHER_ROW], row[OTHER_ROW_END] = refs.append([b for b in others if b in earlier])
     row[AFTER], row[AFTER_END] = refs.append([p for p, q in pattern.row_order if q == e and p in earlier])
     row[BEFORE], row[BEFORE_END] = refs.append([q for p, q in pattern.row_order if p == e and q in earlier])
-
-
-def _needed_bound(windows, b, e, known, lower):
-    """The bound on time(e) against a bound edge, None if there is none or another bound edge implies it."""
-
-    def bound(x, y):
-        return windows[y][x] if lower else windows[x][y]
-
-    limit = bound(b, e)
-    if limit >= NO_BOUND:
-        return None
-    for c in known:
-        if c != b and bound(b, c) < NO_BOUND and bound(c, e) < NO_BOUND and bound(b, c) + bound(c, e) <= limit:
-            mutual = bound(c, b) < NO_BOUND and bound(c, b) + limit <= bound(c, e)
-            if not mutual or known.index(c) < known.index(b):
-                return None
-    return limit
 
 
 def _encode_meeting(header, row, plan, step, lists, index, masked):

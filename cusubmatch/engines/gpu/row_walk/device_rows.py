@@ -1,7 +1,8 @@
 """The rows of relations on the device: all lists of rows and of arcs one after the other, and filters of their arcs.
 
 Times are kept as 32 bits, from the first one on, where their range allows it; only differences are compared. A filter
-is a hash table of bits: where the bit of (x, y) is not set there is no such arc, which spares most binary searches.
+is a hash table of words with three bits of each arc (a blocked Bloom filter: Putze, Sanders and Singler, JEA 2009):
+where those of (x, y) are not all set there is no such arc, which spares most binary searches.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import numpy as np
 from cusubmatch.errors import EngineUnavailable
 from cusubmatch.graph.edge_rows import EdgeRows, RowIndex
 
-__all__ = ["LISTS", "DeviceRows", "RowList", "arc_hash", "make_device_rows"]
+__all__ = ["LISTS", "DeviceRows", "RowList", "arc_hash", "filter_bits", "make_device_rows"]
 
 LISTS = "source", "target", "arcs", "arc", "arcs_in"
 U = np.uint32
 HASH_X, HASH_Y, HASH_END = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
 FILTER_BITS = 16  # for each arc, at least
-MIN_FILTER_LOG, MAX_FILTER_LOG = 10, 28
+MIN_FILTER_LOG, MAX_FILTER_LOG, WORD_LOG = 10, 28, 5
 MAX_POSITIONS = 1 << 32
 MAX_GROUP = 1 << 27  # so that the rows of a warp's vertices together have 32-bit numbers
 
@@ -65,13 +66,20 @@ class DeviceRows(NamedTuple):
 
 
 def arc_hash(x, y):
-    """The hash of an arc, 32 bits; for arrays and for kernels."""
+    """The hash of an arc, 32 bits; for arrays and for kernels. Its first bits number the word of a filter."""
     h = U(U(x) * U(HASH_X))
     h = U(h ^ U(h >> U(15)))
     h = U(h + U(U(y) * U(HASH_Y)))
     h = U(h ^ U(h >> U(13)))
     h = U(h * U(HASH_END))
     return U(h ^ U(h >> U(16)))
+
+
+def filter_bits(h):
+    """The bits of a filter's word that a hash sets; for kernels."""
+    more = U(h * U(HASH_X))
+    first, second, third = U(more >> U(27)), U(U(more >> U(22)) & U(31)), U(U(more >> U(17)) & U(31))
+    return U(U(U(1) << first) | U(U(1) << second) | U(U(1) << third))
 
 
 def make_device_rows(xp: Any, relations: Sequence[EdgeRows], incoming: bool) -> DeviceRows:
@@ -179,13 +187,17 @@ def _by_target(arcs):
 
 
 def _filter_of(rows):
-    """The filter of a relation's arcs, uint32 words, and how far a hash is shifted to number its bits."""
+    """The filter of a relation's arcs, uint32 words, and how far a hash is shifted to number its words."""
     n = len(rows.arc_targets)
-    log = min(max(int(FILTER_BITS * n).bit_length(), MIN_FILTER_LOG), MAX_FILTER_LOG)
+    log = min(max(int(FILTER_BITS * n).bit_length(), MIN_FILTER_LOG), MAX_FILTER_LOG) - WORD_LOG
     sources = np.repeat(np.arange(len(rows.arc_offsets) - 1, dtype=U), np.diff(rows.arc_offsets))
-    bits = np.zeros(1 << log, bool)
+    bits = np.zeros((1 << log) << WORD_LOG, bool)
     with np.errstate(over="ignore"):
-        bits[_hashes(sources, rows.arc_targets.astype(U)) >> U(32 - log)] = True
+        hashes = _hashes(sources, rows.arc_targets.astype(U))
+        more = hashes * U(HASH_X)
+    words = (hashes >> U(32 - log)) << U(WORD_LOG)
+    for shift in (27, 22, 17):
+        bits[words | ((more >> U(shift)) & U(31))] = True
     return np.packbits(bits, bitorder="little").view(U), 32 - log
 
 

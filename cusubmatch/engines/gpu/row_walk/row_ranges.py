@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.gpu.row_walk import row_format as f
-from cusubmatch.engines.gpu.row_walk.device_rows import arc_hash
+from cusubmatch.engines.gpu.row_walk.device_rows import arc_hash, filter_bits
 from cusubmatch.engines.gpu.row_walk.row_stack import RowStack
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.plan.conditions.bounds import NO_BOUND
@@ -53,10 +53,11 @@ def row_ranges(target: Target, stack: RowStack) -> RowRanges:
     step_of, image = stack.step, stack.image
 
     @target.device
-    def open_step(sh, w, t, slot, data):
+    def open_window(sh, w, t, slot, data):
+        """The range of a step, and the times that its rows may have."""
         step = step_of(sh, t)
         kind, before = U(sh[U(step + U(f.KIND))]), U(t - U(1))
-        begin, end = U(0), U(0)
+        begin, end, low, high = U(0), U(0), T(FIRST_TIME), T(LAST_TIME)
         if kind == U(f.SCAN) or kind == U(f.NEIGHBOURS):
             place = U(U(sh[U(step + U(f.LIST))]) + image(sh, w, before, slot, U(sh[U(step + U(f.START))])))
             begin, end = U(data.offsets[place]), U(data.offsets[U(place + U(1))])
@@ -70,17 +71,22 @@ def row_ranges(target: Target, stack: RowStack) -> RowRanges:
         if begin < end and U(sh[U(step + U(f.WINDOW))]) < U(sh[U(step + U(f.WINDOW_END))]):
             low, high = window(sh, w, before, slot, step, data)
             begin, end = times_in(data, begin, end, low, high)
+        return begin, end, low, high
+
+    @target.device
+    def open_step(sh, w, t, slot, data):
+        begin, end, _, _ = open_window(sh, w, t, slot, data)
         return begin, U(end - begin)
 
     @target.device
     def count_step(sh, w, t, slot, data):
-        _, count = open_step(sh, w, t, slot, data)
+        begin, end, low, high = open_window(sh, w, t, slot, data)
+        count = U(end - begin)
         step, before = step_of(sh, t), U(t - U(1))
-        i, end = U(sh[U(step + U(f.EXCLUDED))]), U(sh[U(step + U(f.EXCLUDED_END))])
-        if count > U(0) and i < end:
-            low, high = window(sh, w, before, slot, step, data)
+        i, last = U(sh[U(step + U(f.EXCLUDED))]), U(sh[U(step + U(f.EXCLUDED_END))])
+        if count > U(0) and i < last:
             x = image(sh, w, before, slot, U(sh[U(step + U(f.START))]))
-            while i < end:
+            while i < last:
                 y = image(sh, w, before, slot, U(sh[i]))
                 source, target = x, y
                 if U(sh[U(step + U(f.REVERSED))]) != U(0):
@@ -88,8 +94,8 @@ def row_ranges(target: Target, stack: RowStack) -> RowRanges:
                 arc = known_arc(sh, step, source, target, data)
                 if arc != U(NO_ARC):
                     place = U(U(sh[U(step + U(f.ROWS_OF_ARC))]) + U(arc - U(sh[U(step + U(f.FIRST_ARC))])))
-                    first, last = times_in(data, U(data.offsets[place]), U(data.offsets[U(place + U(1))]), low, high)
-                    count = U(count - U(last - first))
+                    first, until = times_in(data, U(data.offsets[place]), U(data.offsets[U(place + U(1))]), low, high)
+                    count = U(count - U(until - first))
                 i = U(i + U(1))
         return count
 
@@ -164,13 +170,13 @@ def _window_function(target, stack):
 
 def _arc_functions(target, stack, arc_between):
     """Arcs between images, looked up in the filter first."""
-    image, hash_of = stack.image, target.device(arc_hash)
+    image, hash_of, bits_of = stack.image, target.device(arc_hash), target.device(filter_bits)
 
     @target.device
     def may_have_arc(data, first_word, shift, x, y):
-        bit = U(hash_of(x, y) >> shift)
-        word = U(data.filters[U(first_word + U(bit >> U(5)))])
-        return U(U(word >> U(bit & U(31))) & U(1)) != U(0)
+        h = hash_of(x, y)
+        bits = bits_of(h)
+        return U(U(data.filters[U(first_word + U(h >> shift))]) & bits) == bits
 
     @target.device
     def known_arc(sh, step, x, y, data):

@@ -27,6 +27,7 @@ from cusubmatch.engines.gpu.runtime.warp import warp_functions
 __all__ = ["CHECKPOINT_HEADER", "make_walk_rows"]
 
 U, T, L = np.uint32, np.int64, np.uint64
+BIND_WINDOWS = 128  # of candidates, each as wide as a warp, before the clock may be looked at
 CHECKPOINT_HEADER = 1  # a word before the stack: its level and one, or 0 if nothing is left
 
 
@@ -117,11 +118,12 @@ def _bind_function(target, stack, test):
 
     @target.device
     def bind(sh, w, t, data, scratch):
-        """Test candidates of level t until all its slots are full or none are left; how many slots are full."""
-        lane, filled = lane_of(), U(0)
+        """Test candidates of level t until its slots are full, or many were tested; how many slots are full."""
+        lane, filled, windows = lane_of(), U(0), U(0)
         header = U(w + U(f.STACK_HEADER) + U(t * U(f.LEVEL_HEADER)))
         cursor, total = U(sh[header]), U(sh[U(header + U(f.TOTAL))])
-        while cursor < total and filled < U(WARP):
+        while cursor < total and filled < U(WARP) and windows < U(BIND_WINDOWS):
+            windows = U(windows + U(1))
             number, fits, slot, position, x, group = U(cursor + lane), False, U(0), U(0), U(0), U(0)
             if number < total:
                 slot, position = candidate(sh, w, t, number)
