@@ -3,7 +3,7 @@
     python tests/benchmarks/lsqb.py [--graph lsqb-sf0.003] [--query q1,q7] [--repeats 7]
 
 Ours: milliseconds of the first call on a new graph and of a warm one. DuckDB: of the query on tables that are there,
-one for each kind of edge, on two threads. Each is the least of some repeats. Counts are compared; `*` marks a wrong one.
+one for each kind of edge, on two threads. Each is the least of some repeats. Counts are compared; `*`: a wrong one.
 """
 
 from __future__ import annotations
