@@ -1,8 +1,8 @@
-"""Matches counted by the images of some pattern vertices, by the cheapest of three ways.
+"""Matches counted by the images of some pattern vertices, by the cheapest of four ways.
 
-By one vertex, tables of a decomposition give the counts of all vertices at once. By two vertices that the others join,
-common neighbours are counted (`pair_groups`). Else matches are walked and counted as they come; only distinct rows are
-kept.
+By one vertex, sums along a tree or tables of a decomposition give the counts of all vertices at once. By two vertices
+that the others join, common neighbours are counted (`pair_groups`). Else matches are walked and counted as they come;
+only distinct rows are kept.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from cusubmatch.errors import PatternError
 from cusubmatch.execution.grouping.group_images import GroupImages, group_images
 from cusubmatch.execution.grouping.grouped_rows import GroupedRows, Groups, check_size
 from cusubmatch.execution.grouping.pair_groups import common_neighbour_form, pair_groups, paths_of
+from cusubmatch.execution.grouping.tree_groups import is_tree, number_of_arcs, tree_groups
 from cusubmatch.execution.query import PlannedCall, Query, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.result_columns import result_budget
@@ -31,6 +32,8 @@ from cusubmatch.system.deadlines import until
 __all__ = ["GroupedCount", "grouped_count"]
 
 ROW_NS = 80.0  # of sorting a row among others
+TREE_NS = 1e6  # that walking takes longer than it seems, for blocks and threads
+TREE_ARC_NS = 8.0  # of an arc in the sums of a tree
 PAIR_PATH_NS = 2.5  # of a path between two vertices
 MAX_COUNT = (1 << 63) - 1  # that an int64 column can hold
 BLOCKS_SHARE = 4  # of the budget that a block of rows takes
@@ -60,7 +63,9 @@ class GroupedCount:
         DeadlinePassed, ResultTooLarge, OverflowError
         """
         with until(self.query.deadline):
-            found = self._by_tables(progress)
+            found = self._by_tree()
+            if found is None:
+                found = self._by_tables(progress)
             if found is None:
                 found = self._by_common_neighbours(least, progress)
         if found is None:
@@ -71,6 +76,18 @@ class GroupedCount:
         """The call, where its matches are those of a plan of levels and nothing chooses among them."""
         query = self.query
         return query if isinstance(query, Query) and query.chosen is None and not query.parts else None
+
+    def _by_tree(self) -> Groups | None:
+        query = self._tabled()
+        if query is None or len(self.by) > 1 or self.images.divisor > 1:
+            return None
+        prepared, plan = query.prepared, query.plan
+        constraints = constraints_of(plan.pattern, prepared.graph, plan.semantics)
+        if not is_tree(constraints):
+            return None
+        if TREE_ARC_NS * number_of_arcs(constraints, prepared) > TREE_NS + plan.cost + ROW_NS * plan.levels[-1].matches:
+            return None
+        return tree_groups(constraints, prepared, self.by[0])
 
     def _by_tables(self, progress: ProgressCallback | None) -> Groups | None:
         query = self._tabled()

@@ -1,0 +1,90 @@
+"""OPTIONAL, EXISTS and paths in the public functions: columns of every family, batches, files, and what is refused."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from frame_cases import HOST_NAMES, frame, rows
+from refusal import refuses
+
+import cusubmatch as csm
+from cusubmatch import Graph, PatternError, ResultTooLarge, TimeLimitExceeded
+
+EDGES = {"src": ["x", "x", "y", "z"], "dst": ["y", "z", "w", "x"], "cents": [5, 6, 7, 8]}
+KEYED = {"src": [1, 1, 2, 3], "dst": [2, 3, 4, 1], "cents": [5, 6, 7, 8]}
+OPTIONAL = "(a)-[p]->(b) OPTIONAL (b)-[q]->(c)"
+
+
+@pytest.fixture
+def graph():
+    return Graph.from_edgelist(pd.DataFrame(KEYED), directed=True)
+
+
+@pytest.mark.parametrize("family", HOST_NAMES)
+@pytest.mark.parametrize("columns", [EDGES, KEYED])
+def test_what_an_optional_part_has_not_is_null_in_every_family(family, columns):
+    names = dict(zip(["x", "y", "z", "w"], [1, 2, 3, 4], strict=True))
+    edges = frame(family, **columns)
+    found = csm.subgraph_match(edges, OPTIONAL, edges="each")
+    assert type(found) is type(edges)
+    expected = [("x", "y", "w", 0, 2), ("x", "z", None, 1, None), ("y", "w", None, 2, None), ("z", "x", "y", 3, 0)]
+    if columns is KEYED:
+        expected = [(*(names.get(cell) for cell in row[:3]), *row[3:]) for row in expected]
+    cells = [tuple(None if pd.isna(cell) else cell for cell in row) for row in rows(found)]
+    assert sorted(cells, key=str) == sorted(expected, key=str)
+
+
+def test_rows_name_their_edges_by_a_column_of_the_table(graph):
+    found = csm.subgraph_match(graph, OPTIONAL, edges="each", edge_id="cents").sort_values("p")
+    assert found["p"].tolist() == [5, 6, 7, 8]
+    assert found["q"].astype(object).where(found["q"].notna(), None).tolist() == [7, None, None, 5]
+
+
+def test_batches_and_files_hold_what_one_dataframe_holds(graph, tmp_path):
+    whole = csm.subgraph_match(graph, OPTIONAL)
+    batches = list(csm.iter_matches(graph, OPTIONAL, batch_rows=3))
+    assert [len(batch) for batch in batches] == [3, 1]
+    pd.testing.assert_frame_equal(pd.concat(batches, ignore_index=True), whole)
+    assert csm.write_matches(graph, OPTIONAL, tmp_path / "rows.parquet") == 4
+    assert pd.read_parquet(tmp_path / "rows.parquet")["c"].isna().sum() == whole["c"].isna().sum() == 2
+    assert len(csm.subgraph_match(graph, OPTIONAL, limit=3)) == 3
+
+
+def test_parameters_are_those_of_all_parts(graph):
+    text = "(a)-[p]->(b) WHERE p.cents > $x AND EXISTS { (b)-[q]->(z) WHERE q.cents > $y } OPTIONAL (a)<-[r]-(w) "
+    text += "WHERE r.cents >= $x"
+    assert csm.count_matches(graph, text, params={"x": 4, "y": 6}) == 2
+    with refuses(PatternError, "params $y"):
+        csm.count_matches(graph, text, params={"x": 4})
+    with refuses(PatternError, "params 'u'"):
+        csm.subgraph_match(graph, text, params={"x": 4, "y": 6, "u": 3})
+
+
+def test_count_many_takes_parts(graph):
+    patterns = {"one": OPTIONAL, "two": "(a)-->{1,2}(b)", "three": "(a) WHERE NOT EXISTS { (a)-->() }"}
+    assert csm.count_many(graph, patterns)["count"].tolist() == [4, 6, 1]
+
+
+@pytest.mark.parametrize(
+    ("call", "kinds", "words"),
+    [
+        ({"sort": True}, PatternError, "sort"),
+        ({"P": "(a)-->(b) OPTIONAL (b)-->(c)", "edges": "each"}, PatternError, "edges 'each' -[p]->"),
+        ({"P": "(a)-->(b) WHERE EXISTS { (a)-->(c {no: 1}) }"}, PatternError, "vertices="),
+        ({"P": "(a)-->(b) WHERE EXISTS { (a)-[p]->(c) WHERE p.no = 1 }"}, PatternError, "p.no"),
+        ({"P": "(a)-->(b) OPTIONAL (b)-->(c) WHERE NOT EXISTS { (b)-->(z)-->(c) }"}, PatternError, "EXISTS one"),
+        ({"P": "(a)-[p]->(b) OPTIONAL (b)-->(p)"}, PatternError, "'p' another"),
+        ({"memory_limit": 1}, ResultTooLarge, "memory"),
+        ({"time_limit": 0}, TimeLimitExceeded, "time_limit"),
+    ],
+)
+def test_what_is_refused(graph, call, kinds, words):
+    pattern = call.get("P", OPTIONAL)
+    with refuses(kinds, words):
+        csm.subgraph_match(graph, pattern, **{name: value for name, value in call.items() if name != "P"})
+
+
+def test_explain_and_sampling_say_that_they_take_no_parts(graph):
+    for call in (csm.explain, lambda G, P: csm.sample_matches(G, P, 1)):
+        with refuses(PatternError, "OPTIONAL count_matches"):
+            call(graph, OPTIONAL)
