@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from cusubmatch.engines.base import Engine, Prepared
@@ -69,7 +69,7 @@ def plan_of(
         return plan, prepared
 
     call = pattern, semantics, unique, counting, suffix, by_trial
-    return graph.cache.get("plans", call, make, graph.keep(MIN_KEPT_PLANS))
+    return _kept(graph, "plans", call, make, MIN_KEPT_PLANS)
 
 
 def _with_induced_strategies(graph: Graph, engine: Engine, plan: Plan, candidates: Candidates) -> Plan:
@@ -125,7 +125,17 @@ def walk_plan(graph: Graph, engine: Engine, pattern: Pattern, term: EnumerateTer
     def make() -> tuple[Plan, Prepared]:
         return _walking(graph, engine, quotient, "monomorphism", False, True, None, True)
 
-    return graph.cache.get("walks", quotient, make, graph.keep(MIN_KEPT_QUOTIENTS))
+    return _kept(graph, "walks", quotient, make, MIN_KEPT_QUOTIENTS)
+
+
+def _kept(
+    graph: Graph, kind: str, key: Hashable, make: Callable[[], tuple[Plan, Prepared]], least: int
+) -> tuple[Plan, Prepared]:
+    """A plan from the graph's cache, made if it is not there; a provisional one is not kept."""
+    plan, prepared = graph.cache.get(kind, key, make, graph.keep(least))
+    if plan.provisional:
+        graph.cache.drop(kind, key)
+    return plan, prepared
 
 
 def _walking(

@@ -68,6 +68,11 @@ class Cache:
         with self._lock:
             return key in self._shelves.get(kind, {})
 
+    def drop(self, kind: str, key: Hashable) -> None:
+        """Drop one value, if it is there."""
+        with self._lock:
+            self._shelves.get(kind, {}).pop(key, None)
+
     def forget(self, *kinds: str) -> None:
         """Drop all values of these kinds."""
         with self._lock:

@@ -82,10 +82,11 @@ def started(package, name, caches, together):
     """A process that makes a call, with the caches of a folder."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, [str(Path(package).resolve()), os.environ.get("PYTHONPATH")])),
+        "PYTHONSAFEPATH": "1",  # the checkout that is named, not the working directory
         "NUMBA_CACHE_DIR": str(caches / "numba"),
         "CUPY_CACHE_DIR": str(caches / "cupy"),
     }
-    arguments = [name, PATTERNS[name], str(data_folder()), str(int(together))]
+    arguments = [name, PATTERNS[name], str(data_folder().resolve()), str(int(together))]
     return subprocess.Popen(
         [sys.executable, "-c", CALL, *arguments],
         env=environment,

@@ -6,6 +6,7 @@ is compiled ahead of it (`expected_kernels`).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from numba import types, void
@@ -58,11 +59,13 @@ def all_kernels(slots: tuple[int, ...] = SLOTS) -> Iterator[tuple[str, DeclaredK
         yield from _row_walkers(times64)
 
 
+@functools.cache
 def walk_kernel(variant: Variant) -> DeclaredKernel:
     """The walker for one variant."""
     return DeclaredKernel(variant.mode, make_walk.recipe(variant), walk_signature(variant.offsets64))
 
 
+@functools.cache
 def row_kernels(offsets64: bool) -> list[DeclaredKernel]:
     """The kernels that prepare rows and first candidates for a walk."""
     wide, offsets, width = " wide" * offsets64, _LONG if offsets64 else _WORDS, types.int64
@@ -74,10 +77,11 @@ def row_kernels(offsets64: bool) -> list[DeclaredKernel]:
     ]
 
 
-def table_kernels() -> Iterator[tuple[str, DeclaredKernel]]:
+@functools.cache
+def table_kernels() -> list[tuple[str, DeclaredKernel]]:
     """The kernels of counts by decomposition, with their groups."""
     shape = LaunchShape()
-    for kernel in (
+    found = [
         *five_cycles.signatures(shape.tops.threads, shape.tops.lanes),
         *pair_kernels.signatures(shape.pairs.threads, shape.pairs.lanes),
         *triangle_tables.signatures(shape.edges.threads, shape.edges.lanes),
@@ -85,10 +89,9 @@ def table_kernels() -> Iterator[tuple[str, DeclaredKernel]]:
         *clique_tables.signatures(shape.edges.threads),
         *reverse_arcs.signatures(shape.edges.threads),
         *sparse_product.signatures(shape.edges.threads),
-    ):
-        yield "tables", kernel
-    for kernel in four_cycles.signatures(shape.wedges.threads, shape.wedges.lanes):
-        yield "wedges", kernel
+    ]
+    wedges = four_cycles.signatures(shape.wedges.threads, shape.wedges.lanes)
+    return [*(("tables", kernel) for kernel in found), *(("wedges", kernel) for kernel in wedges)]
 
 
 def _walkers(slots, offsets64):

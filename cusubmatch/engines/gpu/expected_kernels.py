@@ -18,7 +18,7 @@ from cusubmatch.engines.gpu.runtime.compile_ahead import number_of_processes
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
 from cusubmatch.engines.gpu.search.graph_view import has_wide_offsets
-from cusubmatch.engines.gpu.search.program import SLOTS, encode
+from cusubmatch.engines.gpu.search.program import SLOTS, encode, fixed_at
 from cusubmatch.engines.gpu.search.run import mode_of
 from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, WEIGHTS, Variant
 from cusubmatch.graph import Adjacency
@@ -28,6 +28,7 @@ __all__ = ["expect", "expect_walk"]
 
 BEST_PLANS = 5  # of a trial, whose kernels are compiled ahead; and one plan of each further leaf mode
 PROCESSES_TO_SPARE = 8
+SMALL = 8  # vertices of patterns whose levels have most slots, so that nothing need be encoded to know
 
 
 def expect(gpu: Device, plans: list[Plan], prepared: Prepared, tables_worth: float) -> None:
@@ -69,10 +70,12 @@ def _needed(gpu: Device, plans: Iterable[Plan], prepared: Prepared) -> Iterator[
     for plan in plans:
         if plan.is_specialised:
             if len(plan.levels) == 3:
-                yield from triangles.needed(prepared.graph.n_vertices, wide=False)
+                yield from triangles.needed(prepared.graph.n_vertices <= triangles.WINDOW, False)
         elif plan.walked and len(plan.levels) > 1:
             if not walked:
                 yield from row_kernels(wide)
             walked = True
-            layout = encode(plan, prepared.candidates.filters, warp=gpu.target.WARP, offsets64=wide, longest=1)
-            yield walk_kernel(Variant(layout.slots, wide, mode_of(plan, layout.weighed)))
+            tested, slots = prepared.candidates.filters, SLOTS[0]
+            if len(plan.levels) > SMALL:
+                slots = encode(plan, tested, warp=gpu.target.WARP, offsets64=wide, longest=1).slots
+            yield walk_kernel(Variant(slots, wide, mode_of(plan, fixed_at(plan, tested) is not None)))

@@ -22,6 +22,7 @@ from cusubmatch.cli.app import app
 from cusubmatch.engines import registry
 from cusubmatch.engines.gpu import GpuEngine, expected_kernels
 from cusubmatch.engines.gpu.all_kernels import all_kernels, row_kernels
+from cusubmatch.engines.gpu.runtime import compile_ahead
 from cusubmatch.engines.gpu.runtime import kernel_store as stores
 from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, CompileServer
 from cusubmatch.engines.gpu.runtime.compile_order import Order, decode, encode
@@ -45,6 +46,7 @@ MARK_HUBS = row_kernels(offsets64=False)[0]
 def store(tmp_path, monkeypatch):
     """An empty store, of this process and of its servers."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compile_ahead, "_servers", {})  # those of before know another folder
     stores.cache_folder.cache_clear()
     yield stores.kernel_store()
     stores.cache_folder.cache_clear()

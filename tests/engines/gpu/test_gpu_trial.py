@@ -19,18 +19,23 @@ class Plan:
     leaf_mode: str = "size"
     walked: int = 3
     is_clique: bool = False
+    provisional: bool = False
 
 
 @pytest.fixture
 def chosen(monkeypatch):
     """The name of the plan that is chosen and its cost, given costs and {(name, share that is looked at): seconds}."""
 
-    def choose(costs, seconds):
+    def choose(costs, seconds, ready=None):
         plans = sorted((Plan(name, cost) for name, cost in costs.items()), key=lambda plan: plan.cost)
-        monkeypatch.setattr(trial, "_seconds", lambda _gpu, _prepared, plan, share, _limit_s: seconds[plan.name, share])
+
+        def seconds_of(_gpu, _prepared, plan, share, _limit_s, wait=True):
+            return seconds[plan.name, share] if wait or ready is None or plan.name in ready else None
+
+        monkeypatch.setattr(trial, "_seconds", seconds_of)
         gpu = SimpleNamespace(tunables=TUNABLES)
         found = trial.fastest_plan(gpu, lambda alternatives: plans[:alternatives], None)
-        return found.name, found.cost
+        return (found.name, found.cost) if ready is None else (found.name, found.provisional)
 
     return choose
 
@@ -76,3 +81,10 @@ def test_a_plan_that_is_cheap_by_the_estimates_is_measured_and_has_rivals_only_w
 
 def test_no_trial_is_held_for_what_is_nothing(chosen):
     assert chosen({"a": 10.0, "b": 20.0}, {}) == ("a", pytest.approx(10.0))
+
+
+def test_rivals_whose_kernels_are_not_compiled_are_left_out_and_the_winner_is_provisional(chosen):
+    seconds = {("a", 128): 0.002, ("b", 128): 0.001, ("a", 8): 0.01, ("b", 8): 0.0004, ("a", 1): 0.01, ("b", 1): 0.003}
+    assert chosen({"a": 1e9, "b": 2e9}, seconds, ready="") == ("a", True)
+    assert chosen({"a": 1e9, "b": 2e9}, seconds, ready="b") == ("b", False)
+    assert chosen({"a": 1e5, "b": 2e5}, {("a", 1): 0.001}, ready="") == ("a", False)  # nothing to compare it with

@@ -238,9 +238,9 @@ def make_count_by_search(target: Target, threads: int, lanes: int, wide: bool) -
     return count_by_search
 
 
-def needed(vertices: int, wide: bool) -> list[DeclaredKernel]:
-    """The kernels that count the triangles of a graph of so many vertices, whose offsets take 64 bits or not."""
-    exact = vertices <= WINDOW
+@functools.cache
+def needed(exact: bool, wide: bool) -> list[DeclaredKernel]:
+    """The kernels that count triangles: `exact` if there are as few vertices as a bitmap has bits."""
     recipes = [
         make_count_by_bitmap.recipe(BLOCK_THREADS, BITMAP_LANES, WINDOW, exact, wide),
         make_count_by_search.recipe(BLOCK_THREADS, SEARCH_LANES, wide),

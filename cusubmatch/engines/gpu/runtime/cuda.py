@@ -59,6 +59,8 @@ class Target(NamedTuple):
         Makes of functions that launch kernels one that does the same again at less cost; None: it cannot.
     ahead : callable (declared kernels), optional
         Has kernels compiled that are going to be launched, without waiting for them; None where nothing is gained.
+    is_compiled : callable (kernel, signature) -> bool
+        Whether a launch need not wait for a compiler.
     """
 
     cuda: Any
@@ -72,6 +74,7 @@ class Target(NamedTuple):
     clock: Callable
     record: Callable = lambda _first, _others: None
     ahead: Callable | None = None
+    is_compiled: Callable = lambda _kernel, _signature: True
 
 
 @functools.cache
@@ -117,6 +120,7 @@ def gpu() -> Target:
         device(ptx.clock),
         record,
         functools.partial(_compile_ahead, store),
+        functools.partial(_is_compiled, store),
     )
 
 
@@ -140,6 +144,15 @@ def _compile_once(kernel, store):
             return compile_here(signature)
 
     dispatcher.compile = compile_
+
+
+def _is_compiled(store, kernel, signature):
+    """Whether a kernel is in memory or in the store, for the current device; without a store it is waited for."""
+    from numba import cuda
+
+    if store is None or kernel.compiled.overloads:
+        return True
+    return store.path(kernel.recipe, types_of(signature), cuda.get_current_device().compute_capability).exists()
 
 
 def expect_kernels() -> None:

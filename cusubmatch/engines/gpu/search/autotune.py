@@ -6,6 +6,9 @@ fastest of these wins. Slow plans are stopped, and among those the estimates dec
 it is held only where the estimate is large, or where the plan that is cheapest by the estimates takes long for the
 whole, and once for a graph and pattern. The time of the winner for the whole follows from both samples; if it is short,
 it is measured, and so is that of the second plan if its sample took hardly longer.
+
+A trial waits for the kernel of the plan that is cheapest by the estimates. Rivals whose kernels are not compiled by
+then are left out; the winner is provisional, and the next call holds the trial again.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from collections.abc import Callable
 from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
+from cusubmatch.engines.gpu.walker.kernel_arguments import walk_signature
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import check_deadline
@@ -35,12 +39,13 @@ def fastest_plan(gpu: Device, plans: Callable[..., list[Plan]], prepared: Prepar
         whole_s = _seconds(gpu, prepared, first, 1, tunables.measured_whole_s)
         if whole_s < float("inf"):
             return dataclasses.replace(first, cost=1e9 * whole_s)
-    tried, fastest_s = plans(alternatives=tunables.alternatives), {}
+    tried, fastest_s, left_out = plans(alternatives=tunables.alternatives), {}, False
     for share, alternatives in tunables.trial_shares:
         tried = tried[:alternatives]
         if first not in tried:  # a small sample says little
             tried[-1] = first
-        seconds = _seconds_of_all(gpu, prepared, tried, share)
+        seconds, some_left_out = _seconds_of_all(gpu, prepared, tried, share, first)
+        left_out = left_out or some_left_out
         order = sorted(range(len(tried)), key=lambda i: (seconds[i], tried[i].cost))
         tried, seconds = [tried[i] for i in order], [seconds[i] for i in order]
         fastest_s[share] = seconds[0]
@@ -52,7 +57,8 @@ def fastest_plan(gpu: Device, plans: Callable[..., list[Plan]], prepared: Prepar
         if whole < float("inf"):
             fastest = close[i]
         whole_s = min(whole, limit_s)
-    return dataclasses.replace(fastest, cost=1e9 * whole_s)
+    found = dataclasses.replace(fastest, cost=1e9 * whole_s)
+    return dataclasses.replace(found, provisional=True) if left_out else found
 
 
 def _extrapolated(plan, limit_s, small, large):
@@ -65,20 +71,32 @@ def _extrapolated(plan, limit_s, small, large):
     return max((large_s - small_s) / (1 / large_share - 1 / small_share), large_s)
 
 
-def _seconds_of_all(gpu, prepared, plans, share):
-    """The seconds that plans take for a sample; those that take twice as long as the best so far are stopped."""
-    tunables, seconds, spent_s = gpu.tunables, [], 0.0
+def _seconds_of_all(gpu, prepared, plans, share, first):
+    """The seconds that plans take for a sample, and whether one but the `first` was left out: its kernel is not there.
+
+    Plans that take twice as long as the best so far are stopped.
+    """
+    tunables, seconds, spent_s, left_out = gpu.tunables, [], 0.0, False
     for plan in plans:
         limit_s = min(2 * min(seconds, default=tunables.trial_plan_s), tunables.trial_plan_s)
-        tried = spent_s < tunables.trial_round_s
-        seconds.append(_seconds(gpu, prepared, plan, share, limit_s) if tried else float("inf"))
-        spent_s += min(seconds[-1], limit_s)
-    return seconds
+        taken = float("inf")
+        if spent_s < tunables.trial_round_s:
+            taken = _seconds(gpu, prepared, plan, share, limit_s, plan == first)
+            if taken is None:
+                left_out, taken, limit_s = True, float("inf"), 0.0
+        seconds.append(taken)
+        spent_s += min(taken, limit_s)
+    return seconds, left_out
 
 
-def _seconds(gpu, prepared, plan, share, limit_s):
-    """The seconds of a count of one first candidate of `share`; infinite if it takes longer than the limit."""
+def _seconds(gpu, prepared, plan, share, limit_s, wait=True):
+    """The seconds of a count of one first candidate of `share`; infinite if it takes longer than the limit.
+
+    None if its kernel is not compiled and is not to be waited for.
+    """
     run = Run(prepared, plan, gpu=gpu, sample_share=share)
+    if not wait and not gpu.target.is_compiled(run.kernel, walk_signature(run.device_plan.offsets64)):
+        return None
     if (loaded := (run.kernel, gpu.number())) not in _compiled:
         _ends_within(run, 0.0)
         _compiled.add(loaded)

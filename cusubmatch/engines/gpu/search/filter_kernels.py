@@ -8,6 +8,7 @@ chunk which of its candidates are in the sample.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -221,6 +222,7 @@ def make_count_pairs(target: Target, sample: int) -> Any:
     return target.kernel(count_pairs)
 
 
+@functools.cache
 def signatures() -> list[DeclaredKernel]:
     """Each kernel as a GPU gets it."""
     from numba import int32, int64, uint32, uint64, void
