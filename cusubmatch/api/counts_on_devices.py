@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 from cusubmatch.api.count_matches import count_of_plan, count_of_query
 from cusubmatch.api.options import planned_call
 from cusubmatch.api.outcomes import Outcome, outcome_of
+from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.engines.registry import device_engines
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
+from cusubmatch.system.deadlines import checking
 from cusubmatch.system.workers import Workers
 
 __all__ = ["Job", "counts_on_devices"]
@@ -37,19 +39,27 @@ class _EndedError(Exception):
 
 def counts_on_devices(graph: Graph, jobs: Sequence[Job], devices: Any) -> list[tuple[Outcome, float]]:
     """How the count of each job ended, and the seconds that it took."""
-    numbers = [engine.number for engine in device_engines(devices)]
+    engines = device_engines(devices)
+    numbers = [engine.number for engine in engines]
+    with engines[0].current():
+        placed = engines[0].place(graph)
     done: dict[int, tuple[Outcome, float]] = {}
     long: list[int] = []
     following, workers = itertools.count(), Workers()
 
-    def check(_done: float, _matches: int) -> None:
+    def check() -> None:
         if workers.stopped:
             raise _EndedError
 
-    def work(number: int) -> None:
+    def work(engine: DeviceEngine) -> None:
+        with checking(check), engine.current():
+            engine.place(placed)  # from device to device
+            count_on(engine.number)
+
+    def count_on(number: int) -> None:
         while not workers.stopped and (index := next(following)) < len(jobs):
             pattern, options = jobs[index]
-            options = dataclasses.replace(options, devices=[number], progress=check)
+            options = dataclasses.replace(options, devices=[number])
             begin = time.perf_counter()
             outcome = outcome_of(_unless_long, graph, pattern, options, len(numbers) > 1)
             if outcome.value is None and not outcome.reason:
@@ -57,7 +67,7 @@ def counts_on_devices(graph: Graph, jobs: Sequence[Job], devices: Any) -> list[t
             done[index] = outcome, time.perf_counter() - begin
 
     try:
-        workers.start(*(functools.partial(work, number) for number in numbers))
+        workers.start(*(functools.partial(work, engine) for engine in engines))
         while not workers.wait():
             pass
     finally:

@@ -355,7 +355,7 @@ class Arrival(Protocol):
 
 
 class Pinned(Protocol):
-    """Page-locked host memory, of which a process has at most `most` bytes."""
+    """Page-locked host memory, of which a device has at most `most` bytes."""
 
     most: int
 
@@ -378,7 +378,7 @@ class Transfer(Protocol):
 
     @property
     def pinned(self) -> Pinned:
-        """Page-locked memory of the process."""
+        """Page-locked memory for copies from the engine's device."""
         ...
 
     def send(self, spreads: Sequence[tuple[Sequence[Any], Any]], direct: bool) -> Arrival:

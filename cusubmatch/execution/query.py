@@ -221,7 +221,8 @@ class Query(NamedTuple):
     def returned(self, array: Any) -> Any:
         """An array where the caller's graph lies."""
         if self.graph.xp is np:
-            return self.engine.to_host(array)
+            with self.engine.current():
+                return self.engine.to_host(array)
         if not isinstance(array, np.ndarray) and array.device != self.graph.targets.device:
             array.device.synchronize()  # a copy to another device does not wait for this one's streams
         return self.graph.xp.asarray(array)

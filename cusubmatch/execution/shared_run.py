@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from cusubmatch.engines.base import Prepared, Run, RunOptions, TaskRange
+from cusubmatch.engines.base import Prepared, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.device_engine import Landing
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.device_group import DeviceGroup
 from cusubmatch.execution.work_ranges import WorkRange
 from cusubmatch.plan import Plan
-from cusubmatch.system.deadlines import until
+from cusubmatch.system.deadlines import checking, until
 from cusubmatch.system.workers import Workers
 
 __all__ = ["SharedRun", "StoppedError"]
@@ -161,10 +161,10 @@ class SharedRun:
 
     def _count_on(self, number: int, landing: Landing) -> None:
         """Count ranges on a device."""
-        with self._where(number, landing), until(self._options.deadline):
+        with self._where(number, landing), checking(self._check), until(self._options.deadline):
             prepared = self._devices.prepared_on(number, self._plan, self._prepared)
             for index, (tasks, _) in self._taken(number):
-                options = dataclasses.replace(self._options, progress=functools.partial(self._hear, index))
+                options = dataclasses.replace(self._options, progress=self._heard_of(index))
                 run = self._runs[index] = self._devices.engines[number].run(self._plan, prepared, options, tasks)
                 self._totals[index] = run.total()
                 del self._runs[index]
@@ -180,12 +180,12 @@ class SharedRun:
         block_rows, first_rows = self._options.block_rows, self._options.first_rows
         if block_rows is not None:
             block_rows = max(1, block_rows // len(self._numbers))
-        with self._where(number, landing), until(self._options.deadline):
+        with self._where(number, landing), checking(self._check), until(self._options.deadline):
             prepared = self._devices.prepared_on(number, self._plan, self._prepared)
             for index, (tasks, _) in self._taken(number):
                 options = dataclasses.replace(
                     self._options,
-                    progress=functools.partial(self._hear, index),
+                    progress=self._heard_of(index),
                     then=lambda rows: (rows.shape[1], landing.bring(rows)),
                     block_rows=block_rows,
                     first_rows=first_rows,
@@ -216,13 +216,17 @@ class SharedRun:
             time.sleep(ROOM_WAIT_S)
 
     def _check(self) -> None:
+        """What a device's thread checks between two launches, and while it waits."""
         if self._workers.stopped:
             raise StoppedError
 
-    def _hear(self, index: int, done: float, matches: int) -> None:
-        """What a range says of itself, from its device's thread."""
-        self._check()
-        self._heard[index] = done, matches
+    def _heard_of(self, index: int) -> ProgressCallback | None:
+        """What a range reports to; nothing, if nobody wants to know."""
+
+        def hear(done: float, matches: int) -> None:
+            self._heard[index] = done, matches
+
+        return None if self._options.progress is None else hear
 
     def _report(self) -> None:
         """Tell the caller now and then how far it is."""

@@ -15,9 +15,10 @@ import numpy as np
 from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.device_engine import RangeSampler
 from cusubmatch.execution.device_group import DeviceGroup
+from cusubmatch.execution.shared_run import StoppedError
 from cusubmatch.execution.work_ranges import WorkRange, cut_at
 from cusubmatch.plan import Plan
-from cusubmatch.system.deadlines import until
+from cusubmatch.system.deadlines import checking, until
 from cusubmatch.system.workers import Workers
 
 __all__ = ["SharedSampler"]
@@ -84,9 +85,13 @@ class SharedSampler:
         """Do work on each device, in a thread of its own."""
         workers, landing = Workers(), self._devices.home.landing()
 
+        def check() -> None:
+            if workers.stopped:
+                raise StoppedError
+
         def one(number: int) -> None:
             where = landing.current() if number == 0 else self._devices.engines[number].current()
-            with where, until(self._deadline):
+            with where, checking(check), until(self._deadline):
                 work(number, lambda: not workers.stopped)
 
         try:

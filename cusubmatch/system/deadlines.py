@@ -44,8 +44,11 @@ def checking(check: Callable[[], None]) -> Iterator[None]:
 
 
 def until(deadline: float | None) -> contextlib.AbstractContextManager[None]:
-    """Let this thread wait for others until a time (`time.monotonic`), and raise `DeadlinePassed` then."""
-    return checking(functools.partial(_check, deadline))
+    """Let this thread wait for others until a time (`time.monotonic`), and raise `DeadlinePassed` then.
+
+    What it checked before is checked too.
+    """
+    return checking(functools.partial(_check, deadline, _of_thread.check))
 
 
 def each_until(deadline: float | None, items: Generator[Any, None, None]) -> Generator[Any, None, None]:
@@ -62,7 +65,8 @@ def each_until(deadline: float | None, items: Generator[Any, None, None]) -> Gen
         items.close()
 
 
-def _check(deadline):
+def _check(deadline, before):
+    before()
     if deadline is not None and time.monotonic() > deadline:
         raise DeadlinePassed
 

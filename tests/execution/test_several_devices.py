@@ -19,6 +19,7 @@ from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.several_devices import SeveralDevices
 from cusubmatch.execution.work_ranges import cut_at, factored
 from cusubmatch.generators import rmat
+from cusubmatch.system.deadlines import check_deadline
 from cusubmatch.system.gpu_presence import GpuKind
 
 TEXTS = {
@@ -185,14 +186,30 @@ def test_a_run_that_takes_little_time_stays_on_the_first_device(skewed_edges):
     assert not hasattr(run, "taken")
 
 
-def test_ranges_are_taken_from_one_counter_the_largest_first(skewed_edges):
+def test_ranges_are_taken_from_one_counter_the_largest_first(skewed_edges, monkeypatch):
     run = run_of(Graph.from_edgelist(skewed_edges), TEXTS["square"], 2)
+    run._devices.ranges(run._plan, run._prepared)
+    both_have_one = threading.Barrier(2, timeout=60)
+    for engine in run._devices.engines:
+        monkeypatch.setattr(engine, "run", after(both_have_one, engine.run))
     run.count()
     assert {device for device, *_ in run.taken} == {0, 1}
     assert len(run.taken) == len(run._ranges) > 8
     shares = [one.share for one in run._ranges]
     assert shares == sorted(shares, reverse=True)
     assert sum(shares) == pytest.approx(1)
+
+
+def after(barrier, function):
+    """The function, whose first call waits."""
+    waited = []
+
+    def call(*arguments):
+        if not waited:
+            waited.append(barrier.wait())
+        return function(*arguments)
+
+    return call
 
 
 def test_progress_goes_up_to_one_and_comes_from_the_calling_thread(skewed_edges, monkeypatch):
@@ -279,6 +296,35 @@ def test_an_interrupt_ends_all_devices(skewed_edges, monkeypatch, counting):
     with pytest.raises(KeyboardInterrupt):
         run.count() if counting else list(run.blocks())
     assert threading.active_count() == threads
+
+
+def test_an_error_while_a_sample_is_drawn_ends_all_devices(skewed_edges, monkeypatch):
+    with machine_of(2) as engines:
+        first, second = engines
+        counting = threading.Event()
+
+        def endless(*arguments):
+            sampler = type(first).range_sampler(first, *arguments)
+
+            def counts():
+                counting.set()
+                while True:
+                    time.sleep(0.001)
+                    check_deadline()
+
+            sampler.counts = counts if len(arguments) > 3 else sampler.counts
+            return sampler
+
+        def broken(*_):
+            counting.wait(60)
+            raise MemoryError("no room")
+
+        monkeypatch.setattr(first, "range_sampler", endless)
+        monkeypatch.setattr(second, "range_sampler", broken)
+        threads = threading.active_count()
+        with pytest.raises(MemoryError, match="no room"):
+            csm.sample_matches(skewed_edges, TEXTS["path"], 5, devices="all")
+        assert threading.active_count() == threads
 
 
 def interrupting(_done, _matches):

@@ -61,20 +61,27 @@ def test_the_target_mends_what_numpy_no_longer_has(monkeypatch):
 def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
     from cusubmatch.engines.gpu.runtime import cuda
 
-    launched, streams = [], iter(["first stream", "second stream"])
+    launched, configured = [], []
+    streams, numbers = iter(["first stream", "second stream", 0, 0, 0]), iter([0, 0, 0, 1, 1])
 
     class Compiled:
         py_func = None
 
         def __getitem__(self, shape):
+            configured.append(shape)
             return lambda *arguments: launched.append((shape, arguments))
 
     monkeypatch.setattr(cuda, "_current_stream", lambda: next(streams))
     monkeypatch.setattr(cuda, "_stream_of", lambda address: address)
+    monkeypatch.setattr(cuda, "current_number", lambda: next(numbers))
     launch = cuda.Kernel(Compiled())[3, 64, 1024]
     launch(1)
     launch(2)
     assert launched == [((3, 64, "first stream", 1024), (1,)), ((3, 64, "second stream", 1024), (2,))]
+    for argument in (3, 4, 5):  # the default streams of two GPUs have one address
+        launch(argument)
+    assert [arguments for _, arguments in launched] == [(1,), (2,), (3,), (4,), (5,)]
+    assert configured == [(3, 64, stream, 1024) for stream in ("first stream", "second stream", 0, 0)]
 
 
 def test_arrays_are_given_to_kernels_as_input(monkeypatch):

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections import Counter
 
 import numpy as np
 import pandas as pd
@@ -36,7 +35,7 @@ def everything_is_shared(monkeypatch):
 
 @pytest.fixture(scope="module")
 def edges():
-    return rmat(11, 8, seed=2)
+    return rmat(10, 8, seed=2)
 
 
 def on_gpu(edges):
@@ -48,9 +47,18 @@ def graph(request, edges):
     return Graph.from_edgelist(edges if request.param == "host" else on_gpu(edges))
 
 
-def multiset(frame):
-    frame = frame.to_pandas() if hasattr(frame, "to_pandas") else frame
-    return Counter(frame.itertuples(index=False, name=None))
+def sorted_rows(frame):
+    rows = (frame.to_pandas() if hasattr(frame, "to_pandas") else frame).to_numpy()
+    return rows[np.lexsort(rows.T[::-1])]
+
+
+@pytest.fixture(scope="module")
+def expected(edges):
+    """The count of each pattern, and all its embeddings, by the CPU engine."""
+    counts = {name: csm.count_matches(edges, pattern, engine="cpu") for name, pattern in PATTERNS.items()}
+    listed = [name for name in PATTERNS if name != "house"]
+    rows = {name: sorted_rows(csm.subgraph_match(edges, PATTERNS[name], unique=False, engine="cpu")) for name in listed}
+    return counts, rows
 
 
 def device_of(frame):
@@ -61,14 +69,13 @@ def device_of(frame):
 
 @pytest.mark.parametrize("devices", ["all", 2, [1], [1, 0]])
 @pytest.mark.parametrize("name", PATTERNS)
-def test_counts_and_rows_are_those_of_the_cpu(graph, edges, name, devices):
-    pattern = PATTERNS[name]
-    expected = csm.count_matches(edges, pattern, engine="cpu")
+def test_counts_and_rows_are_those_of_the_cpu(graph, expected, name, devices):
+    pattern, (counts, rows) = PATTERNS[name], expected
     for _ in range(3):  # launches are recorded from the second count on
-        assert csm.count_matches(graph, pattern, devices=devices) == expected
-    if name != "house":
-        rows = csm.subgraph_match(graph, pattern, devices=devices)
-        assert multiset(rows) == multiset(csm.subgraph_match(edges, pattern, engine="gpu"))
+        assert csm.count_matches(graph, pattern, devices=devices) == counts[name]
+    if name in rows:
+        found = sorted_rows(csm.subgraph_match(graph, pattern, unique=False, devices=devices))
+        assert np.array_equal(found, rows[name])
 
 
 def test_batches_samples_and_many_counts(graph, edges):
@@ -77,7 +84,7 @@ def test_batches_samples_and_many_counts(graph, edges):
     one, count = csm.sample_matches(graph, SQUARE, 100, seed=3, engine="gpu")
     two, again = csm.sample_matches(graph, SQUARE, 100, seed=3, devices="all")
     assert count == again
-    assert multiset(one) == multiset(two)
+    assert np.array_equal(sorted_rows(one), sorted_rows(two))
     many = csm.count_many(graph, PATTERNS, devices="all")
     alone = csm.count_many(edges, PATTERNS, engine="cpu")
     many = many.to_pandas() if hasattr(many, "to_pandas") else many
@@ -121,7 +128,7 @@ def test_what_a_device_keeps_lies_on_it(graph):
     copies = [engine_on(number).place(graph) for number in (0, 1)]
     for number, copy in enumerate(copies):
         found = [array.device.id for array in arrays_in(copy.cache._shelves)]
-        assert len(found) > 10
+        assert len(found) > 3
         assert set(found) == {number}
         assert copy.targets.device.id == number
 
@@ -196,23 +203,23 @@ def test_arrays_are_copied_from_gpu_to_gpu():
     assert (copy.get() == array.get()).all()
 
 
-def test_a_stream_of_the_caller_is_kept(edges):
+def test_a_stream_of_the_caller_is_kept(edges, expected):
     import cupy
 
-    expected = csm.count_matches(edges, SQUARE, engine="cpu")
-    with cupy.cuda.Stream(non_blocking=True):
-        graph = Graph.from_edgelist(on_gpu(edges))
-        rows = csm.subgraph_match(graph, SQUARE, devices="all")
-        total = int(cupy.asarray(rows["a" if "a" in rows.columns else rows.columns[0]]).size)
-    assert total == expected
+    graph = Graph.from_edgelist(edges)
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        rows = sorted_rows(csm.subgraph_match(graph, SQUARE, unique=False, devices="all"))
+        assert cupy.cuda.get_current_stream() == stream
+    assert np.array_equal(rows, expected[1]["4-cycle"])
 
 
 def test_a_time_limit_ends_both_and_the_next_call_is_right():
     graph = Graph.from_edgelist(rmat(17, 16, seed=1))
     begin = time.monotonic()
     with pytest.raises(csm.TimeLimitExceeded):
-        csm.subgraph_match(graph, Pattern.cycle(6), time_limit=1.0, limit=1 << 40, memory_limit=1 << 50, devices="all")
-    assert time.monotonic() - begin < 5
+        for batch in csm.iter_matches(graph, Pattern.cycle(6), time_limit=1.0, batch_rows=1 << 22, devices="all"):
+            assert len(batch) == 1 << 22
+    assert time.monotonic() - begin < 60  # what is compiled at first included
     small = rmat(9, 8)
     assert csm.count_matches(small, SQUARE, devices="all") == csm.count_matches(small, SQUARE, engine="cpu")
 
@@ -221,12 +228,12 @@ def test_an_error_on_the_second_gpu_is_the_callers(graph, monkeypatch):
     engine = engine_on(1)
 
     def lost(*_):
-        raise MemoryError("no room on GPU 1")
+        raise RuntimeError("GPU 1 is lost")
 
     monkeypatch.setattr(engine, "run", lost)
     threads = threading.active_count()
-    with pytest.raises(MemoryError, match="no room on GPU 1"):
-        csm.count_matches(graph, SQUARE, devices="all", semantics="homomorphism", unique=False)
+    with pytest.raises(RuntimeError, match="GPU 1 is lost"):
+        csm.subgraph_match(graph, SQUARE, devices="all")
     assert threading.active_count() == threads
 
 

@@ -27,6 +27,7 @@ from cusubmatch.engines.gpu.walker.warp_walker import make_walk
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan, suffix_primes
 from cusubmatch.plan.crt import chinese_remainder
+from cusubmatch.system.deadlines import check_deadline
 
 __all__ = ["KEPT_PLANS", "Run", "mode_of", "nanoseconds_of"]
 
@@ -270,9 +271,10 @@ class Run:
         return self.deadline is not None and time.monotonic() > self.deadline
 
     def _check_deadline(self, done, matches):
-        """Report, and raise if the time is over."""
+        """Report, and raise if the time is over, or what this thread works for is."""
         self.matches = matches
         self._report(done)
+        check_deadline()
         if self._late():
             raise DeadlinePassed
 

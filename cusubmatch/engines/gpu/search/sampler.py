@@ -31,6 +31,7 @@ from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, WEIGHTS
 from cusubmatch.engines.gpu.walker.warp_walker import make_walk
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
+from cusubmatch.system.deadlines import check_deadline
 
 __all__ = ["Sampler"]
 
@@ -256,6 +257,7 @@ class Sampler:
                 running, more = False, bool(workspace.state[r.STOP])
                 if more:
                     carry(counters)
+                    check_deadline()
                     if self.deadline is not None and time.monotonic() > self.deadline:
                         raise DeadlinePassed
                     workspace.start(fresh=False)
