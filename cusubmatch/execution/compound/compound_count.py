@@ -3,13 +3,12 @@
 A match with n extensions by each OPTIONAL part becomes the product of max(1, n) rows. Where the new vertices of a part
 need not avoid other vertices of the match, because they may coincide or their labels differ, n depends on the shared
 vertices alone. So matches are counted by these, as the embeddings of each part are, and no match is joined. Else the
-rows are made and counted.
+rows of each match are counted.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -22,7 +21,7 @@ from cusubmatch.execution.compound.joined_query import (
     group_of_whole,
     joined_query,
 )
-from cusubmatch.execution.compound.row_keys import places_of, row_keys
+from cusubmatch.execution.compound.row_keys import places_of, row_keys, sum_of_products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names, total_groups
 from cusubmatch.execution.grouping.grouped_count import grouped_count
 from cusubmatch.execution.query_options import QueryOptions
@@ -31,8 +30,6 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan.constraints import are_disjoint, check_suits
 
 __all__ = ["JoinedCount"]
-
-SAFE = 1 << 62  # sums of int64 products stay below
 
 
 class JoinedCount:
@@ -69,8 +66,8 @@ class JoinedCount:
                 self.matches += total
                 continue
             query = joined_query(self._graph, self._calls, self._asked, self._deadline, number)._replace(parts=())
-            for block in query.blocks(None, progress):
-                self.matches += block.shape[1]
+            for rows in query.counts(progress):
+                self.matches += rows
         return self.matches
 
     def _independent(self, whole: Pattern) -> bool:
@@ -117,7 +114,7 @@ class JoinedCount:
             columns = [place[vertex] for vertex in one.vertices]
             bindings = one._replace(vertices=tuple(columns))
             kept &= bindings.holds(base.vertices.astype(np.int64), graph.n_vertices)
-        total = _sum_of_products([factor[kept] for factor in factors])
+        total = sum_of_products([factor[kept] for factor in factors])
         return total // (group_of_whole(whole, asked).order if asked.one_per_orbit else 1)
 
 
@@ -131,15 +128,3 @@ def _looked_up(bindings: np.ndarray, groups: tuple[np.ndarray, np.ndarray], n_ve
     there = ends > begins
     found[there] = counts[order[begins[there]]]
     return found
-
-
-def _sum_of_products(factors: list[np.ndarray]) -> int:
-    """Exact at any size."""
-    if not len(factors[0]):
-        return 0
-    largest = math.prod(int(factor.max()) for factor in factors) * len(factors[0])
-    arrays = factors if largest < SAFE else [factor.astype(object) for factor in factors]
-    product = arrays[0]
-    for array in arrays[1:]:
-        product = product * array
-    return int(product.sum())

@@ -15,7 +15,7 @@ import numpy as np
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.errors import EngineUnavailable, PatternError
 from cusubmatch.execution.compound.part_tables import PartTable, part_table
-from cusubmatch.execution.compound.row_keys import row_keys
+from cusubmatch.execution.compound.row_keys import row_keys, sum_of_products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names, total_groups
 from cusubmatch.execution.query import PlannedCall, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
@@ -165,6 +165,17 @@ class JoinedQuery(NamedTuple):
             if limit == 0:
                 return
 
+    def counts(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
+        """The number of rows of this call without its parts, block by block; no row is made."""
+        found = whole_blocks(self.base, progress)
+        try:
+            for block in found:
+                matches = self.chosen(np.concatenate([block.vertices.astype(np.int64), block.rows.astype(np.int64)]))
+                factors = [table.factors(matches, self.graph.n_vertices) for table in self.tables]
+                yield sum_of_products([np.ones(matches.shape[1], np.int64), *factors])
+        finally:
+            found.close()
+
     def chosen(self, matches: np.ndarray) -> np.ndarray:
         """The matches of the call without parts that are one of their orbit and have all that must exist."""
         for u, w in self.below:
@@ -202,8 +213,8 @@ class JoinedQuery(NamedTuple):
 
     def sizes(self) -> Generator[int, None, None]:
         """The number of rows, block by block."""
-        for block in self.blocks(None, None):
-            yield block.shape[1]
+        for query in (self, *self.parts):
+            yield from query.counts(None)
 
     def frame(self, blocks: list[np.ndarray]) -> Any:
         """A dataframe of the caller's family from blocks."""

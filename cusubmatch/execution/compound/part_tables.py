@@ -47,6 +47,30 @@ class PartTable(NamedTuple):
     given: np.ndarray
     apart: tuple[int, ...]
 
+    def factors(self, matches: np.ndarray, n_vertices: int) -> np.ndarray:
+        """How many rows each match (pattern vertices and more, matches) becomes: max(1, its extensions), int64."""
+        own, mine = row_keys(n_vertices, [self.bindings, matches[list(self.shared)]])
+        order = np.argsort(own, kind="stable")
+        begins, ends = places_of(mine, own[order])
+        if len(self.new) > 1 and self.apart:
+            counts = np.concatenate([np.empty(0, np.int64), *self._counted(matches, begins, ends, order)])
+            return np.maximum(counts, 1)
+        counts = ends - begins
+        for vertex in self.apart if len(self.new) else ():  # one new vertex is at most one of the others
+            line = [*self.shared, vertex]
+            taken, asked = row_keys(n_vertices, [np.concatenate([self.bindings, self.new]), matches[line]])
+            first, last = places_of(asked, np.sort(taken))
+            counts -= last - first
+        return np.maximum(counts, 1)
+
+    def _counted(
+        self, matches: np.ndarray, begins: np.ndarray, ends: np.ndarray, order: np.ndarray
+    ) -> Iterator[np.ndarray]:
+        """The extensions of each match, some matches at a time."""
+        for part in _parts_of(ends - begins):
+            match, _ = self._pairs(matches[:, part], begins[part], ends[part], order)
+            yield np.bincount(match, minlength=part.stop - part.start)
+
     def joined(self, matches: np.ndarray, extended: np.ndarray, n_vertices: int) -> Iterator[np.ndarray]:
         """Matches extended by those of the part, or by nothing where it has none.
 
@@ -59,19 +83,23 @@ class PartTable(NamedTuple):
         own, mine = row_keys(n_vertices, [self.bindings, matches[list(self.shared)]])
         order = np.argsort(own, kind="stable")
         begins, ends = places_of(mine, own[order])
-        sums = np.cumsum(ends - begins)
-        begin = 0
-        while begin < len(mine):
-            reached = sums[begin - 1] if begin else 0
-            end = max(begin + 1, int(np.searchsorted(sums, reached + ROWS_AT_ONCE, "right")))
-            part = slice(begin, end)
+        for part in _parts_of(ends - begins):
             yield self._extended(matches[:, part], extended[:, part], begins[part], ends[part], order)
-            begin = end
 
     def _extended(
         self, matches: np.ndarray, extended: np.ndarray, begins: np.ndarray, ends: np.ndarray, order: np.ndarray
     ) -> np.ndarray:
         """Some matches, with all that they are extended by."""
+        match, row = self._pairs(matches, begins, ends, order)
+        alone = np.flatnonzero(np.bincount(match, minlength=len(begins)) == 0)
+        given = np.concatenate([self.given[:, row], np.full((len(self.given), len(alone)), NOTHING, np.int64)], axis=1)
+        match = np.concatenate([match, alone])
+        return np.concatenate([matches[:, match], extended[:, match], given])
+
+    def _pairs(
+        self, matches: np.ndarray, begins: np.ndarray, ends: np.ndarray, order: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Some matches, by number, and the rows of the part that they are extended by."""
         counts = ends - begins
         match = np.repeat(np.arange(len(counts)), counts)
         row = order[np.arange(len(match)) - np.repeat(np.cumsum(counts) - counts, counts) + begins[match]]
@@ -79,11 +107,17 @@ class PartTable(NamedTuple):
         for image in self.new:
             for vertex in self.apart:
                 kept &= image[row] != matches[vertex, match]
-        match, row = match[kept], row[kept]
-        alone = np.flatnonzero(np.bincount(match, minlength=len(counts)) == 0)
-        given = np.concatenate([self.given[:, row], np.full((len(self.given), len(alone)), NOTHING, np.int64)], axis=1)
-        match = np.concatenate([match, alone])
-        return np.concatenate([matches[:, match], extended[:, match], given])
+        return match[kept], row[kept]
+
+
+def _parts_of(counts: np.ndarray) -> Iterator[slice]:
+    """Ranges of matches that have about so many rows together."""
+    sums, begin = np.cumsum(counts), 0
+    while begin < len(counts):
+        reached = sums[begin - 1] if begin else 0
+        end = max(begin + 1, int(np.searchsorted(sums, reached + ROWS_AT_ONCE, "right")))
+        yield slice(begin, min(end, len(counts)))
+        begin = end
 
 
 def part_table(

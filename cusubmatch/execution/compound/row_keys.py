@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["places_of", "row_keys"]
+__all__ = ["places_of", "row_keys", "sum_of_products"]
+
+SAFE = 1 << 62  # sums of int64 products stay below
 
 
 def row_keys(n_vertices: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -30,3 +33,15 @@ def row_keys(n_vertices: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
 def places_of(keys: np.ndarray, sorted_keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where each key begins and ends among sorted ones."""
     return np.searchsorted(sorted_keys, keys, "left"), np.searchsorted(sorted_keys, keys, "right")
+
+
+def sum_of_products(factors: list[np.ndarray]) -> int:
+    """Exact at any size."""
+    if not len(factors[0]):
+        return 0
+    largest = math.prod(int(factor.max()) for factor in factors) * len(factors[0])
+    arrays = factors if largest < SAFE else [factor.astype(object) for factor in factors]
+    product = arrays[0]
+    for array in arrays[1:]:
+        product = product * array
+    return int(product.sum())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import parameters_key, vertex_set
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
+from cusubmatch.pattern.parser import PatternEdge
 from cusubmatch.plan.asked import VertexSet
 
 __all__ = ["SimpleCalls", "grouped_by", "own_parameters", "part_calls", "shared_names", "simple_calls", "total_groups"]
@@ -129,14 +130,18 @@ def grouped_by(
 def part_calls(
     graph: Graph, pattern: Pattern, part: Pattern, options: QueryOptions, deadline: float | None
 ) -> SimpleCalls:
-    """The calls for all embeddings of a part; its shared vertices have labels and candidates of the pattern's."""
+    """The calls for all embeddings of a part that a match may have.
+
+    The shared vertices have the labels, the candidates and, but in induced matching, the edges of the pattern.
+    """
     places = {name: vertex for vertex, name in enumerate(pattern.names) if name is not None}
     labels = tuple(
         pattern.labels[places[name]] if own is None and name in places else own
         for name, own in zip(part.names, part.labels, strict=True)
     )
     rest = part.distinct, (), part.conditions, part.quantifiers, None, part.optional, part.exists
-    part = part.of_parts(part.names, labels, part.edges, *rest)
+    edges = [*part.edges, *(_edges_between(pattern, part) if options.semantics != "induced" else ())]
+    part = part.of_parts(part.names, labels, edges, *rest)
     given = options.candidates or {}
     candidates = {
         vertex: given[places[name]]
@@ -161,6 +166,15 @@ def part_calls(
             "inside of a part EXISTS is about one vertex"
         )
     return calls
+
+
+def _edges_between(pattern: Pattern, part: Pattern) -> Iterator[PatternEdge]:
+    """The edges of a pattern between vertices that a part shares, as edges of the part without names."""
+    names, paths = shared_names(pattern, part), {one.edge for one in pattern.quantifiers}
+    for index, edge in enumerate(pattern.edges):
+        source, target = pattern.names[edge.source], pattern.names[edge.target]
+        if index not in paths and source in names and target in names:
+            yield edge._replace(source=part.names.index(source), target=part.names.index(target), name=None)
 
 
 def total_groups(counts: list[GroupedCount]) -> Groups:
