@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from cusubmatch.engines.gpu.runtime import cuda
+from cusubmatch.engines.gpu.runtime.compilation import expect_kernels
 from cusubmatch.engines.gpu.tunables import Tunables
 
 __all__ = ["REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
@@ -60,5 +61,5 @@ class Device(NamedTuple):
 @functools.cache
 def current_device() -> Device:
     """The current GPU."""
-    cuda.expect_kernels()
+    expect_kernels()
     return Device(cuda.gpu(), *cuda.properties(), cuda.as_device_array, generation=cuda.generation())
