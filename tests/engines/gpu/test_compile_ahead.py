@@ -166,6 +166,11 @@ def test_where_no_server_can_be_started_nobody_waits_for_one(store, monkeypatch,
         while ended._process is not None:  # until its reader has seen the end
             os.sched_yield()
         assert ended.order(*order) is None  # and no other is started
+        idle = CompileServer()
+        assert idle.start()
+        while idle._process is not None:
+            os.sched_yield()
+        assert idle.start()  # it was not needed for a while
     monkeypatch.delattr(os, "fork")
     assert not CompileServer().start()
 

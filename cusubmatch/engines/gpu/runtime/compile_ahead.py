@@ -101,8 +101,8 @@ class CompileServer:
         process.stdout.close()
         with self._lock:
             self._process = None
-            self._failed = self._failed or not answered
             numbers = list(self._by_number)
+            self._failed = process.returncode != 0 or (bool(numbers) and not answered)
         for number in numbers:
             self._done(number)
 

@@ -12,27 +12,17 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
-from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, server
+from cusubmatch.engines.gpu.runtime.compilation import compile_once, is_compiled, order_kernels
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
-from cusubmatch.engines.gpu.runtime.kernel_store import KernelStore, StoredKernels, kernel_store, types_of
+from cusubmatch.engines.gpu.runtime.kernel_store import kernel_store
 
-__all__ = [
-    "Kernel",
-    "Target",
-    "as_device_array",
-    "current_number",
-    "expect_kernels",
-    "generation",
-    "gpu",
-    "properties",
-    "record",
-]
+__all__ = ["Kernel", "Target", "as_device_array", "current_number", "generation", "gpu", "properties", "record"]
 
 
 class Target(NamedTuple):
@@ -96,7 +86,7 @@ def gpu() -> Target:
     def kernel(function):
         made = Kernel(cuda.jit(function))
         if store is not None:
-            _compile_once(made, store)
+            compile_once(made, store)
         compiles_in_thread(made.compiled, current_device)
         return made
 
@@ -119,67 +109,9 @@ def gpu() -> Target:
         device(ptx.peek),
         device(ptx.clock),
         record,
-        functools.partial(_compile_ahead, store),
-        functools.partial(_is_compiled, store),
+        functools.partial(order_kernels, store),
+        functools.partial(is_compiled, store),
     )
-
-
-def _compile_once(kernel, store):
-    """Let a kernel be loaded from the store. What is not there is compiled by the server, else here, once."""
-    from numba.core.compiler_lock import global_compiler_lock
-
-    dispatcher, stored = kernel.compiled, StoredKernels(store, kernel)
-    dispatcher._cache, compile_here = stored, dispatcher.compile  # noqa: SLF001 - Numba's caches are set so
-
-    def compile_(signature):
-        path = stored.path(signature)
-        if path is not None and not path.exists():
-            from numba import cuda
-
-            capability = cuda.get_current_device().compute_capability
-            pending = server().order(kernel.recipe, types_of(signature), capability, path, NOW)
-            if pending is not None:
-                pending.wait()
-        with global_compiler_lock, stored.lock(signature):
-            return compile_here(signature)
-
-    dispatcher.compile = compile_
-
-
-def _is_compiled(store, kernel, signature):
-    """Whether a kernel is in memory or in the store, for the current device; without a store it is waited for."""
-    from numba import cuda
-
-    if store is None or kernel.compiled.overloads:
-        return True
-    return store.path(kernel.recipe, types_of(signature), cuda.get_current_device().compute_capability).exists()
-
-
-def expect_kernels() -> None:
-    """Start what compiles kernels if there are none yet: it begins while the device does."""
-    store = kernel_store()
-    if store is not None and store.is_empty():
-        server().start()
-
-
-_expected: set[tuple] = set()  # kernels, each with a compute capability
-
-
-def _compile_ahead(store: KernelStore | None, kernels: Iterable[Any]) -> None:
-    """Have kernels compiled that the store has not yet, for the current device."""
-    from numba import cuda
-
-    if store is None:
-        return
-    capability = cuda.get_current_device().compute_capability
-    for kernel in kernels:
-        if (kernel, capability) in _expected:
-            continue
-        _expected.add((kernel, capability))
-        types = types_of(kernel.signature)
-        path = store.path(kernel.recipe, types, capability)
-        if not path.exists():
-            server().order(kernel.recipe, types, capability, path)
 
 
 _configuring = threading.Lock()

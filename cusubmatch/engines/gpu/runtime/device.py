@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from cusubmatch.engines.gpu.runtime import cuda
+from cusubmatch.engines.gpu.runtime.compilation import expect_kernels
 from cusubmatch.engines.gpu.tunables import Tunables
 
 __all__ = ["CONDITION_REGISTERS", "REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
@@ -63,13 +64,13 @@ class Device(NamedTuple):
 
 def current_device() -> Device:
     """The current GPU."""
-    cuda.expect_kernels()
     return _device(cuda.current_number())
 
 
 @functools.cache
 def _device(_number: int) -> Device:
     """The current GPU, which has this number."""
+    expect_kernels()
     generation = cuda.generation()
     return Device(
         cuda.gpu(), *cuda.properties(), cuda.as_device_array, generation=generation, number=cuda.current_number

@@ -1,0 +1,72 @@
+"""When a kernel is compiled, and by whom: before its launch by the server, else at its launch; each once.
+
+What has been compiled is loaded from the store (`kernel_store`), where a server leaves it too (`compile_ahead`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, server
+from cusubmatch.engines.gpu.runtime.kernel_store import KernelStore, StoredKernels, kernel_store, types_of
+
+__all__ = ["compile_once", "expect_kernels", "is_compiled", "order_kernels"]
+
+
+def compile_once(kernel: Any, store: KernelStore) -> None:
+    """Let a kernel be loaded from the store. What is not there is compiled by the server, else here, once."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    dispatcher, stored = kernel.compiled, StoredKernels(store, kernel)
+    dispatcher._cache, compile_here = stored, dispatcher.compile  # noqa: SLF001 - Numba's caches are set so
+
+    def compile_(signature):
+        path = stored.path(signature)
+        if path is not None and not path.exists():
+            from numba import cuda
+
+            capability = cuda.get_current_device().compute_capability
+            pending = server().order(kernel.recipe, types_of(signature), capability, path, NOW)
+            if pending is not None:
+                pending.wait()
+        with global_compiler_lock, stored.lock(signature):
+            return compile_here(signature)
+
+    dispatcher.compile = compile_
+
+
+def is_compiled(store: KernelStore | None, kernel: Any, signature: Any) -> bool:
+    """Whether a kernel is in memory or in the store, for the current device; without a store it is waited for."""
+    from numba import cuda
+
+    if store is None or kernel.compiled.overloads:
+        return True
+    return store.path(kernel.recipe, types_of(signature), cuda.get_current_device().compute_capability).exists()
+
+
+def expect_kernels() -> None:
+    """Start what compiles kernels if there are none yet: it begins while the device does."""
+    store = kernel_store()
+    if store is not None and store.is_empty():
+        server().start()
+
+
+_expected: set[tuple] = set()  # kernels, each with a compute capability
+
+
+def order_kernels(store: KernelStore | None, kernels: Iterable[Any]) -> None:
+    """Have kernels compiled that the store has not yet, for the current device."""
+    from numba import cuda
+
+    if store is None:
+        return
+    capability = cuda.get_current_device().compute_capability
+    for kernel in kernels:
+        if (kernel, capability) in _expected:
+            continue
+        _expected.add((kernel, capability))
+        types = types_of(kernel.signature)
+        path = store.path(kernel.recipe, types, capability)
+        if not path.exists():
+            server().order(kernel.recipe, types, capability, path)
