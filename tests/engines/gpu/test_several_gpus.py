@@ -12,7 +12,7 @@ import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.registry import engine_on
-from cusubmatch.execution import several_devices
+from cusubmatch.execution.devices import several_devices
 from cusubmatch.generators import rmat
 from cusubmatch.system.gpu_presence import gpus
 
