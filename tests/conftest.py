@@ -39,7 +39,7 @@ SHARED_KERNELS = {
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
 def pytest_xdist_make_scheduler(config, log):
-    """Hand out files, not tests, to the processes; with --dist worksteal tests, as where kernels are compiled quickly."""
+    """Hand out files, not tests, to the processes; tests with --dist worksteal, for machines with many cores."""
     if config.getoption("dist") == "worksteal":
         return None
     from xdist.scheduler import LoadScopeScheduling

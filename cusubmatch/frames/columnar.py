@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.frames.family import MAX_DISTINCT, Family
+from cusubmatch.frames.family import Family
+from cusubmatch.frames.numbering import MAX_DISTINCT
 
 __all__ = ["ArrowFamily", "PolarsFamily", "arrow_kind"]
 

@@ -41,6 +41,7 @@ def test_each_count_is_that_of_its_pattern(graph, size, semantics):
         assert row.count == csm.count_matches(graph, pattern, semantics=semantics), row.pattern
 
 
+@pytest.mark.thorough
 def test_induced_counts_add_up_to_the_connected_sets_of_vertices(graph):
     edges = rmat(6, 4, seed=3)
     whole = nx.Graph(list(edges.itertuples(index=False, name=None)))

@@ -25,7 +25,7 @@ from frame_cases import (
     plain,
 )
 
-from cusubmatch.frames import columnar, family, family_named
+from cusubmatch.frames import columnar, family_named, numbering
 
 
 @pytest.mark.parametrize(("name", "case"), CASES)
@@ -56,7 +56,7 @@ def test_integers_of_a_narrow_range_are_numbered_in_order(name):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("values", [[3, 1, 2, 1], [2**40, 1, 2**50, 1], ["c", "a", "b", "a"]])
 def test_more_distinct_ids_than_codes_is_an_error_that_counts_them(name, values, monkeypatch):
-    monkeypatch.setattr(family, "MAX_DISTINCT", 2)
+    monkeypatch.setattr(numbering, "MAX_DISTINCT", 2)
     with pytest.raises(OverflowError, match="3 distinct ids"):
         family_named(name).factorize([column(name, values)])
 

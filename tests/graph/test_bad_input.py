@@ -20,7 +20,7 @@ from refusal import refuses
 
 import cusubmatch as csm
 from cusubmatch import Graph, GraphError
-from cusubmatch.frames import family, family_named
+from cusubmatch.frames import family_named, numbering
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 LOOP = "(a)-->(b)-->(c)-->(a)"
@@ -222,7 +222,7 @@ def test_a_networkx_graph_that_cannot_be_used(call, kinds, words):
 @pytest.mark.parametrize("name", HOST_NAMES)
 def test_as_many_vertices_as_codes_cannot_number(name, monkeypatch):
     tables = [frame(name, src=[1, 5], dst=[3, 2**40]), frame(name, src=["a", "b"], dst=["c", "d"])]
-    monkeypatch.setattr(family, "MAX_DISTINCT", 3)
+    monkeypatch.setattr(numbering, "MAX_DISTINCT", 3)
     for edges in tables:
         with refuses(GraphError, "edges 4 2**31"):
             Graph.from_edgelist(edges)

@@ -69,6 +69,8 @@ class Tunables:
         From this estimated cost on a trial is held at once; below it the cheapest plan is measured first.
     trial_plan_s, trial_round_s : float
         Most seconds that a plan is tried, and after which no more plans of a round are tried.
+    trial_margin : float
+        Two plans whose samples took times within this factor are measured on the whole, unless that takes too long.
     measured_whole_s : float
         A plan that a trial expects to take less is measured on the whole.
     """
@@ -102,6 +104,7 @@ class Tunables:
     trial_cost_ns: float = 5e5
     trial_plan_s: float = 0.02
     trial_round_s: float = 0.2
+    trial_margin: float = 1.3
     measured_whole_s: float = 0.005
 
     @property

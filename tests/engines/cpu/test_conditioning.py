@@ -163,6 +163,7 @@ def test_it_ends_at_a_deadline_and_after_its_steps():
         csm.count_matches(graph, pattern, unique=False, engine="cpu", time_limit=0.3)
 
 
+@pytest.mark.thorough
 def test_where_its_steps_are_spent_the_pattern_is_walked(monkeypatch):
     graph, pattern = skewed_graph(), Pattern.parse(QUERY)
     engine, prepared = prepared_for(graph, pattern, "monomorphism", conditioning_steps=1)

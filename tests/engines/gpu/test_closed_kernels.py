@@ -198,7 +198,7 @@ def test_data_graphs_have_their_known_counts(data_graph, name):
 
 
 @pytest.mark.parametrize("tops", [3])
-@pytest.mark.parametrize(("groups", "size"), [(50, 6), *thorough((150, 7), (60, 10))])
+@pytest.mark.parametrize(("groups", "size"), thorough((50, 6), (150, 7), (60, 10)))
 def test_long_neighbourhoods_fill_many_words(tops, groups, size):
     graph, expected = layered(tops, groups, size)
     assert Triangles(NATIVE, np, graph).count() == expected[3]

@@ -113,6 +113,29 @@ def test_arrays_are_given_to_kernels_as_input(monkeypatch):
     assert cuda.as_device_array(7) == 7
 
 
+def test_a_parameter_block_knows_its_type():
+    from numba import types as nb
+    from numba.cuda.typing.typeof import typeof
+
+    from cusubmatch.engines.gpu.runtime import cuda
+    from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ArcBatch
+
+    class Input:
+        def __init__(self, kind):
+            self._numba_type_ = kind
+
+    sources, arcs = Input(nb.int32[::1]), Input(nb.int64[::1])
+    block = cuda.as_device_array(ArcBatch(sources, arcs, np.int64(3), np.int64(5)))
+    assert block == (sources, arcs, 3, 5)
+    assert block.arcs is arcs
+    assert block._numba_type_ == typeof(block) == ARC_BATCH  # else each launch would compile
+    assert cuda.as_device_array(block) is block
+    again = cuda.as_device_array(ArcBatch(sources, arcs, np.int64(5), np.int64(8)))
+    assert again._numba_type_ is block._numba_type_
+    other = cuda.as_device_array(ArcBatch(arcs, arcs, np.int64(5), 8))
+    assert other._numba_type_ == nb.NamedTuple([nb.int64[::1], nb.int64[::1], nb.int64, nb.int64], ArcBatch)
+
+
 class Stream:
     """CuPy's, as far as it is asked here: what is put on a stream that records, or waits for one, is recorded."""
 

@@ -149,8 +149,10 @@ def test_an_edited_device_function_is_compiled_anew(tmp_path):
         return int(found)
 
     right = count()
-    leaf = package / "engines" / "gpu" / "search" / "leaf.py"
-    leaf.write_text(leaf.read_text().replace("total = L(total + L(1))", "total = L(total + L(3))"))
+    leaf = package / "engines" / "gpu" / "walker" / "leaf.py"
+    source = leaf.read_text()
+    assert source.count("total = L(total + L(1))") == 1
+    leaf.write_text(source.replace("total = L(total + L(1))", "total = L(total + L(3))"))
     assert (right, count()) == (right, 3 * right)
     assert right > 0
 

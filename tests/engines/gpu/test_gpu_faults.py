@@ -46,7 +46,8 @@ def table(request):
 
 @pytest.fixture(scope="module", autouse=True)
 def pool():
-    """CuPy's own pool, whatever cuDF has put in its place."""
+    """CuPy's own pool, whatever cuDF has put in its place, which it does when it is imported."""
+    import cudf  # noqa: F401
     import cupy
 
     before = cupy.cuda.get_allocator()

@@ -61,7 +61,7 @@ def test_suffixes_of_every_length_under_any_settings_count_what_the_oracle_does(
     assert set(found) <= {len(matches(raw.naive(), pattern, semantics, unique))}
 
 
-@pytest.mark.one_each
+@pytest.mark.thorough  # it compiles for a minute; the emulator has every suffix in the first tier
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @examples(60)
 @given(case=cases(hubs=True))
@@ -131,6 +131,7 @@ def test_a_deadline_leaves_whole_matches_or_nothing():
         assert (run.matches is not None) == run.plan.suffix.whole
 
 
+@pytest.mark.thorough
 def test_more_tests_than_a_word_has_bits(lane):
     backward_neighbours = [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9), (0, 9)]
     pairs = [

@@ -40,6 +40,15 @@ def test_the_quickest_for_the_larger_sample_is_taken_and_little_is_measured(chos
     assert chosen({"a": 1e9, "b": 2e9}, seconds) == ("b", pytest.approx(3e6))
 
 
+def test_of_two_plans_whose_samples_take_about_the_same_time_the_one_that_is_faster_on_the_whole_is_taken(chosen):
+    samples = {("a", 128): 0.001, ("b", 128): 0.001, ("a", 8): 0.0020, ("b", 8): 0.0021}
+    assert chosen({"a": 1e9, "b": 2e9}, samples | {("a", 1): 0.019, ("b", 1): 0.016}) == ("b", pytest.approx(16e6))
+    assert chosen({"a": 1e9, "b": 2e9}, samples | {("a", 1): 0.016, ("b", 1): NEVER}) == ("a", pytest.approx(16e6))
+    assert chosen({"a": 1e9, "b": 2e9}, samples | {("a", 1): NEVER, ("b", 1): NEVER}) == ("a", pytest.approx(20e6))
+    far = samples | {("b", 8): 0.0029}
+    assert chosen({"a": 1e9, "b": 2e9}, far)[0] == "a"
+
+
 def test_what_a_small_sample_says_does_not_drop_the_plan_that_is_cheapest_by_the_estimates(chosen):
     names = "abcdefgh"
     few = {(name, 128): 0.0001 for name in names[1:]} | {("a", 128): 0.0002}

@@ -72,7 +72,6 @@ def gpu() -> Target:
 
     from cusubmatch.engines.gpu.runtime import ptx
 
-    _remember_types_of_blocks()
     folder = cache_folder(Path(__file__).parents[1], f"numba-cuda {version('numba-cuda')}")
     device = cuda.jit(device=True, forceinline=True)
 
@@ -91,21 +90,6 @@ def gpu() -> Target:
         return np.uint32(cuda.threadIdx.x) >> np.uint32(5)
 
     return Target(cuda, 32, 0xFFFFFFFF, device, kernel, lane, warp, device(ptx.peek), device(ptx.clock), record)
-
-
-def _remember_types_of_blocks():
-    """Let Numba make the type of a parameter block once: otherwise it takes 15 µs of every launch."""
-    from numba.cuda import types
-    from numba.cuda.typing.typeof import typeof_impl
-
-    @functools.cache
-    def block_type(kind, fields):
-        return types.BaseTuple.from_types(fields, kind)
-
-    @typeof_impl.register(tuple)
-    def type_of(block, context):
-        fields = tuple([getattr(field, "_numba_type_", None) or typeof_impl(field, context) for field in block])
-        return None if None in fields else block_type(type(block), fields)
 
 
 _configuring = threading.Lock()
@@ -204,13 +188,57 @@ def as_device_array(array: Any) -> Any:
     """A CuPy array as kernels take it fastest, without a copy or a wait for its stream; anything else as it is.
 
     Numba otherwise spends 5 µs of a launch on each array. Marked as input, which for what lies on the device says
-    nothing, an array costs half of that.
+    nothing, an array costs half of that. A parameter block, a NamedTuple, is given its type: otherwise Numba makes the
+    type at every launch, which takes longer than all else that it does then.
     """
+    if isinstance(array, tuple):
+        return array if hasattr(array, "_numba_type_") else _typed_block(array)
     if not type(array).__module__.startswith("cupy"):
         return array
     from numba import cuda
 
     return cuda.In(cuda.as_cuda_array(array, sync=False))
+
+
+def _typed_block(block):
+    """A parameter block that knows its Numba type, as Numba asks for it."""
+    kind, fields = type(block), [as_device_array(field) for field in block]
+    types = tuple([getattr(field, "_numba_type_", None) or _scalar_type(type(field)) for field in fields])
+    typed = _typed_kind(kind)(*fields)
+    typed._numba_type_ = _block_type(kind, types)
+    return typed
+
+
+@functools.cache
+def _typed_kind(kind):
+    """A subclass that takes attributes, as a NamedTuple's own class does not."""
+    from numba.cuda.typing.typeof import typeof_impl
+
+    typed = type(kind.__name__, (kind,), {})
+    # Numba asks for an attribute when it looks for compiled code, and here when it compiles.
+    typeof_impl.register(typed)(lambda block, _context: block._numba_type_)
+    return typed
+
+
+@functools.cache
+def _scalar_type(kind):
+    """The Numba type of int or of a NumPy scalar."""
+    from numba.cuda.typing.typeof import typeof
+
+    return typeof(kind(0))
+
+
+_block_types: dict[tuple, tuple] = {}
+
+
+def _block_type(kind, fields):
+    """The type of a parameter block, found by the addresses of its fields' types, since Numba's types hash slowly."""
+    key = kind, *map(id, fields)
+    if key not in _block_types:
+        from numba.cuda import types
+
+        _block_types[key] = types.BaseTuple.from_types(fields, kind), fields  # which are kept, and so their addresses
+    return _block_types[key][0]
 
 
 def properties() -> tuple[int, int]:

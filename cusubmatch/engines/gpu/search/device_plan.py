@@ -131,7 +131,7 @@ def make_device_plan(
         rows.offsets64,
         roots,
         rows.targets,
-        GraphArrays(*map(gpu.to_device, arrays)),
+        gpu.to_device(GraphArrays(*arrays)),
         _root_arrays(roots, gpu.to_device),
         _batches(words, roots),
         blocks,

@@ -44,7 +44,7 @@ class Workspace:
         self.checkpoints, self.stack = xp.zeros(checkpoint_words, np.uint32), 0
         self.bytes = sum(array.nbytes for array in (self.control, turns, self.ring, self.checkpoints))
         shared = (self.control[: r.CONTROL_WORDS], turns, self.ring, self.checkpoints)
-        self.arrays = ControlArrays(*map(to_device, shared))
+        self.arrays = to_device(ControlArrays(*shared))
         self.sums = to_device(self.control[r.CONTROL_WORDS :].view(np.uint64))
         self._seen = None if xp is np else mirrored(self.control)
 

@@ -167,7 +167,7 @@ class Team:
     def graph(self) -> Rows:
         def make():
             support = self.support
-            return Rows(*map(self.on_device, (support.offsets, support.targets, support.upper, support.reverse_arc)))
+            return self.on_device(Rows(support.offsets, support.targets, support.upper, support.reverse_arc))
 
         return self.support.keep("graph", make)
 
