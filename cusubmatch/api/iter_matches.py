@@ -12,9 +12,9 @@ from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName
 from cusubmatch.api.options import planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.devices.several_devices import on_its_device
 from cusubmatch.execution.query import PlannedCall, Query, empty_frame
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.several_devices import on_its_device
 from cusubmatch.io.targets import check_rows
 from cusubmatch.pattern import Pattern
 

@@ -14,13 +14,13 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, Prepared, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.execution.chosen_rows import ChosenRows
+from cusubmatch.execution.devices.several_devices import engine_for, sharing_in_words
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import asked_of, refined, with_words
 from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, names_of_columns, result_budget
 from cusubmatch.execution.row_order import RowOrder
-from cusubmatch.execution.several_devices import engine_for, sharing_in_words
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.table_count import TableCount, Tables
 from cusubmatch.graph import Graph

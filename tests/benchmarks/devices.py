@@ -22,7 +22,7 @@ from scale import rmat
 import cusubmatch as csm
 from cusubmatch.api.options import checked_query
 from cusubmatch.engines.registry import engine_on
-from cusubmatch.execution.device_group import Cutting
+from cusubmatch.execution.devices.device_group import Cutting
 from cusubmatch.execution.query_options import QueryOptions
 
 REPEATS = 3

@@ -14,9 +14,9 @@ from logical_devices import FINE, logical_engine, machine_of
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions
-from cusubmatch.execution.device_group import Cutting
+from cusubmatch.execution.devices.device_group import Cutting
+from cusubmatch.execution.devices.several_devices import SeveralDevices
 from cusubmatch.execution.planning import plan_of
-from cusubmatch.execution.several_devices import SeveralDevices
 from cusubmatch.execution.work_ranges import cut_at, factored
 from cusubmatch.generators import rmat
 from cusubmatch.system.deadlines import check_deadline
@@ -213,7 +213,7 @@ def after(barrier, function):
 
 
 def test_progress_goes_up_to_one_and_comes_from_the_calling_thread(skewed_edges, monkeypatch):
-    from cusubmatch.execution import shared_run
+    from cusubmatch.execution.devices import shared_run
 
     monkeypatch.setattr(shared_run, "REPORT_INTERVAL_S", 0.0)
     said, threads = [], set()

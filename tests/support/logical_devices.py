@@ -13,8 +13,8 @@ from cusubmatch.engines import registry
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
-from cusubmatch.execution import device_group, several_devices
-from cusubmatch.execution.device_group import Cutting
+from cusubmatch.execution.devices import device_group, several_devices
+from cusubmatch.execution.devices.device_group import Cutting
 from cusubmatch.system.gpu_presence import GpuKind
 
 _thread = threading.local()

@@ -6,13 +6,13 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
-from logical_devices import FINE
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.registry import engine_on
-from cusubmatch.execution import several_devices
+from cusubmatch.execution.devices import several_devices
+from cusubmatch.execution.devices.device_group import Cutting
 from cusubmatch.generators import rmat
 from cusubmatch.system.gpu_presence import gpus
 
@@ -26,6 +26,7 @@ PATTERNS = {
     "masked": Pattern.parse("(a)--(b)--(c) WHERE id(a) < 200"),
 }
 SQUARE = PATTERNS["4-cycle"]
+FINE = Cutting(worth_ns=0.0, min_range_s=0.0)  # everything is shared, in small ranges
 
 
 @pytest.fixture(autouse=True)

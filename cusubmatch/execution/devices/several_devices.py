@@ -26,10 +26,10 @@ from cusubmatch.engines.base import (
 from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.engines.registry import choose_engine, device_engines
 from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
-from cusubmatch.execution.device_group import Cutting, DeviceGroup
+from cusubmatch.execution.devices.device_group import Cutting, DeviceGroup
+from cusubmatch.execution.devices.shared_run import SharedRun
+from cusubmatch.execution.devices.shared_sampler import SharedSampler
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.shared_run import SharedRun
-from cusubmatch.execution.shared_sampler import SharedSampler
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern

@@ -19,7 +19,7 @@ from typing import Any
 from cusubmatch.engines.base import Prepared, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.device_engine import Landing
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.device_group import DeviceGroup
+from cusubmatch.execution.devices.device_group import DeviceGroup
 from cusubmatch.execution.work_ranges import WorkRange
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import checking, until

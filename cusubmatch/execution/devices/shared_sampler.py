@@ -14,8 +14,8 @@ import numpy as np
 
 from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.device_engine import RangeSampler
-from cusubmatch.execution.device_group import DeviceGroup
-from cusubmatch.execution.shared_run import StoppedError
+from cusubmatch.execution.devices.device_group import DeviceGroup
+from cusubmatch.execution.devices.shared_run import StoppedError
 from cusubmatch.execution.work_ranges import WorkRange, cut_at
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import checking, until
