@@ -177,6 +177,8 @@ def _frame_of_query(query: PlannedCall, options: QueryOptions) -> Any:
             frame = _collected(collector, report, options.time_limit)
         if not collector.too_large:
             return frame
+    except ResultTooLarge:  # of a part of the pattern, which is no result yet
+        raise
     except MemoryError as error:  # of the device or the host, while rows or columns were made
         traceback.clear_frames(error.__traceback__)  # they hold memory that counting on needs
         cause = error

@@ -20,6 +20,7 @@ from cusubmatch.execution.compound.joined_query import (
     existing_parts,
     group_of_whole,
     joined_query,
+    narrowed,
 )
 from cusubmatch.execution.compound.row_keys import places_of, row_keys, sum_of_products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names, total_groups
@@ -101,6 +102,7 @@ class JoinedCount:
         try:
             base = grouped_count(graph, calls.patterns[number], options, deadline, by).groups(1, progress)
             factors = [base.counts]
+            asked = narrowed(asked, dict(zip(by, base.vertices, strict=True)), graph.n_vertices)
             place = {vertex: column for column, vertex in enumerate(by)}
             for part in calls.optional:
                 names = shared_names(whole, part)

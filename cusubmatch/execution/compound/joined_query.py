@@ -7,12 +7,13 @@ alike without them, all embeddings are found and one of each orbit of the whole 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Hashable, Iterator
+from collections.abc import Generator, Hashable, Iterator, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.base import ProgressCallback, RowBlock
 from cusubmatch.errors import EngineUnavailable, PatternError
 from cusubmatch.execution.compound.part_tables import PartTable, part_table
 from cusubmatch.execution.compound.row_keys import row_keys, sum_of_products
@@ -36,7 +37,11 @@ __all__ = [
     "existing_parts",
     "group_of_whole",
     "joined_query",
+    "narrowed",
 ]
+
+MAX_WAITING = 1 << 18  # matches that wait until parts are looked for at their images
+MAX_SHARE = 0.5  # of the vertices; more images are no candidates
 
 
 class Existing(NamedTuple):
@@ -52,6 +57,16 @@ class Existing(NamedTuple):
         return np.isin(mine, own) == self.wanted
 
 
+def narrowed(options: QueryOptions, images: Mapping[int, np.ndarray], n_vertices: int) -> QueryOptions:
+    """The options of parts where the images of some pattern vertices are known and few."""
+    candidates = dict(options.candidates or {})
+    for vertex, some in images.items():
+        members = np.unique(some).astype(np.int32)
+        if len(members) < MAX_SHARE * n_vertices:
+            candidates[vertex] = members
+    return dataclasses.replace(options, candidates=candidates or None)
+
+
 class JoinedQuery(NamedTuple):
     """A planned call; it answers what a `Query` answers.
 
@@ -65,8 +80,10 @@ class JoinedQuery(NamedTuple):
         The call without parts.
     below : tuple of (u, w)
         Vertices, and named edges numbered after them, whose images must be in order.
-    exists : tuple of Existing
-    tables : tuple of PartTable
+    calls : SimpleCalls
+        The parts are among them.
+    inside : QueryOptions
+        With the parameters and candidates of parts.
     deadline : float or None
     edge_id : str or None
     bound_names : tuple of str
@@ -79,8 +96,8 @@ class JoinedQuery(NamedTuple):
     whole: Pattern
     base: PlannedCall
     below: tuple[tuple[int, int], ...]
-    exists: tuple[Existing, ...]
-    tables: tuple[PartTable, ...]
+    calls: SimpleCalls
+    inside: QueryOptions
     deadline: float | None
     edge_id: Hashable | None
     bound_names: tuple[str, ...]
@@ -144,11 +161,10 @@ class JoinedQuery(NamedTuple):
         """Blocks of rows, at most `limit` together; int64 (columns, rows), -1 where a part has no match."""
         if limit == 0:
             return
-        found = whole_blocks(self.base, progress, memory_limit)
+        found = self._matches(progress, memory_limit)
         try:
-            for block in found:
-                matches = np.concatenate([block.vertices.astype(np.int64), block.rows.astype(np.int64)])
-                for rows in self._rows_of(self.chosen(matches)):
+            for matches, tables in found:
+                for rows in self._rows_of(matches, tables):
                     kept = rows[:, :limit]
                     yield kept
                     if limit is not None:
@@ -167,24 +183,54 @@ class JoinedQuery(NamedTuple):
 
     def counts(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
         """The number of rows of this call without its parts, block by block; no row is made."""
-        found = whole_blocks(self.base, progress)
+        found = self._matches(progress)
         try:
-            for block in found:
-                matches = self.chosen(np.concatenate([block.vertices.astype(np.int64), block.rows.astype(np.int64)]))
-                factors = [table.factors(matches, self.graph.n_vertices) for table in self.tables]
+            for matches, tables in found:
+                factors = [table.factors(matches, self.graph.n_vertices) for table in tables]
                 yield sum_of_products([np.ones(matches.shape[1], np.int64), *factors])
         finally:
             found.close()
 
-    def chosen(self, matches: np.ndarray) -> np.ndarray:
-        """The matches of the call without parts that are one of their orbit and have all that must exist."""
+    def _matches(
+        self, progress: ProgressCallback | None, memory_limit: int | None = None
+    ) -> Generator[tuple[np.ndarray, tuple[PartTable, ...]], None, None]:
+        """The matches that have all that must exist, block by block, with the parts that they are joined with.
+
+        While they are few they wait: then parts are looked for only at their images.
+        """
+        found = whole_blocks(self.base, progress, memory_limit)
+        waiting, images = list[np.ndarray](), dict[int, np.ndarray]()
+        try:
+            for block in found:
+                waiting.append(self._of_orbits(block))
+                if sum(matches.shape[1] for matches in waiting) > MAX_WAITING:
+                    break
+            else:
+                parts = [*self.calls.optional, *(part for _, part in self.calls.exists)]
+                shared = {self.whole.names.index(name) for part in parts for name in shared_names(self.whole, part)}
+                images = {v: np.concatenate([np.empty(0, np.int64), *(some[v] for some in waiting)]) for v in shared}
+            inside = narrowed(self.inside, images, self.graph.n_vertices)
+            asked = self.graph, self.whole
+            with until(self.deadline):
+                exists = existing_parts(*asked, self.calls, inside, self.deadline)
+                tables = tuple(
+                    part_table(*asked, part, inside, self.deadline, self.calls.size) for part in self.calls.optional
+                )
+            for matches in chain(waiting, map(self._of_orbits, found)):
+                for one in exists:
+                    matches = matches[:, one.holds(matches, self.graph.n_vertices)]  # noqa: PLW2901
+                yield matches, tables
+        finally:
+            found.close()
+
+    def _of_orbits(self, block: RowBlock) -> np.ndarray:
+        """The matches of a block of the call without parts, one of each orbit of the whole pattern."""
+        matches = np.concatenate([block.vertices.astype(np.int64), block.rows.astype(np.int64)])
         for u, w in self.below:
             matches = matches[:, matches[u] < matches[w]]
-        for one in self.exists:
-            matches = matches[:, one.holds(matches, self.graph.n_vertices)]
         return matches
 
-    def _rows_of(self, matches: np.ndarray) -> Iterator[np.ndarray]:
+    def _rows_of(self, matches: np.ndarray, own: tuple[PartTable, ...]) -> Iterator[np.ndarray]:
         """The rows of some matches: those of one part after the other."""
         size = len(matches)
 
@@ -195,16 +241,16 @@ class JoinedQuery(NamedTuple):
             for longer in tables[0].joined(whole[:size], whole[size:], self.graph.n_vertices):
                 yield from extended(longer, tables[1:])
 
-        columns = self._columns_of(size)
-        for whole in extended(matches, self.tables):
+        columns = self._columns_of(size, own)
+        for whole in extended(matches, own):
             yield whole[columns]
 
-    def _columns_of(self, size: int) -> list[int]:
+    def _columns_of(self, size: int, tables: tuple[PartTable, ...]) -> list[int]:
         """Which lines of joined matches are columns: vertices, those of parts, rows, those of parts."""
         n = len(self.whole)
         vertices = [v for v, name in enumerate(self.whole.names) if name is not None]
         rows, at = list(range(n, size)), size
-        for part, table in zip(self.whole.optional, self.tables, strict=True):
+        for part, table in zip(self.whole.optional, tables, strict=True):
             new = sum(name is not None and name not in self.whole.names for name in part.names)
             vertices += range(at, at + new)
             rows += range(at + new, at + len(table.given))
@@ -306,11 +352,10 @@ def joined_query(
             options, below = dataclasses.replace(options, unique=None), ()
     plan = make_query if options.touching is None else touching_rows
     base = plan(graph, plain, options, deadline)
-    with until(deadline):
-        exists = existing_parts(graph, whole, calls, inside, deadline)
-        tables = tuple(part_table(graph, whole, part, inside, deadline, calls.size) for part in calls.optional)
+    for part in (*calls.optional, *(part for _, part in calls.exists)):  # what is wrong with them is said at once
+        grouped_by(graph, whole, part, shared_names(whole, part), inside, deadline)
     bound = tuple(_edge_names(whole, True)) if asked.edges == "each" else ()
-    query = JoinedQuery(graph, whole, base, below, exists, tables, deadline, asked.edge_id, bound)
+    query = JoinedQuery(graph, whole, base, below, calls, inside, deadline, asked.edge_id, bound)
     if number == 0 and len(calls.wholes) > 1:
         others = (joined_query(graph, calls, asked, deadline, i) for i in range(1, len(calls.wholes)))
         query = query._replace(parts=tuple(others))
