@@ -31,6 +31,7 @@ _HOME = {
     "vertex_counts": "api.vertex_counts",
     "write_matches": "api.write_matches",
     "attach_edges": "api.attach_edges",
+    "iter_attached_edges": "api.attach_edges",
     "subgraph_monomorphism": "compat.cugraph",
     "datasets": None,
     "generators": None,

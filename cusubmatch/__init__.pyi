@@ -17,6 +17,7 @@ from cusubmatch.api.argument_types import (
     UniqueSemantics,
 )
 from cusubmatch.api.attach_edges import attach_edges as attach_edges
+from cusubmatch.api.attach_edges import iter_attached_edges as iter_attached_edges
 from cusubmatch.api.count_matches import count_matches as count_matches
 from cusubmatch.api.count_matches import has_match as has_match
 from cusubmatch.api.explain import explain as explain

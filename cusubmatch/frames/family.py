@@ -164,6 +164,11 @@ class Family(Numbering):
         joined = {name: self.take(self.column(left, name), left_rows) for name in self.column_names(left)}
         return self.frame(joined | {name: self.take(self.column(right, name), right_rows) for name in added})
 
+    def partners(self, left: Any, right: Any, on: Sequence[tuple]) -> Any:
+        """How many rows of `right` each row of `left` is joined with by `join`."""
+        left_keys, right_keys, distinct = self._join_keys(left, right, on)
+        return self.xp().bincount(right_keys, minlength=distinct)[left_keys]
+
     def _join_keys(self, left, right, on):
         """One code for all keys of a row, in `left` and in `right`, and the number of codes."""
         keys: list = []

@@ -18,7 +18,7 @@ class PatternTexts:
         return f"Pattern({', '.join(edges)}{rest})"
 
     def __str__(self) -> str:
-        """The canonical text: `Pattern.parse` makes an equal pattern of it, if all vertices have names."""
+        """The canonical text: `Pattern.parse` makes an equal pattern of it."""
         return canonical_text(self)
 
     def _repr_pretty_(self, printer, _cycle) -> None:
@@ -37,7 +37,7 @@ class PatternTexts:
 
 def pattern_texts(pattern) -> tuple[list[str], str]:
     """The text of each edge, or of the only vertex, and that of the conditions and the pairs that must differ."""
-    parts, conditions = _parts(pattern)
+    parts, _, conditions = _parts(pattern)
     pairs = (f"{pattern.names[a]}, {pattern.names[b]}" for a, b in sorted(pattern.distinct))
     optional = "".join(f" OPTIONAL {part}" for part in pattern.optional)
     return parts, _where_text(conditions, pattern.exists) + optional + (
@@ -46,9 +46,9 @@ def pattern_texts(pattern) -> tuple[list[str], str]:
 
 
 def canonical_text(pattern) -> str:
-    """The text that `Pattern.parse` makes an equal pattern of, if all vertices have names."""
-    parts, conditions = _parts(pattern)
-    mentioned = dict.fromkeys(vertex for edge in pattern.edges for vertex in edge[:2])
+    """The text that `Pattern.parse` makes an equal pattern of; anonymous vertices have two edges at most there."""
+    parts, order, conditions = _parts(pattern)
+    mentioned = dict.fromkeys(order)
     if list(mentioned) != sorted(mentioned):  # vertices are numbered in order of first mention
         parts = [*(f"({_name_text(name)})" for name in pattern.names if name is not None), *parts]
     optional = "".join(f" OPTIONAL {part}" for part in pattern.optional)
@@ -79,7 +79,7 @@ def _where_text(conditions, exists):
 
 
 def _parts(pattern):
-    """The texts of the edges, or of the only vertex, and the conditions that do not stand in them."""
+    """The texts of the edges, or of the only vertex, the vertices in their order there, and the other conditions."""
     inline, conditions = _inline_texts(pattern) if pattern.conditions else ({}, [])
 
     def properties(kind, index):
@@ -91,16 +91,49 @@ def _parts(pattern):
         shown = f"{'' if name is None else _name_text(name)}{labels_text(labels)}"
         vertices.append(f"({' '.join(part for part in (shown, properties('vertex', index)) if part)})")
     if not pattern.edges:
-        return vertices, conditions
+        return vertices, [0], conditions
     bounds = {edge: f"{{{least},{most}}}" for edge, least, most in pattern.quantifiers}
-    edges = [
-        vertices[source]
-        + edge_text(directed, labels, name, properties("edge", index))
-        + bounds.get(index, "")
-        + vertices[target]
-        for index, (source, target, directed, labels, name) in enumerate(pattern.edges)
-    ]
-    return edges, conditions
+
+    def step(index, here):
+        """The text of an edge that is left at one of its ends, and the vertex that it leads to."""
+        source, target, directed, labels, name = pattern.edges[index]
+        text = edge_text(directed, labels, name, properties("edge", index))
+        if here != source and directed:
+            text = f"<{text.removesuffix('>')}"
+        return text + bounds.get(index, ""), target if here == source else source
+
+    texts, order = [], []
+    for run, here in _runs(pattern):
+        text = vertices[here]
+        order.append(here)
+        for index in run:
+            edge, here = step(index, here)  # noqa: PLW2901
+            text += edge + vertices[here]
+            order.append(here)
+        texts.append(text)
+    return texts, order, conditions
+
+
+def _runs(pattern):
+    """The edges as chains, each with the vertex that it begins at: an anonymous vertex is mentioned once."""
+    index, edges = 0, pattern.edges
+    while index < len(edges):
+        run, ends = [index], edges[index][:2]
+        anonymous = [vertex for vertex in ends if pattern.names[vertex] is None]
+        here = min(ends) if anonymous else edges[index].source
+        at = None
+        while run[-1] + 1 < len(edges):
+            following = edges[run[-1] + 1][:2]
+            shared = [v for v in following if v in anonymous and (at is None or v == at)]
+            if not shared:
+                break
+            if at is None:
+                here = next(vertex for vertex in ends if vertex != shared[0])
+            at = next(vertex for vertex in following if vertex != shared[0])
+            anonymous = [at] if pattern.names[at] is None else []
+            run.append(run[-1] + 1)
+        yield run, here
+        index = run[-1] + 1
 
 
 def _inline_texts(pattern):

@@ -37,6 +37,7 @@ anything: Any = csm.subgraph_match(graph, "(a)--(b)")
 sample: Table = csm.sample_matches(edges, pattern, 3, seed=1)[0]
 batches: list[Table] = [batch for batch in csm.iter_matches(edges, "(a)--(b)", batch_rows=2)]
 attached: Table = csm.attach_edges(matches, pattern, edges)
+some: list[Table] = list(csm.iter_attached_edges(matches, pattern, edges, batch_rows=2))
 tables: list[Table] = [csm.count_many(edges, {"a": pattern, "b": "(x)"}), csm.motif_census(edges, 4)]
 tables += [csm.count_by(edges, pattern, ["a", "c"], min_count=2)]
 tables += [csm.vertex_counts(edges, pattern), csm.subgraph_monomorphism(edges, graph)]

@@ -180,7 +180,7 @@ def test_anonymous_elements_keep_properties_and_get_no_column():
     )
     assert pattern.elements["(0)"] == [Element("vertex", 0)]
     assert pattern.elements["[2]"] == [Element("edge", 2)]
-    assert repr(pattern) == ("Pattern((:Account {country: 'DE'})-[{kind: $k}]->(b), (b)-->(), ()-[{kind: 'x'}]->(b))")
+    assert repr(pattern) == ("Pattern((:Account {country: 'DE'})-[{kind: $k}]->(b), (b)-->()-[{kind: 'x'}]->(b))")
 
 
 def test_edges_with_properties_are_not_merged():
@@ -369,3 +369,20 @@ def test_names_of_edges_are_one_an_edge_and_unique():
     ):
         with refuses(kinds, words):
             Pattern([("a", "b"), ("b", "c")], edge_names=names)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(a)-->()-->(b)",
+        "(a)<--()",
+        "(a)<--()-->(b)",
+        "()--()--(a)--()--()",
+        "(a)-->(:X {k: 1})-->(b)-->(c)<--(a)",
+        "(a)<-[p]-()<-[:Y|Z]-(:B)-[{w: 3}]->(c)",
+        "()-->{1,2}()<--(a) WHERE a.x = 1 OPTIONAL (a)--()--(z)",
+    ],
+)
+def test_anonymous_vertices_with_two_edges_are_parsed_back(text):
+    pattern = Pattern.parse(text)
+    assert Pattern.parse(str(pattern)) == pattern

@@ -13,6 +13,7 @@ from itertools import pairwise, permutations, product
 from types import SimpleNamespace
 
 from naive_conditions import shape, value
+from naive_parts import edge_name, part_shapes, vertex_name
 
 SEMANTICS = ("monomorphism", "induced", "homomorphism")
 
@@ -126,16 +127,6 @@ class Match:
         return bool(self.graph.rows_of(source, target, edge.directed, edge.labels))
 
 
-def vertex_name(pattern, i):
-    """What conditions call a vertex."""
-    return f"({i})" if pattern.names[i] is None else pattern.names[i]
-
-
-def edge_name(pattern, i):
-    """What conditions call an edge."""
-    return f"[{i}]" if pattern.edges[i].name is None else pattern.edges[i].name
-
-
 def named_edges(pattern):
     """The positions of the edges that `edges="each"` binds to rows."""
     return [i for i, edge in enumerate(pattern.edges) if edge.name is not None]
@@ -240,37 +231,7 @@ def automorphisms(pattern, edges="any"):
 def _keeps_parts(pattern, s):
     """Whether the parts after EXISTS and OPTIONAL are the same when vertices are mapped by s."""
     parts = [*pattern.exists, *(("optional", part) for part in pattern.optional)]
-    return not parts or _part_shapes(pattern, parts, s) == _part_shapes(pattern, parts, range(len(pattern.names)))
-
-
-def _part_shapes(pattern, parts, s):
-    """The parts as values: shared vertices by what s maps them to, new ones by a number of their own."""
-    shapes = []
-    for kind, part in parts:
-        new = [i for i, name in enumerate(part.names) if name is None or name not in pattern.names]
-        own = {i: ("shared", s[pattern.names.index(name)]) for i, name in enumerate(part.names) if i not in new}
-        shapes.append(
-            (kind, min(_part_shape(part, own | dict(zip(new, order, strict=True))) for order in _orders(new)))
-        )
-    return sorted(shapes, key=repr)
-
-
-def _orders(new):
-    return [[("new", place) for place in order] for order in permutations(range(len(new)))]
-
-
-def _part_shape(part, place):
-    lengths = {edge: bounds for edge, *bounds in part.quantifiers}
-    edges = []
-    for i, edge in enumerate(part.edges):
-        ends = [place[edge.source], place[edge.target]]
-        ends = ends if edge.directed else sorted(ends)
-        edges.append((edge.directed, ends, sorted(edge.labels or []), edge.labels is None, lengths.get(i)))
-    vertices = sorted((place[i], sorted(labels or []), labels is None) for i, labels in enumerate(part.labels))
-    names = {vertex_name(part, i): place[i] for i in place}
-    names |= {edge_name(part, i): ("edge", i) for i in range(len(part.edges))}
-    conditions = sorted(repr(shape(condition, names.__getitem__)) for condition in part.conditions)
-    return repr((vertices, sorted(edges, key=repr), conditions))
+    return not parts or part_shapes(pattern, parts, s) == part_shapes(pattern, parts, range(len(pattern.names)))
 
 
 def told_apart(pattern):
@@ -353,25 +314,3 @@ def sorted_rows(graph, pattern, semantics):
     found = embeddings(graph, pattern, semantics)
     orbits = {frozenset(tuple(image[i] for i in s) for s in symmetries) for image in found}
     return sorted(min(tuple(image[i] for i in named) for image in orbit) for orbit in orbits)
-
-
-def grouped(graph, pattern, by, semantics, unique=None, edges="any", params=None):
-    """The matches by the images of some pattern vertices, a mapping of bindings to numbers.
-
-    Without `unique` every embedding counts in the binding that it has. With it a match counts once in each binding that
-    an embedding of its orbit has; bindings that automorphisms of the pattern exchange are one, the least of them.
-    """
-    if unique is None:
-        unique = semantics != "homomorphism"
-    places = [pattern.names.index(name) for name in by]
-    symmetries = automorphisms(pattern, edges) if unique else [range(len(pattern.names) + len(named_edges(pattern)))]
-    exchanges = [[places.index(s[i]) for i in places] for s in symmetries if {s[i] for i in places} == set(places)]
-    counts = {}
-    for image in matches(graph, pattern, semantics, unique, edges, params):
-        bindings_of_match = set()
-        for s in symmetries:
-            binding = [image[s[i]] for i in places]
-            bindings_of_match.add(min(tuple(binding[i] for i in order) for order in exchanges))
-        for binding in bindings_of_match:
-            counts[binding] = counts.get(binding, 0) + 1
-    return counts

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from naive import grouped, named_edges
+from naive import automorphisms, named_edges
+from naive_groups import grouped
 from strategies import cases
 from test_rows import graph_of, questions
 from tiers import examples
@@ -47,8 +48,6 @@ def bindings(frame, names, exchanges):
 
 
 def exchanges_of(naive, pattern, by, semantics, unique, edges="any"):
-    from naive import automorphisms
-
     places = [pattern.names.index(name) for name in by]
     if not unique:
         return [range(len(by))]

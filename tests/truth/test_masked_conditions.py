@@ -151,3 +151,22 @@ ON_UNDIRECTED = st.lists(st.sampled_from(VERTEX_CONDITIONS + EDGE_CONDITIONS + A
 def test_on_undirected_graphs_a_row_serves_in_both_directions(both, shape, conditions, semantics):
     pattern = Pattern.parse(shape + where(conditions))
     check(*both, pattern, semantics, dict.fromkeys(pattern.parameters, 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("a.name STARTS WITH b.name", 3),
+        ("b.name STARTS WITH p.prefix", 2),
+        ("'DEU' STARTS WITH p.prefix", 3),
+        ("NOT b.name STARTS WITH p.prefix", 1),
+        ("p.prefix STARTS WITH p.prefix", 4),
+    ],
+)
+def test_a_prefix_may_be_a_column(text, count):
+    people = pd.DataFrame({"id": [1, 2, 3, 4, 5], "name": ["DE", "D", "DEU", None, ""]})
+    edges = pd.DataFrame(
+        {"src": [1, 3, 2, 3, 4], "dst": [2, 1, 4, 5, 3], "prefix": ["D", "D", "DEU", "F", None]}
+    )  # DE to D, DEU to DE, D to null, DEU to the empty text, null to DEU
+    graph = Graph.from_edgelist(edges, directed=True, vertices=people, vertex="id")
+    assert csm.count_matches(graph, f"(a)-[p]->(b) WHERE {text}") == count

@@ -15,13 +15,9 @@ import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.errors import ResultTooLarge
-from cusubmatch.execution.compound.joined_query import (
-    base_options,
-    existing_parts,
-    group_of_whole,
-    joined_query,
-    narrowed,
-)
+from cusubmatch.execution.compound.existing import existing_parts
+from cusubmatch.execution.compound.joined_options import base_options, group_of_whole, narrowed
+from cusubmatch.execution.compound.joined_query import joined_query
 from cusubmatch.execution.compound.row_keys import places_of, row_keys, sum_of_products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names, total_groups
 from cusubmatch.execution.grouping.grouped_count import grouped_count

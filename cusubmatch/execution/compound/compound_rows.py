@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cusubmatch.execution.compound.joined_query import check_joined, joined_query
+from cusubmatch.execution.compound.joined_options import check_joined
+from cusubmatch.execution.compound.joined_query import joined_query
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, simple_calls
 from cusubmatch.execution.query import make_query
 from cusubmatch.execution.query_options import QueryOptions

@@ -7,17 +7,19 @@ alike without them, all embeddings are found and one of each orbit of the whole 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Hashable, Iterator, Mapping
+from collections.abc import Generator, Hashable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback, RowBlock
-from cusubmatch.errors import EngineUnavailable, PatternError
+from cusubmatch.errors import PatternError
+from cusubmatch.execution.compound.existing import existing_parts
+from cusubmatch.execution.compound.joined_options import base_options, edge_names, group_of_whole, narrowed
 from cusubmatch.execution.compound.part_tables import PartTable, part_table
-from cusubmatch.execution.compound.row_keys import row_keys, sum_of_products
-from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names, total_groups
+from cusubmatch.execution.compound.row_keys import sum_of_products
+from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names
 from cusubmatch.execution.query import PlannedCall, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.result_columns import names_of_columns, result_budget
@@ -29,42 +31,9 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan.symmetry import ordered_pairs
 from cusubmatch.system.deadlines import until
 
-__all__ = [
-    "Existing",
-    "JoinedQuery",
-    "base_options",
-    "check_joined",
-    "existing_parts",
-    "group_of_whole",
-    "joined_query",
-    "narrowed",
-]
+__all__ = ["JoinedQuery", "joined_query"]
 
 MAX_WAITING = 1 << 18  # matches that wait until parts are looked for at their images
-MAX_SHARE = 0.5  # of the vertices; more images are no candidates
-
-
-class Existing(NamedTuple):
-    """The bindings of several vertices at which something must exist, or must not."""
-
-    wanted: bool
-    vertices: tuple[int, ...]
-    bindings: np.ndarray
-
-    def holds(self, matches: np.ndarray, n_vertices: int) -> np.ndarray:
-        """Which matches (pattern vertices and more, matches) are kept."""
-        mine, own = row_keys(n_vertices, [matches[list(self.vertices)], self.bindings.astype(np.int64)])
-        return np.isin(mine, own) == self.wanted
-
-
-def narrowed(options: QueryOptions, images: Mapping[int, np.ndarray], n_vertices: int) -> QueryOptions:
-    """The options of parts where the images of some pattern vertices are known and few."""
-    candidates = dict(options.candidates or {})
-    for vertex, some in images.items():
-        members = np.unique(some).astype(np.int32)
-        if len(members) < MAX_SHARE * n_vertices:
-            candidates[vertex] = members
-    return dataclasses.replace(options, candidates=candidates or None)
 
 
 class JoinedQuery(NamedTuple):
@@ -291,51 +260,6 @@ class JoinedQuery(NamedTuple):
         return table.family.take(table.column(self.edge_id), graph.xp.asarray(numbers))
 
 
-def check_joined(calls: SimpleCalls, options: QueryOptions) -> None:
-    """Refuse options that joined matches do not take."""
-    if options.engine == "gpu":
-        raise EngineUnavailable(
-            "engine: OPTIONAL, and EXISTS between several vertices, are joined on the CPU engine only; "
-            "use engine='cpu' or 'auto'"
-        )
-    if options.sort:
-        raise PatternError("sort: rows with OPTIONAL or EXISTS parts are not sorted yet; sort the result")
-    if options.edges == "each" and not _edge_names(calls.wholes[0], True):
-        raise PatternError("edges: 'each' binds every named edge to a row, and no edge has a name; write -[p]->")
-
-
-def _edge_names(whole: Pattern, parts: bool) -> list[str]:
-    own = [edge.name for edge in whole.edges if edge.name is not None]
-    return own + [edge.name for part in whole.optional for edge in part.edges if parts and edge.name is not None]
-
-
-def base_options(whole: Pattern, options: QueryOptions) -> QueryOptions:
-    """The options of the call without parts: on the CPU, every embedding."""
-    edges = "each" if options.edges == "each" and _edge_names(whole, False) else "any"
-    own = options.edge_id if edges == "each" else None
-    return dataclasses.replace(
-        options, engine="cpu", unique=False, counting=False, edges=edges, edge_id=own, limit=None
-    )
-
-
-def group_of_whole(whole: Pattern, options: QueryOptions) -> Any:
-    """The automorphisms that keep the parts too, and move named edges where their rows are bound."""
-    each = options.edges == "each" and _edge_names(whole, False)
-    return whole.edge_automorphisms if each else whole.automorphisms
-
-
-def existing_parts(
-    graph: Graph, whole: Pattern, calls: SimpleCalls, options: QueryOptions, deadline: float | None
-) -> tuple[Existing, ...]:
-    """The bindings at which parts exist, of those that are about several vertices."""
-    found = []
-    for wanted, part in calls.exists:
-        names = shared_names(whole, part)
-        groups = total_groups(grouped_by(graph, whole, part, names, options, deadline))
-        found.append(Existing(wanted, tuple(whole.names.index(name) for name in names), groups.vertices))
-    return tuple(found)
-
-
 def joined_query(
     graph: Graph, calls: SimpleCalls, asked: QueryOptions, deadline: float | None, number: int = 0
 ) -> JoinedQuery:
@@ -354,7 +278,7 @@ def joined_query(
     base = plan(graph, plain, options, deadline)
     for part in (*calls.optional, *(part for _, part in calls.exists)):  # what is wrong with them is said at once
         grouped_by(graph, whole, part, shared_names(whole, part), inside, deadline)
-    bound = tuple(_edge_names(whole, True)) if asked.edges == "each" else ()
+    bound = tuple(edge_names(whole, True)) if asked.edges == "each" else ()
     query = JoinedQuery(graph, whole, base, below, calls, inside, deadline, asked.edge_id, bound)
     if number == 0 and len(calls.wholes) > 1:
         others = (joined_query(graph, calls, asked, deadline, i) for i in range(1, len(calls.wholes)))

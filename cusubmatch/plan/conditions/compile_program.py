@@ -202,13 +202,12 @@ class _Compiler:
         if operand.kind != "text" or prefix.kind != "text":
             raise mismatch(expression, operand, prefix)
         if prefix.constant is None:
-            raise PatternError(f"pattern: {expression_text(expression)}: the prefix must be a text or a parameter")
+            return self._starts_with_column(operand, prefix)
         text = prefix.constant.value
         if operand.constant is not None:
             return (self.pools.push_int(int(operand.constant.value.startswith(text))),)
         texts: Sequence[str] = operand.column.texts
-        begin = bisect.bisect_left(texts, text)
-        end = bisect.bisect_right(texts, text, key=lambda other: other[: len(text)])
+        begin, end = prefix_range(texts, text)
         return (
             *operand.code,
             self.pools.push_int(begin),
@@ -218,3 +217,19 @@ class _Compiler:
             (Opcode.COMPARE_INT, LESS),
             (Opcode.AND, 0),
         )
+
+    def _starts_with_column(self, operand, prefix):
+        """The texts with a prefix are a range of all, for each prefix of a column another one."""
+        constant = operand.constant is not None
+        texts = (operand.constant.value,) if constant else operand.column.texts
+        code = (self.pools.push_int(0),) if constant else operand.code
+        ranges = [prefix_range(texts, text) for text in prefix.column.texts]
+        begin, end = (self._placed(prefix, list(places), texts) for places in zip(*ranges or [(0, 0)], strict=True))
+        first = *code, *begin.code, (Opcode.COMPARE_INT, GREATER | EQUAL)
+        return *first, *code, *end.code, (Opcode.COMPARE_INT, LESS), (Opcode.AND, 0)
+
+
+def prefix_range(texts: Sequence[str], prefix: str) -> tuple[int, int]:
+    """The places among sorted texts of those that begin so."""
+    begin = bisect.bisect_left(texts, prefix)
+    return begin, bisect.bisect_right(texts, prefix, key=lambda other: other[: len(prefix)])
