@@ -224,6 +224,8 @@ class Query(NamedTuple):
             with self.engine.current():
                 return self.engine.to_host(array)
         if not isinstance(array, np.ndarray) and array.device != self.graph.targets.device:
+            with self.engine.current():
+                array = self.graph.xp.ascontiguousarray(array)  # no other array is copied to another device
             array.device.synchronize()  # a copy to another device does not wait for this one's streams
         return self.graph.xp.asarray(array)
 

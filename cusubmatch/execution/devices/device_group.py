@@ -40,9 +40,9 @@ class Cutting:
     """
 
     worth_ns: float = 2e6
-    largest: float = 1 / 8
-    smallest: float = 1 / 64
-    min_range_s: float = 0.001
+    largest: float = 1 / 2
+    smallest: float = 1 / 16
+    min_range_s: float = 0.015
     cells: int = 1 << 12
     sampler_ranges: int = 4
 

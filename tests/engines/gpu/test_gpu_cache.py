@@ -120,6 +120,7 @@ def test_a_parameter_block_knows_its_type():
     assert cuda.as_device_array(block) is block
     again = cuda.as_device_array(ArcBatch(sources, arcs, np.int64(5), np.int64(8)))
     assert again._numba_type_ is block._numba_type_
+    assert cuda.as_device_array((sources, arcs)) == (sources, arcs)
     other = cuda.as_device_array(ArcBatch(arcs, arcs, np.int64(5), 8))
     assert other._numba_type_ == nb.NamedTuple([nb.int64[::1], nb.int64[::1], nb.int64, nb.int64], ArcBatch)
 

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lsqb_queries import LSQB_QUERIES
 from strategies import cases, skewed_rows
 from targets import emulator, one_lane
-from test_lsqb import QUERIES
 from test_yeast import pattern_of
 from tiers import examples
 
@@ -184,10 +184,10 @@ def test_small_graphs_of_every_kind(native, sample, data, semantics):
 
 
 @pytest.mark.one_each
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", LSQB_QUERIES)
 @pytest.mark.parametrize("semantics", SEMANTICS)
 def test_the_queries_of_lsqb(data_graph, native, query, semantics):
-    graph, pattern = data_graph("lsqb-sf0.003.directed"), Pattern.parse(QUERIES[query])
+    graph, pattern = data_graph("lsqb-sf0.003.directed"), Pattern.parse(LSQB_QUERIES[query])
     assert_same(find(on_gpu, graph, pattern, semantics, **native), find(on_cpu, graph, pattern, semantics))
 
 

@@ -29,6 +29,18 @@ SQUARE = PATTERNS["4-cycle"]
 FINE = Cutting(worth_ns=0.0, min_range_s=0.0)  # everything is shared, in small ranges
 
 
+@pytest.fixture(scope="module", autouse=True)
+def pool():
+    """CuPy's own pool, which tells what is in use, whatever cuDF puts in its place when it is imported."""
+    import cudf  # noqa: F401
+    import cupy
+
+    before = cupy.cuda.get_allocator()
+    cupy.cuda.set_allocator(cupy.get_default_memory_pool().malloc)
+    yield
+    cupy.cuda.set_allocator(before)
+
+
 @pytest.fixture(autouse=True)
 def everything_is_shared(monkeypatch):
     monkeypatch.setattr(several_devices, "Cutting", lambda: FINE)

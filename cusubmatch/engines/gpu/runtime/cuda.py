@@ -223,6 +223,8 @@ def as_device_array(array: Any) -> Any:
     type at every launch, which takes longer than all else that it does then.
     """
     if isinstance(array, tuple):
+        if not hasattr(array, "_fields"):
+            return tuple(map(as_device_array, array))
         return array if hasattr(array, "_numba_type_") else _typed_block(array)
     if not type(array).__module__.startswith("cupy"):
         return array

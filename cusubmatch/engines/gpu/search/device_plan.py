@@ -21,6 +21,7 @@ from cusubmatch.plan import Plan
 
 __all__ = ["DevicePlan", "make_device_plan"]
 
+BATCHES_A_WARP = 8  # at least, in a range of tasks
 KEPT_ROWS = 4  # sets of relations, at least
 KEPT_POOLS = 4  # of workspaces, which plans share that need about the same
 TASK_WORDS_STEP, CHECKPOINT_WORDS_STEP = 8, 1 << 20  # words of a task and of all checkpoints are rounded up to these
@@ -80,6 +81,10 @@ class DevicePlan(NamedTuple):
         words = self.layout.words.copy()
         roots = self.roots.part(tasks, whole=bool(words[p.WHOLE]))
         words[p.ROOTS] = len(roots.vertices)
+        if not words[p.WHOLE]:  # smaller batches, so that each warp draws several and all end together
+            batch, warps = int(words[p.BATCH]), self.blocks * self.warps
+            smaller = min(max(roots.total // (BATCHES_A_WARP * warps), 1), batch)
+            words[p.BATCH], words[p.BATCH_STEP] = smaller, int(words[p.BATCH_STEP]) // batch * smaller
         return self._replace(
             layout=self.layout._replace(words=words),
             program=to_device(xp.asarray(words)),
