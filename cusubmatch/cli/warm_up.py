@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cusubmatch.engines.warm_up import compile_gpu_kernels
+from cusubmatch.engines.compile_kernels import compile_gpu_kernels
 from cusubmatch.system.gpu_presence import gpus
 
 __all__ = ["capabilities_of", "compile_by_calls", "compile_for_gpus"]

@@ -7,138 +7,35 @@ plan; the ranges of a partition, run anywhere and in any order, add up to the wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from cusubmatch.engines.host_copies import Transfer
+from cusubmatch.engines.prepared import Prepared, PreparedRows
 from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
-from cusubmatch.graph import Adjacency, Graph
+from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
-from cusubmatch.plan.candidate_graph import CandidateGraph
-from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.decomposition.table_plan import TableCosts
 from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = [
-    "Arrival",
     "ConditionedCount",
     "Count",
     "Engine",
-    "Prepared",
-    "PreparedRows",
     "ProgressCallback",
-    "RowBlock",
     "Run",
     "RunOptions",
     "Sampler",
     "StepsSpent",
     "TaskRange",
-    "Transfer",
-    "Walked",
 ]
 
 ProgressCallback = Callable[[float, int], None]
-
-
-class Prepared(NamedTuple):
-    """What a pattern is matched on.
-
-    Attributes
-    ----------
-    graph : Graph
-        Where the engine works. Runs keep derived arrays in its cache and read nothing else from it.
-    candidates : Candidates
-        The candidate set of each pattern vertex.
-    adjacency : Adjacency
-        The rows of the graph: row block r belongs to relation r of the constraints.
-    candidate_graph : CandidateGraph or None
-        What is walked on instead, where an engine has built it.
-    """
-
-    graph: Graph
-    candidates: Candidates
-    adjacency: Adjacency
-    candidate_graph: CandidateGraph | None = None
-
-    def walked_by(self, plan: Plan) -> Walked:
-        """What a plan is walked on: the graph's rows, or the candidate graph if the plan was made for it."""
-        local = self.candidate_graph
-        if local is not None and plan.relations == local.constraints.relations:
-            return Walked(local.candidates, local.adjacency, local.vertices)
-        return Walked(self.candidates, self.adjacency, None)
-
-    def constraints(self, of_graph: Constraints) -> Constraints:
-        """The constraints that a plan is to be made for: those of the candidate graph, if there is one."""
-        return of_graph if self.candidate_graph is None else self.candidate_graph.constraints
-
-    @property
-    def estimated_by(self) -> Candidates:
-        """The candidates whose cardinalities and filters a plan is made with."""
-        return self.candidates if self.candidate_graph is None else self.candidate_graph.candidates
-
-
-class Walked(NamedTuple):
-    """What one plan is walked on.
-
-    Attributes
-    ----------
-    candidates : Candidates
-    adjacency : Adjacency
-        The rows that each pattern edge is walked on: row block r belongs to `Plan.relations[r]`.
-    vertices : tuple of arrays, or None
-        Per pattern vertex the internal vertex of each number in the rows; None: numbers are internal vertices.
-    """
-
-    candidates: Candidates
-    adjacency: Adjacency
-    vertices: tuple[Any, ...] | None
-
-
-class PreparedRows(NamedTuple):
-    """What a row plan is walked on.
-
-    Attributes
-    ----------
-    relations : sequence of EdgeRows
-        The rows of each relation that `RowEdge.relation` numbers; those in both directions have each row twice, and
-        those under a mask only what it keeps.
-    vertex_masks : sequence of arrays or None
-        Per pattern vertex a mask, bool (n,), of the internal vertices that it may be mapped to.
-    graph : Graph or None
-        Where the engine works. Runs keep derived arrays in its cache and read nothing else from it; None: nothing is
-        kept.
-    keys : hashable
-        What tells the relations from others of the graph.
-    """
-
-    relations: Sequence[Any]
-    vertex_masks: Sequence[Any]
-    graph: Graph | None = None
-    keys: Hashable = ()
-
-    @property
-    def n_vertices(self) -> int:
-        """Vertices of the graph."""
-        return len(self.relations[0].arc_offsets) - 1
-
-
-class RowBlock(NamedTuple):
-    """A block of the matches of a row plan.
-
-    Attributes
-    ----------
-    vertices : int32 (pattern vertices, matches)
-        Internal vertices.
-    rows : int64 (bound edges, matches)
-        Positions in the edge table, in the order of `RowPattern.bound_edges`; none where matches are vertices.
-    """
-
-    vertices: Any
-    rows: Any
 
 
 class TaskRange(NamedTuple):
@@ -344,55 +241,3 @@ class ConditionedCount(Count, Protocol):
 
     steps: int
     max_steps: int | None
-
-
-class Arrival(Protocol):
-    """Data on its way to host memory."""
-
-    def wait(self) -> None:
-        """Wait until all of it is there."""
-        ...
-
-
-class Pinned(Protocol):
-    """Page-locked host memory, of which a device has at most `most` bytes."""
-
-    most: int
-
-    def take(self, size: int) -> Any:
-        """A buffer, uint8, that comes back by itself when its last view is gone; None if there is no room."""
-        ...
-
-
-class Transfer(Protocol):
-    """Copies to host memory that run beside the engine's work.
-
-    Attributes
-    ----------
-    block_bytes : int
-        Bytes that are best copied in one go.
-    pinned : Pinned
-    """
-
-    block_bytes: int
-
-    @property
-    def pinned(self) -> Pinned:
-        """Page-locked memory for copies from the engine's device."""
-        ...
-
-    def send(self, spreads: Sequence[tuple[Sequence[Any], Any]], direct: bool) -> Arrival:
-        """Begin to copy each source, a contiguous array, to one or more places; `direct`: the places are pinned."""
-        ...
-
-    def fetch(self, block: Any) -> Any:
-        """Begin to copy a block; the host array is complete after `finish`."""
-        ...
-
-    def finish(self) -> None:
-        """Wait for all copies."""
-        ...
-
-    def close(self) -> None:
-        """Begin no copy any more and let go of buffers."""
-        ...

@@ -8,7 +8,8 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from cusubmatch.engines.base import Engine, Prepared, Sampler, TaskRange
+from cusubmatch.engines.base import Engine, Sampler, TaskRange
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.plan import Plan
 
 __all__ = ["Brought", "DeviceEngine", "Landing"]

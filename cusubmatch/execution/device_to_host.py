@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback, Run, Transfer
+from cusubmatch.engines.base import ProgressCallback, Run
+from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.expand_orbits import orbit_columns
 from cusubmatch.execution.host_target import HostTarget, image_copies

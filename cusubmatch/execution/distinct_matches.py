@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, ProgressCallback, RowBlock
+from cusubmatch.engines.base import Count, ProgressCallback
+from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import DeadlinePassed
 
 __all__ = ["DistinctMatches"]

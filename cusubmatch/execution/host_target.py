@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cusubmatch.engines.base import Arrival
+from cusubmatch.engines.host_copies import Arrival
 
 __all__ = ["HostTarget", "ImageCopy", "image_copies"]
 

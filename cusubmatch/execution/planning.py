@@ -13,7 +13,8 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from cusubmatch.engines.base import Engine, Prepared
+from cusubmatch.engines.base import Engine
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, Engine, Prepared, ProgressCallback, Run, RunOptions, TaskRange
+from cusubmatch.engines.base import Count, Engine, ProgressCallback, Run, RunOptions, TaskRange
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.chosen_rows import ChosenRows
 from cusubmatch.execution.devices.several_devices import engine_for, sharing_in_words
 from cusubmatch.execution.expand_orbits import expand_orbits

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback, Transfer
+from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.execution.query import PlannedCall
 
 __all__ = ["RowBuffer"]

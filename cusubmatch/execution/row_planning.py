@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import PreparedRows
+from cusubmatch.engines.prepared import PreparedRows
 from cusubmatch.graph.edge_rows import EdgeRows
 from cusubmatch.graph.masked_rows import masked_rows
 from cusubmatch.graph.properties import edge_label_codes, rows_by_either_end, rows_by_end, time_column

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, Engine, ProgressCallback, RowBlock, RunOptions, TaskRange
+from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.errors import EngineUnavailable, GraphError
 from cusubmatch.execution.distinct_matches import DistinctMatches

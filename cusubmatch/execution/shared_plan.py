@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Engine, Prepared, TaskRange
+from cusubmatch.engines.base import Engine, TaskRange
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.engines.registry import check_engine, choose_engine
 from cusubmatch.errors import EngineUnavailable
 from cusubmatch.execution.query import Query

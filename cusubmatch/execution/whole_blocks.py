@@ -7,7 +7,8 @@ from collections.abc import Generator
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback, RowBlock
+from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.execution.query import PlannedCall, Query
 
 __all__ = ["whole_blocks"]

@@ -24,9 +24,9 @@ from conditions_gpu import report, rows_a_second
 from row_cases import pattern_of
 from temporal_data import temporal_counts, temporal_rows, temporal_table
 
-from cusubmatch.engines.base import PreparedRows
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.prepared import PreparedRows
 from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.rows.row_planner import plan_rows
 from cusubmatch.plan.rows.row_statistics import RowStatistics

@@ -7,8 +7,8 @@ from row_cases import pattern_of
 from temporal_data import temporal_counts, temporal_rows, temporal_table
 from tiers import thorough
 
-from cusubmatch.engines.base import PreparedRows
 from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.engines.prepared import PreparedRows
 from cusubmatch.plan.rows.row_planner import plan_rows
 from cusubmatch.plan.rows.row_statistics import RowStatistics
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared, PreparedRows, RunOptions, TaskRange, Transfer
+from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun, number_of_roots
@@ -21,6 +21,8 @@ from cusubmatch.engines.cpu.search.sampler import Sampler
 from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
+from cusubmatch.engines.host_copies import Transfer
+from cusubmatch.engines.prepared import Prepared, PreparedRows
 from cusubmatch.engines.table_algebra import PairBlock, TwoStepPaths
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from numba import types, void
 
 from cusubmatch.engines.gpu.cliques import cliques, triangles
-from cusubmatch.engines.gpu.row_walk.kernel_arguments import open_tasks_signature, walk_rows_signature
 from cusubmatch.engines.gpu.row_walk.open_tasks import make_open_tasks
+from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import open_tasks_signature, walk_rows_signature
 from cusubmatch.engines.gpu.row_walk.row_walker import make_walk_rows
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
 from cusubmatch.engines.gpu.search import filter_kernels

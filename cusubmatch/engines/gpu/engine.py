@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ConditionedCount, Prepared, PreparedRows, RunOptions, TaskRange
+from cusubmatch.engines.base import ConditionedCount, RunOptions, TaskRange
 from cusubmatch.engines.base import Run as WalkedRows
 from cusubmatch.engines.device_engine import Landing
 from cusubmatch.engines.gpu.cliques.specialised import clique_parts
@@ -24,6 +24,7 @@ from cusubmatch.engines.gpu.search.run import DEFAULTS, Run
 from cusubmatch.engines.gpu.search.run_progress import RunProgress
 from cusubmatch.engines.gpu.search.sampler import Sampler
 from cusubmatch.engines.gpu.tables.table_kernels import TableKernels, reverse_arcs_on
+from cusubmatch.engines.prepared import Prepared, PreparedRows
 from cusubmatch.engines.table_algebra import PairBlock, TwoStepPaths
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 
-from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.gpu.all_kernels import row_kernels, table_kernels, walk_kernel
 from cusubmatch.engines.gpu.cliques import triangles
 from cusubmatch.engines.gpu.runtime.compile_ahead import number_of_processes
@@ -21,6 +20,7 @@ from cusubmatch.engines.gpu.search.graph_view import has_wide_offsets
 from cusubmatch.engines.gpu.search.program import SLOTS, encode, fixed_at
 from cusubmatch.engines.gpu.search.run import mode_of
 from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, WEIGHTS, Variant
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.graph import Adjacency
 from cusubmatch.plan import Plan
 

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback, RowBlock
+from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import PatternError
 from cusubmatch.execution.compound.existing import existing_parts
 from cusubmatch.execution.compound.joined_options import base_options, edge_names, group_of_whole, narrowed

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.device_engine import DeviceEngine
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.work_ranges import WorkRange, cut_at, factored
 from cusubmatch.plan import Plan, constraints_of
 

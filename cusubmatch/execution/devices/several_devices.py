@@ -12,18 +12,10 @@ import contextlib
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from cusubmatch.engines.base import (
-    ConditionedCount,
-    Engine,
-    Prepared,
-    PreparedRows,
-    Run,
-    RunOptions,
-    Sampler,
-    TaskRange,
-    Transfer,
-)
+from cusubmatch.engines.base import ConditionedCount, Engine, Run, RunOptions, Sampler, TaskRange
 from cusubmatch.engines.device_engine import DeviceEngine
+from cusubmatch.engines.host_copies import Transfer
+from cusubmatch.engines.prepared import Prepared, PreparedRows
 from cusubmatch.engines.registry import choose_engine, device_engines
 from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
 from cusubmatch.execution.devices.device_group import Cutting, DeviceGroup

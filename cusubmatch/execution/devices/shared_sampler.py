@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.device_engine import RangeSampler
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.devices.device_group import DeviceGroup
 from cusubmatch.execution.devices.shared_run import StoppedError
 from cusubmatch.execution.work_ranges import WorkRange, cut_at

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Engine, Prepared
+from cusubmatch.engines.base import Engine
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.engines.table_algebra import Rows, TwoStepPaths
 from cusubmatch.execution.grouping.group_images import GroupImages
 from cusubmatch.execution.grouping.grouped_rows import Groups

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.grouping.grouped_rows import Groups
 from cusubmatch.graph.csr import row_lengths, running_sums
 from cusubmatch.plan import Constraints

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.base import Engine, Prepared
+from cusubmatch.engines.base import Engine
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace
 from cusubmatch.execution.strategies.independent_count import IndependentSets

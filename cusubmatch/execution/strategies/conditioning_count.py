@@ -8,16 +8,8 @@ turns are counted in steps and work, not in seconds, so that equal calls go the 
 
 from __future__ import annotations
 
-from cusubmatch.engines.base import (
-    ConditionedCount,
-    Count,
-    Engine,
-    Prepared,
-    ProgressCallback,
-    RunOptions,
-    StepsSpent,
-    TaskRange,
-)
+from cusubmatch.engines.base import ConditionedCount, Count, Engine, ProgressCallback, RunOptions, StepsSpent, TaskRange
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import replan
 from cusubmatch.execution.strategies.race import Monotonic, Race

@@ -14,7 +14,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cusubmatch.engines.base import Engine, Prepared, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cusubmatch.engines.base import Engine, Prepared, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.strategies.strategy import SummedCount

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.base import Engine, Prepared, ProgressCallback, Run, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine, ProgressCallback, Run, RunOptions, TaskRange
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.plan import Plan
 
 __all__ = ["Walk"]

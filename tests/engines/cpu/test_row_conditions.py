@@ -13,9 +13,9 @@ from row_strategies import plans, row_patterns, tables, written
 from test_row_walk import SMALL
 from tiers import examples
 
-from cusubmatch.engines.base import PreparedRows
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.prepared import PreparedRows
 from cusubmatch.pattern.elements import Element
 from cusubmatch.plan.conditions.evaluate import holds
 from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern, RowPlan, RowStep

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
+from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.task_queue import Task, TaskQueue, donate_work
@@ -25,6 +25,7 @@ from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import BitmapState, new
 from cusubmatch.engines.cpu.walker.program import State, encode, new_list_state
 from cusubmatch.engines.cpu.walker.suffix_counts import walk_suffix
 from cusubmatch.engines.cpu.walker.suffix_program import take_residues
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
 

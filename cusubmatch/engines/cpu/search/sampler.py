@@ -18,12 +18,12 @@ from itertools import accumulate
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.engines.cpu.walker.graph_view import longest_rows, make_view
 from cusubmatch.engines.cpu.walker.program import encode
 from cusubmatch.engines.cpu.walker.rank_walk import RankWalk, SampledPlans, TaskRanks
 from cusubmatch.engines.cpu.walker.sample_tasks import group_roots
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed, Stopped
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import checking

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cusubmatch.engines.base import Prepared, TaskRange
+from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.cliques import Cliques
 from cusubmatch.engines.gpu.cliques.interleaved import PARTS
 from cusubmatch.engines.gpu.cliques.orientation import orient
 from cusubmatch.engines.gpu.cliques.triangles import Triangles
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.plan import Plan
 
 __all__ = ["clique_parts", "specialised_count"]

@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import PreparedRows, TaskRange
+from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.row_walk import row_format as f
 from cusubmatch.engines.gpu.row_walk.condition_code import encode_conditions
 from cusubmatch.engines.gpu.row_walk.device_rows import DeviceRows, make_device_rows
-from cusubmatch.engines.gpu.row_walk.kernel_arguments import RowData, RowTasks, Scratch
 from cusubmatch.engines.gpu.row_walk.open_tasks import make_open_tasks
 from cusubmatch.engines.gpu.row_walk.row_conditions import SEARCH_WORDS
+from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import RowData, RowTasks, Scratch
 from cusubmatch.engines.gpu.row_walk.row_program import RowProgram, encode
 from cusubmatch.engines.gpu.runtime.device import CONDITION_REGISTERS, REGISTERS, Device
+from cusubmatch.engines.prepared import PreparedRows
 from cusubmatch.plan.rows.row_plan import RowPlan
 
 __all__ = ["DeviceRowPlan", "device_row_plan", "make_scratch", "number_of_row_tasks"]

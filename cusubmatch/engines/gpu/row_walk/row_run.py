@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import PreparedRows, RowBlock, RunOptions, TaskRange
+from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.gpu.row_walk import row_format as f
 from cusubmatch.engines.gpu.row_walk.device_row_plan import DeviceRowPlan, device_row_plan, make_scratch
-from cusubmatch.engines.gpu.row_walk.kernel_arguments import RowOutput
+from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import RowOutput
 from cusubmatch.engines.gpu.row_walk.row_program import stepwise
 from cusubmatch.engines.gpu.row_walk.row_walker import make_walk_rows
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.run import nanoseconds_of
 from cusubmatch.engines.gpu.search.workspace import mirrored
+from cusubmatch.engines.prepared import PreparedRows, RowBlock
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.rows.row_plan import RowPlan
 

@@ -17,10 +17,10 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-from cusubmatch.engines.base import Prepared
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.engines.gpu.walker.kernel_arguments import walk_signature
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import check_deadline

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Prepared, RunOptions, TaskRange
+from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.gpu.cliques.specialised import specialised_count
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
@@ -24,6 +24,7 @@ from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.engines.gpu.walker import task_ring as r
 from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
 from cusubmatch.engines.gpu.walker.warp_walker import make_walk
+from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan, suffix_primes
 from cusubmatch.plan.crt import chinese_remainder
