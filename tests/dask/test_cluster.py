@@ -206,6 +206,7 @@ def test_a_query_set_is_written_to_a_file_a_query(plain, graph, client, tmp_path
     assert pd.read_parquet(tmp_path / "job" / "results.parquet")["file"].tolist() == table["file"].tolist()
 
 
+@pytest.mark.thorough
 def test_a_worker_that_is_killed_costs_the_queries_that_it_ran(plain, graph, client):
     patterns = {str(number): csm.Pattern.path(2 + number % 3) for number in range(40)}
     with queries_that(client, seconds=0.03), one_killed_every(client, 30.0, first=0.3) as killed:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import test_gpu_tables
-from numba import typeof
+from numba import typeof, types
 from targets import emulator, one_lane
 from typer.testing import CliRunner
 
@@ -26,7 +26,7 @@ from cusubmatch.engines.gpu.runtime import compile_ahead
 from cusubmatch.engines.gpu.runtime import kernel_store as stores
 from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, CompileServer
 from cusubmatch.engines.gpu.runtime.compile_order import Order, decode, encode
-from cusubmatch.engines.gpu.runtime.cuda import gpu
+from cusubmatch.engines.gpu.runtime.cuda import as_device_array, gpu
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
 from cusubmatch.engines.gpu.search.graph_view import make_mark_hubs
@@ -191,6 +191,29 @@ def test_kernels_have_different_recipes():
     assert len(set(recipes)) == len(recipes)
 
 
+class Input:
+    """An array as a GPU's kernel is given it, as far as its type goes."""
+
+    def __init__(self, array):
+        self._numba_type_ = typeof(array)
+
+
+def on_gpu(argument):
+    """An argument of a launch as a GPU's kernel is given it."""
+    if isinstance(argument, tuple):
+        fields = map(on_gpu, argument)
+        return as_device_array(type(argument)(*fields) if hasattr(argument, "_fields") else tuple(fields))
+    return Input(argument) if isinstance(argument, np.ndarray) else argument
+
+
+def type_on_gpu(argument):
+    """The type by which Numba looks for compiled code."""
+    given = on_gpu(argument)
+    if isinstance(given, tuple) and not hasattr(given, "_fields"):
+        return types.BaseTuple.from_types(tuple(map(type_on_gpu, argument)))
+    return getattr(given, "_numba_type_", None) or typeof(given)
+
+
 class Spied:
     """A kernel of the emulator that notes what it is launched with."""
 
@@ -201,7 +224,7 @@ class Spied:
 
     def __getitem__(self, shape):
         def launch(*arguments):
-            self.launched.append((self.recipe, tuple(map(typeof, arguments))))
+            self.launched.append((self.recipe, tuple(map(type_on_gpu, arguments))))
             self.kernel[shape](*arguments)
 
         return launch

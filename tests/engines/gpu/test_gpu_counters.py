@@ -48,7 +48,9 @@ def counted_ones_agree(gpu):
 
 
 @pytest.mark.one_each
-@pytest.mark.parametrize("most", [tables.MOST_PACKED, 0], ids=["packed", "words"])
+@pytest.mark.parametrize(
+    "most", [pytest.param(tables.MOST_PACKED, id="packed"), pytest.param(0, id="words", marks=pytest.mark.thorough)]
+)
 @pytest.mark.parametrize("window", [7, *thorough(0, 1, 3, 40)])
 def test_counters_of_either_width_agree_with_the_cpu_in_any_window(window, most, monkeypatch):
     monkeypatch.setattr(tables, "MOST_PACKED", most)
@@ -181,7 +183,7 @@ def test_fewer_blocks_agree_with_the_cpu_in_every_kernel(room):
 
 
 @pytest.mark.one_each
-@pytest.mark.parametrize("edges", [[(0, 1)], [(0, 1), (1, 2)], [(0, i) for i in range(1, 40)]], ids=len)
+@pytest.mark.parametrize("edges", [[(0, 1)], *thorough([(0, 1), (1, 2)], [(0, i) for i in range(1, 40)])], ids=len)
 @pytest.mark.parametrize("target", [emulator(seed=2), NATIVE], ids=["lanes", "one lane"])
 def test_graphs_with_nothing_to_count(edges, target):
     everything_agrees(of_edges(edges), target)

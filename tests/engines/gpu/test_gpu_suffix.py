@@ -87,6 +87,7 @@ def test_a_labelled_collaboration_network_is_counted_as_the_cpu_engine_counts_it
             assert count == csm.count_matches(graph, pattern, engine="cpu")
 
 
+@pytest.mark.thorough
 def test_values_past_64_bits_are_summed_by_residues(lane):
     graph, pattern = csm.generators.rmat(6, 6, seed=1), Pattern.parse(PENDANTS)
     graph = Graph.from_edgelist(graph)

@@ -357,7 +357,7 @@ def test_one_lane_answers_labelled_queries_as_the_cpu_engine_does(data_graph, la
             assert found == csm.count_matches(graph, pattern, semantics=semantics, unique=asked, engine="cpu")
 
 
-@pytest.mark.parametrize("vertices", [8, *thorough(20, 32)])
+@pytest.mark.parametrize("vertices", thorough(8, 20, 32))
 def test_patterns_of_up_to_32_vertices_are_walked(lane, vertices):
     n = vertices + 2
     a, b = np.triu_indices(n, 1)

@@ -236,10 +236,17 @@ def as_device_array(array: Any) -> Any:
 def _typed_block(block):
     """A parameter block that knows its Numba type, as Numba asks for it."""
     kind, fields = type(block), [as_device_array(field) for field in block]
-    types = tuple([getattr(field, "_numba_type_", None) or _scalar_type(type(field)) for field in fields])
     typed = _typed_kind(kind)(*fields)
-    typed._numba_type_ = _block_type(kind, types)
+    typed._numba_type_ = _block_type(kind, tuple(map(_type_of, fields)))
     return typed
+
+
+def _type_of(field):
+    """The Numba type of a field of a parameter block."""
+    known = getattr(field, "_numba_type_", None)
+    if known is not None:
+        return known
+    return _block_type(tuple, tuple(map(_type_of, field))) if isinstance(field, tuple) else _scalar_type(type(field))
 
 
 @functools.cache
