@@ -287,12 +287,13 @@ class Pattern(PatternTexts):
         """The order of the automorphism group: embeddings per subgraph."""
         return self.automorphisms.order
 
+    @functools.cached_property
     def _key(self):
         rest = self.conditions, self.quantifiers, self.optional, self.exists
         return self.names, self.labels, frozenset(self.edges), self.distinct, *rest
 
     def __eq__(self, other) -> bool:
-        return isinstance(other, Pattern) and self._key() == other._key()
+        return isinstance(other, Pattern) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self._key)

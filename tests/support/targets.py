@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import functools
+import math
 import types
 
 import numpy as np
 from numba import njit
 from numba import types as nb
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 from simt import DYNAMIC, FULL, WARP, Machine
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+
+
+@overload(math.fmod)
+def _fmod(dividend, divisor):
+    """Of Python's and of the compiler for CUDA, but not of Numba's for a CPU."""
+    return lambda dividend, divisor: np.fmod(dividend, divisor)  # noqa: PLW0108 - Numba compiles what is returned
 
 
 def plain(function):

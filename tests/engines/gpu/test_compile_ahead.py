@@ -139,7 +139,7 @@ def test_what_the_store_has_is_not_compiled_again(store):
     assert not store.is_empty()
 
 
-@pytest.mark.thorough
+@pytest.mark.slow
 def test_warm_up_compiles_every_kernel_for_a_gpu_that_is_not_there(store):
     done = CliRunner().invoke(app, ["warm-up", "--arch", "sm_80", "--no-cpu"], catch_exceptions=False)
     every = [kernel for _, kernel in all_kernels()]
