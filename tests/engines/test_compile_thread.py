@@ -102,6 +102,7 @@ class Slow:
 def on_no_stream(monkeypatch):
     cuda.gpu()  # imports the compiler
     monkeypatch.setattr(cuda, "_current_stream", lambda: 0)
+    monkeypatch.setattr(cuda, "current_number", lambda: 0)
     monkeypatch.setattr(cuda, "_stream_of", lambda address: address)
 
 
