@@ -23,6 +23,6 @@ def compile_gpu_kernels(
     """
     if importlib.util.find_spec("numba_cuda") is None:
         raise EngineUnavailable("numba_cuda missing; pip install 'cusubmatch[cu13]', or [cu12]")
-    from cusubmatch.engines.gpu.warm_up import compile_kernels
+    from cusubmatch.engines.gpu.fill_store import compile_kernels
 
     return compile_kernels(capabilities, progress)

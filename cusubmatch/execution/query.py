@@ -20,7 +20,7 @@ from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import asked_of, refined, with_words
-from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, names_of_columns, result_budget
+from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, blocks_of_parts, names_of_columns, result_budget
 from cusubmatch.execution.row_order import RowOrder
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.table_count import TableCount, Tables
@@ -144,13 +144,7 @@ class Query(NamedTuple):
         finally:  # by name: an interrupt is lost while a generator is closed as garbage
             blocks.close()
             walked_blocks.close()
-        for part in self.parts:
-            for block in part.blocks(limit, progress, batch_rows, memory_limit):
-                yield block
-                if limit is not None:
-                    limit -= block.shape[1]
-            if limit == 0:
-                return
+        yield from blocks_of_parts(self.parts, limit, progress, batch_rows, memory_limit)
 
     def sizes(self) -> Generator[int, None, None]:
         """The number of rows of each block."""

@@ -1,8 +1,8 @@
-"""What results have in common: the names of their columns, and the memory that they may take."""
+"""What results have in common: the names of their columns, their memory, and the rows of further calls."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.host_memory import available_memory
 
-__all__ = ["BLOCKS_AT_ONCE", "names_of_columns", "result_budget"]
+__all__ = ["BLOCKS_AT_ONCE", "blocks_of_parts", "names_of_columns", "names_with_edges", "result_budget"]
 
 BLOCKS_AT_ONCE = 32  # blocks of rows that exist at the same time under a memory limit, about
 
@@ -26,6 +26,29 @@ def names_of_columns(graph: Graph, pattern: Pattern) -> list[Hashable]:
         if len(set(names)) < len(names):
             raise PatternError(f"pattern: vertex names must differ as text to become {graph.family.name} columns")
     return names
+
+
+def names_with_edges(graph: Graph, pattern: Pattern, bound_names: Sequence[str]) -> list[Hashable]:
+    """Names of the columns of a pattern's matches, then of the edges that are bound to rows."""
+    names = names_of_columns(graph, pattern)
+    if both := sorted(set(map(str, names)) & set(bound_names)):
+        raise PatternError(f"pattern: {both[0]!r} names a vertex and an edge, which would be one column; rename one")
+    return [*names, *bound_names]
+
+
+def blocks_of_parts(parts: Iterable[Any], limit: int | None, *options: Any) -> Generator[Any, None, None]:
+    """Blocks of rows of calls, one call after the other; at most `limit` rows, not 0, together."""
+    for part in parts:
+        blocks = part.blocks(limit, *options)
+        try:
+            for block in blocks:
+                yield block
+                if limit is not None:
+                    limit -= block.shape[1]
+        finally:
+            blocks.close()
+        if limit == 0:
+            return
 
 
 def free_bytes(xp: Any) -> int:

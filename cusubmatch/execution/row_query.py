@@ -20,7 +20,7 @@ from cusubmatch.errors import EngineUnavailable, GraphError
 from cusubmatch.execution.distinct_matches import DistinctMatches
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import key_of
-from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, names_of_columns, result_budget
+from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, blocks_of_parts, names_with_edges, result_budget
 from cusubmatch.execution.row_planning import RowProblem, row_problem_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_columns, tables_of
@@ -135,13 +135,7 @@ class RowQuery(NamedTuple):
                     return
         finally:
             blocks.close()
-        for part in self.parts:
-            for columns in part.blocks(limit, progress, batch_rows, memory_limit):
-                yield columns
-                if limit is not None:
-                    limit -= columns.shape[1]
-            if limit == 0:
-                return
+        yield from blocks_of_parts(self.parts, limit, progress, batch_rows, memory_limit)
 
     def _row_blocks(
         self,
@@ -188,12 +182,7 @@ class RowQuery(NamedTuple):
 
     def columns(self) -> list[Hashable]:
         """Names of the result's columns."""
-        names = names_of_columns(self.graph, self.pattern)
-        if both := sorted(set(map(str, names)) & set(self.bound_names)):
-            raise PatternError(
-                f"pattern: {both[0]!r} names a vertex and an edge, which would be one column; rename one"
-            )
-        return [*names, *self.bound_names]
+        return names_with_edges(self.graph, self.pattern, self.bound_names)
 
     @property
     def row_bytes(self) -> int:

@@ -23,7 +23,7 @@ from cusubmatch.execution.compound.row_keys import sum_of_products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names
 from cusubmatch.execution.query import PlannedCall, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.result_columns import names_of_columns, result_budget
+from cusubmatch.execution.result_columns import blocks_of_parts, names_with_edges, result_budget
 from cusubmatch.execution.touching import automorphisms_of, touching_rows
 from cusubmatch.execution.whole_blocks import whole_blocks
 from cusubmatch.graph import Graph
@@ -100,12 +100,7 @@ class JoinedQuery(NamedTuple):
 
     def columns(self) -> list[Hashable]:
         """Names of the result's columns."""
-        names = names_of_columns(self.graph, self.whole)
-        if both := sorted(set(map(str, names)) & set(self.bound_names)):
-            raise PatternError(
-                f"pattern: {both[0]!r} names a vertex and an edge, which would be one column; rename one"
-            )
-        return [*names, *self.bound_names]
+        return names_with_edges(self.graph, self.whole, self.bound_names)
 
     @property
     def row_bytes(self) -> int:
@@ -143,13 +138,7 @@ class JoinedQuery(NamedTuple):
                         return
         finally:
             found.close()
-        for part in self.parts:
-            for rows in part.blocks(limit, progress, batch_rows, memory_limit):
-                yield rows
-                if limit is not None:
-                    limit -= rows.shape[1]
-            if limit == 0:
-                return
+        yield from blocks_of_parts(self.parts, limit, progress, batch_rows, memory_limit)
 
     def counts(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
         """The number of rows of this call without its parts, block by block; no row is made."""

@@ -22,6 +22,7 @@ from cusubmatch.cli.app import app
 from cusubmatch.engines import registry
 from cusubmatch.engines.gpu import GpuEngine, expected_kernels
 from cusubmatch.engines.gpu.all_kernels import all_kernels, row_kernels
+from cusubmatch.engines.gpu.fill_store import compile_kernels
 from cusubmatch.engines.gpu.runtime import compile_ahead
 from cusubmatch.engines.gpu.runtime import kernel_store as stores
 from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, CompileServer
@@ -34,7 +35,6 @@ from cusubmatch.engines.gpu.tables.table_kernels import LaunchShape
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.engines.gpu.walker.variant import COUNT, Variant
 from cusubmatch.engines.gpu.walker.warp_walker import make_walk
-from cusubmatch.engines.gpu.warm_up import compile_kernels
 from cusubmatch.generators import rmat
 from cusubmatch.plan import constraints_of
 
