@@ -7,11 +7,14 @@ keys.
 
 from __future__ import annotations
 
+import numpy as np
+
 __all__ = [
     "contains",
     "distinct",
     "edge_keys",
     "low_words",
+    "module_of",
     "offsets_of",
     "row_lengths",
     "running_sums",
@@ -64,6 +67,11 @@ def offsets_of(xp, keys, n):
 
 def low_words(xp, keys):
     return xp.ascontiguousarray(keys.view(xp.int32)[0::2])  # little endian: the low word comes first
+
+
+def module_of(xp, array):
+    """NumPy for an array in host memory, else `xp`, the module of the device's arrays."""
+    return np if isinstance(array, np.ndarray) else xp
 
 
 def row_lengths(offsets):

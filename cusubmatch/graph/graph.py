@@ -45,6 +45,7 @@ PUBLIC = [
 SCALARS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_repeats", "id_bytes")
 ARRAYS = ("offsets", "targets", "_edge_labels", "vertex_labels")
 STATE = (*SCALARS, *ARRAYS, "edge_label_values", "vertex_label_values", "_ids", "tables")  # all that is not derived
+SMALL = 1 << 22  # vertices and arcs; below, arrays are worked on in host memory, without a GPU's compiler
 CACHED_ADJACENCIES = 4  # at least
 SHARED_OFFSETS = 1 << 22  # of the rows of all vertex labels, which patterns share where there are no more of them
 MAX_CACHED = 1024  # values of a kind of a small graph
@@ -287,6 +288,18 @@ class Graph:
         return self if self.xp is np else self._copy(np, self.xp.asnumpy)
 
     @property
+    def near(self) -> Graph:
+        """The same graph where the search is prepared: in host memory if it is small, else where it lies.
+
+        CuPy compiles a kernel for each kind of operation when it is first used on a machine, which takes longer than
+        all the operations on a small graph.
+        """
+        if self.xp is np or self.n_vertices + len(self.targets) > SMALL:
+            return self
+        source = self.source()
+        return source if source is not None and source.xp is np else self.host
+
+    @property
     def device(self) -> Graph:
         """The same graph in device memory (itself where it lies there already); the copy is made once a device."""
         if self.xp is not np:
@@ -387,4 +400,6 @@ class Graph:
     @functools.cached_property
     def statistics(self) -> Statistics:
         """Degrees and closure; measured once."""
-        return measure(self) if self.original is None else self.original.statistics
+        if self.original is not None:
+            return self.original.statistics
+        return measure(self) if self.near is self else self.near.statistics

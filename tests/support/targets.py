@@ -11,6 +11,7 @@ from numba import njit
 from numba import types as nb
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
+from recorded_arrays import plain as plain_array
 from simt import DYNAMIC, FULL, WARP, Machine
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
@@ -86,7 +87,7 @@ def one_lane() -> Target:
 
     def kernel(function):
         compiled = njit(error_model="numpy", nogil=True)(function)
-        return Launched(lambda _blocks, _threads, arguments, _words: compiled(*arguments))
+        return Launched(lambda _blocks, _threads, arguments, _words: compiled(*map(plain_array, arguments)))
 
     return Target(
         cuda,
