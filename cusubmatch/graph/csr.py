@@ -29,8 +29,9 @@ def edge_keys(xp, high, low):
     return keys
 
 
-def sorted_keys(xp, rank, source, destination, labels, symmetric):
-    """Distinct (source, destination[, label]) triples, sorted, as keys and label codes."""
+def sorted_keys(xp, rank, ends, labels, symmetric):
+    """Distinct (source, destination, label) triples, sorted, as keys and label codes."""
+    source, destination = ends
     ends = [(source, destination), (destination, source)] if symmetric else [(source, destination)]
     keys = xp.empty(len(ends) * len(source), xp.int64)
     for part, (high, low) in enumerate(ends):
@@ -38,9 +39,6 @@ def sorted_keys(xp, rank, source, destination, labels, symmetric):
         half[:] = rank[high]
         half[:] <<= 32
         half[:] |= rank[low]
-    if labels is None:
-        keys.sort()
-        return distinct(xp, keys), None
     labels = xp.concatenate([labels, labels]) if symmetric else labels
     order = xp.argsort(labels, kind="stable")
     order = order[xp.argsort(keys[order], kind="stable")]

@@ -139,13 +139,12 @@ class Graph:
         ------
         GraphError
             If a column is missing, or ids hold nulls, are floats, or differ in kind, or there are 2**31 vertices or
-            more.
+            more; or if there is not the memory to build it, which takes about twice what the graph takes then.
         """
         if not isinstance(directed, (bool, np.bool_)):
             raise TypeError(f"directed: expected a bool, got {directed!r}")
-        return cls._built(
-            encode(edges, source, destination, edge_label, vertices, vertex, vertex_label, time), directed
-        )
+        columns = (source, destination, edge_label, vertices, vertex, vertex_label, time)
+        return cls._of_state(build(encode(edges, *columns, directed=directed), directed))
 
     @classmethod
     def from_cugraph(cls, graph) -> Graph:
@@ -161,7 +160,7 @@ class Graph:
 
         `vertex_label` and `edge_label` name the node and edge attributes that hold labels.
         """
-        return cls._built(encode_networkx(graph, vertex_label, edge_label), graph.is_directed())
+        return cls._of_state(build(encode_networkx(graph, vertex_label, edge_label), graph.is_directed()))
 
     def save(self, folder) -> None:
         """Save the graph in a folder, from which `load` opens it without building it again.
@@ -223,14 +222,12 @@ class Graph:
         """
         from cusubmatch.graph.stored_graph import load_state
 
-        graph = cls.__new__(cls)
-        graph.__setstate__(load_state(folder, family))
-        return graph
+        return cls._of_state(load_state(folder, family))
 
     @classmethod
-    def _built(cls, coded, directed):
+    def _of_state(cls, state):
         graph = cls.__new__(cls)
-        graph.__setstate__(build(coded, directed))
+        graph.__setstate__(state)
         return graph
 
     def __repr__(self) -> str:
