@@ -17,7 +17,7 @@ __all__ = ["MAX_DISTINCT", "Numbering", "split_codes"]
 
 MAX_DISTINCT = 2**31 - 1  # codes are int32
 STEP = 1 << 20
-STEPS = 64
+STEPS = 16  # few, since a hash table takes time for all its values at each
 GUESSED_REPEATS = 8  # of a value, for the first size of a hash table, which grows
 LONGEST_TABLE = 4  # entries of the lookup table a value, beyond the first 2**20
 
