@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Hashable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
-from cusubmatch.system.host_memory import available_memory
+from cusubmatch.system.host_memory import free_bytes
 
 __all__ = ["BLOCKS_AT_ONCE", "blocks_of_parts", "names_of_columns", "names_with_edges", "result_budget"]
 
@@ -49,13 +47,6 @@ def blocks_of_parts(parts: Iterable[Any], limit: int | None, *options: Any) -> G
             blocks.close()
         if limit == 0:
             return
-
-
-def free_bytes(xp: Any) -> int:
-    """Memory that is left where arrays of `xp` lie."""
-    if xp is np:
-        return available_memory()
-    return xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
 
 
 def result_budget(memory_limit: int | None, xp: Any) -> int:

@@ -27,7 +27,8 @@ def table_sizes(graph: Graph, engine: Engine) -> TableSizes:
 
 
 def _measured(graph: Graph, engine: Engine) -> TableSizes:
-    xp, support = graph.xp, support_graph_of(graph, engine.reverse_arcs)
+    support = support_graph_of(graph, engine.reverse_arcs).near
+    xp = support.xp
     offsets, targets, upper = support.offsets, support.targets, support.upper
     n, arcs = len(offsets) - 1, len(targets)
     lengths = row_lengths(offsets).astype(xp.float64)

@@ -257,8 +257,8 @@ class CudfFamily(PandasFamily):
         codes, ids = self._library().concat(columns, ignore_index=True).factorize()
         return codes, self._library().Series(ids)
 
-    def _hash_integers(self, values):
-        codes, ids = self.values(values).factorize()
+    def _hash_integers(self, arrays):
+        codes, ids = self.values(self.xp().concatenate(arrays)).factorize()
         return codes, ids.values
 
     def _positions(self, column):

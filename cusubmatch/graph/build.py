@@ -21,11 +21,14 @@ from cusubmatch.graph.edge_list import (
     matrix_size,
     vertex_label_codes,
 )
+from cusubmatch.graph.sorted_rows import building_bytes, degrees_of, sorted_rows, without_loops
 from cusubmatch.graph.tables import NetworkxAttributes, Table, Tables, checked_time
+from cusubmatch.system.host_memory import free_bytes
 
 __all__ = ["CodedEdges", "build", "cugraph_edges", "encode", "encode_networkx"]
 
 MAX_VERTICES = 2**31 - 1
+CHECKED_BYTES = 1 << 26  # less is there
 INTEGER_BYTES, OBJECT_BYTES = 8, 32  # about what an id takes in a result
 
 
@@ -54,7 +57,9 @@ class CodedEdges(NamedTuple):
     tables: Tables | None = None
 
 
-def encode(edges, source, destination, edge_label, vertices, vertex, vertex_label, time=None) -> CodedEdges:
+def encode(
+    edges, source, destination, edge_label, vertices, vertex, vertex_label, time=None, *, directed=False
+) -> CodedEdges:
     """Number the vertices and labels of an edge table; the arguments are those of `Graph.from_edgelist`."""
     size = matrix_size(edges)
     family, edges, source, destination = edge_columns(edges, source, destination)
@@ -69,6 +74,7 @@ def encode(edges, source, destination, edge_label, vertices, vertex, vertex_labe
     if size is not None:
         columns["rows of the matrix"] = family.values(family.xp().arange(size))
     check_ids(family, columns)
+    _check_memory(family, family.length(edges), edge_label is not None, directed)
     tables = None
     if size is None:
         tables = Tables(
@@ -148,28 +154,29 @@ def cugraph_edges(graph) -> dict[str, Any]:
 def build(coded: CodedEdges, directed: bool) -> dict[str, Any]:
     """Build the state of a `Graph`: edges sorted, without self loops and repeats, between vertices in rank order."""
     family, codes, ids, edge_labels, vertex_labels, tables = coded
+    del coded  # the ids as they were numbered go too
     xp, n = family.xp(), len(ids)
     if n > MAX_VERTICES:
         raise GraphError(f"edges: {n} vertices; at most 2**31 - 1 are supported")
-    source, destination = codes[0], codes[1]
-    rows = len(source)
+    rows = len(codes[0])
     labels, edge_label_values = edge_labels or (None, None)
-    if bool((source == destination).any()):
-        proper = source != destination
-        source, destination = source[proper], destination[proper]
-        labels = labels[proper] if labels is not None else None
-    dropped_self_loops = rows - len(source)
-    degree = xp.bincount(source, minlength=n) + xp.bincount(destination, minlength=n)
-    by_rank = xp.argsort(degree, kind="stable") if n else xp.zeros(0, xp.int64)
+    proper = without_loops(xp, [codes[0], codes[1], *([] if labels is None else [labels])])
+    ends, labels = proper[:2], proper[2] if len(proper) > 2 else None
+    del proper
+    dropped_self_loops = rows - len(ends[0])
+    by_rank = xp.argsort(degrees_of(xp, ends, n), kind="stable") if n else xp.zeros(0, xp.int64)
     rank = xp.empty(n, xp.int32)
     rank[by_rank] = xp.arange(n, dtype=xp.int32)
-    del degree
-    ranked_ids = family.take(ids, by_rank)
-    keys, labels = sorted_keys(xp, rank, source, destination, labels, symmetric=not directed)
+    id_kind, ids = family.kind(ids), family.take(ids, by_rank)
+    del by_rank
     table_ranks = rank[codes[2]] if vertex_labels else None
-    del source, destination
-    codes.clear()  # the keys hold the edges now, and the targets need the memory
-    n_edges = len(keys) if directed else len(keys) // 2
+    codes.clear()  # keys take the place of the edges
+    if labels is None:
+        offsets, targets = sorted_rows(xp, ends, rank, symmetric=not directed)
+    else:
+        keys, labels = sorted_keys(xp, rank, ends, labels, symmetric=not directed)
+        offsets, targets = offsets_of(xp, keys, n), low_words(xp, keys)
+    n_edges = len(targets) if directed else len(targets) // 2
     return {
         "family": family.name,
         "xp": xp.__name__,
@@ -178,16 +185,28 @@ def build(coded: CodedEdges, directed: bool) -> dict[str, Any]:
         "n_edges": n_edges,
         "dropped_self_loops": dropped_self_loops,
         "dropped_repeats": rows - dropped_self_loops - n_edges,
-        "id_bytes": INTEGER_BYTES if family.kind(ids) == "integer" else OBJECT_BYTES,
-        "offsets": offsets_of(xp, keys, n),
-        "targets": low_words(xp, keys),
+        "id_bytes": INTEGER_BYTES if id_kind == "integer" else OBJECT_BYTES,
+        "offsets": offsets,
+        "targets": targets,
         "_edge_labels": labels,
         "edge_label_values": edge_label_values,
         "vertex_labels": _ranked_labels(xp, table_ranks, vertex_labels[0], n) if vertex_labels else None,
         "vertex_label_values": vertex_labels[1] if vertex_labels else None,
-        "_ids": ranked_ids,
+        "_ids": ids,
         "tables": tables,
     }
+
+
+def _check_memory(family: Family, rows: int, labelled: bool, directed: bool) -> None:
+    """Refuse to build a graph that is sure not to fit, before anything is done for it."""
+    needed = building_bytes(rows, directed=directed, labelled=labelled)
+    if needed > CHECKED_BYTES and needed > (free := free_bytes(family.xp())):
+        where = "host memory" if family.xp() is np else "memory of the GPU"
+        raise GraphError(
+            f"edges: building a graph of {rows:,} rows takes about {needed:,} bytes of {where} beside the table, and "
+            f"{free:,} are free; free some (other graphs, tables), or build it once on a larger machine, save it there "
+            "and load it here"
+        )
 
 
 def _ranked_labels(xp, ranks, codes, n):

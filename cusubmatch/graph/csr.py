@@ -7,11 +7,14 @@ keys.
 
 from __future__ import annotations
 
+import numpy as np
+
 __all__ = [
     "contains",
     "distinct",
     "edge_keys",
     "low_words",
+    "module_of",
     "offsets_of",
     "row_lengths",
     "running_sums",
@@ -26,8 +29,9 @@ def edge_keys(xp, high, low):
     return keys
 
 
-def sorted_keys(xp, rank, source, destination, labels, symmetric):
-    """Distinct (source, destination[, label]) triples, sorted, as keys and label codes."""
+def sorted_keys(xp, rank, ends, labels, symmetric):
+    """Distinct (source, destination, label) triples, sorted, as keys and label codes."""
+    source, destination = ends
     ends = [(source, destination), (destination, source)] if symmetric else [(source, destination)]
     keys = xp.empty(len(ends) * len(source), xp.int64)
     for part, (high, low) in enumerate(ends):
@@ -35,9 +39,6 @@ def sorted_keys(xp, rank, source, destination, labels, symmetric):
         half[:] = rank[high]
         half[:] <<= 32
         half[:] |= rank[low]
-    if labels is None:
-        keys.sort()
-        return distinct(xp, keys), None
     labels = xp.concatenate([labels, labels]) if symmetric else labels
     order = xp.argsort(labels, kind="stable")
     order = order[xp.argsort(keys[order], kind="stable")]
@@ -64,6 +65,11 @@ def offsets_of(xp, keys, n):
 
 def low_words(xp, keys):
     return xp.ascontiguousarray(keys.view(xp.int32)[0::2])  # little endian: the low word comes first
+
+
+def module_of(xp, array):
+    """NumPy for an array in host memory, else `xp`, the module of the device's arrays."""
+    return np if isinstance(array, np.ndarray) else xp
 
 
 def row_lengths(offsets):

@@ -45,6 +45,7 @@ PUBLIC = [
 SCALARS = ("directed", "n_vertices", "n_edges", "dropped_self_loops", "dropped_repeats", "id_bytes")
 ARRAYS = ("offsets", "targets", "_edge_labels", "vertex_labels")
 STATE = (*SCALARS, *ARRAYS, "edge_label_values", "vertex_label_values", "_ids", "tables")  # all that is not derived
+SMALL = 1 << 22  # vertices and arcs; below, arrays are worked on in host memory, without a GPU's compiler
 CACHED_ADJACENCIES = 4  # at least
 SHARED_OFFSETS = 1 << 22  # of the rows of all vertex labels, which patterns share where there are no more of them
 MAX_CACHED = 1024  # values of a kind of a small graph
@@ -138,13 +139,12 @@ class Graph:
         ------
         GraphError
             If a column is missing, or ids hold nulls, are floats, or differ in kind, or there are 2**31 vertices or
-            more.
+            more; or if there is not the memory to build it, which takes about twice what the graph takes then.
         """
         if not isinstance(directed, (bool, np.bool_)):
             raise TypeError(f"directed: expected a bool, got {directed!r}")
-        return cls._built(
-            encode(edges, source, destination, edge_label, vertices, vertex, vertex_label, time), directed
-        )
+        columns = (source, destination, edge_label, vertices, vertex, vertex_label, time)
+        return cls._of_state(build(encode(edges, *columns, directed=directed), directed))
 
     @classmethod
     def from_cugraph(cls, graph) -> Graph:
@@ -160,7 +160,7 @@ class Graph:
 
         `vertex_label` and `edge_label` name the node and edge attributes that hold labels.
         """
-        return cls._built(encode_networkx(graph, vertex_label, edge_label), graph.is_directed())
+        return cls._of_state(build(encode_networkx(graph, vertex_label, edge_label), graph.is_directed()))
 
     def save(self, folder) -> None:
         """Save the graph in a folder, from which `load` opens it without building it again.
@@ -222,14 +222,12 @@ class Graph:
         """
         from cusubmatch.graph.stored_graph import load_state
 
-        graph = cls.__new__(cls)
-        graph.__setstate__(load_state(folder, family))
-        return graph
+        return cls._of_state(load_state(folder, family))
 
     @classmethod
-    def _built(cls, coded, directed):
+    def _of_state(cls, state):
         graph = cls.__new__(cls)
-        graph.__setstate__(build(coded, directed))
+        graph.__setstate__(state)
         return graph
 
     def __repr__(self) -> str:
@@ -285,6 +283,18 @@ class Graph:
     def host(self) -> Graph:
         """The same graph in host memory (itself where it lies there already); the copy is made once."""
         return self if self.xp is np else self._copy(np, self.xp.asnumpy)
+
+    @property
+    def near(self) -> Graph:
+        """The same graph where the search is prepared: in host memory if it is small, else where it lies.
+
+        CuPy compiles a kernel for each kind of operation when it is first used on a machine, which takes longer than
+        all the operations on a small graph.
+        """
+        if self.xp is np or self.n_vertices + len(self.targets) > SMALL:
+            return self
+        source = self.source()
+        return source if source is not None and source.xp is np else self.host
 
     @property
     def device(self) -> Graph:
@@ -387,4 +397,6 @@ class Graph:
     @functools.cached_property
     def statistics(self) -> Statistics:
         """Degrees and closure; measured once."""
-        return measure(self) if self.original is None else self.original.statistics
+        if self.original is not None:
+            return self.original.statistics
+        return measure(self) if self.near is self else self.near.statistics

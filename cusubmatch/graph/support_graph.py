@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.graph import Graph, Relation
+from cusubmatch.graph import Adjacency, Graph, Relation
 from cusubmatch.graph.cache import Cache
 from cusubmatch.graph.csr import edge_keys, row_lengths, running_sums
 
 __all__ = ["SupportGraph", "prepared", "sources_of", "support_graph_of"]
 
 WHOLE = Relation("any")
+REVERSE_ARCS = "reverse arcs"
 MOST_ARCS_WHEN_COPIED = 0.8  # of the arcs; above it leaving arcs out is not worth a copy
 
 
@@ -37,11 +38,23 @@ class SupportGraph:
         The position of the reverse arc of each arc; found when it is first asked for.
     """
 
-    def __init__(self, xp: Any, offsets: Any, targets: Any, find_reverse_arcs: Callable[[], Any]):
+    def __init__(
+        self, xp: Any, offsets: Any, targets: Any, find_reverse_arcs: Callable[[], Any], near: Adjacency | None = None
+    ):
         self.xp, self.offsets, self.targets, self._find_reverse_arcs = xp, offsets, targets, find_reverse_arcs
-        self._kept = Cache(xp)
-        higher = targets > sources_of(xp, offsets)
-        self.upper = offsets[1:] - row_lengths(running_sums(xp, higher, xp.int64)[offsets])
+        self._kept = kept = Cache(xp)
+        self._near: SupportGraph | None = None
+        self.upper: Any
+        if near is not None:
+
+            def fetched():  # without a reference to this graph, whose memory goes with the last one
+                return xp.asnumpy(kept.get(REVERSE_ARCS, None, find_reverse_arcs, 1))
+
+            self._near = SupportGraph(np, near.offsets[0], near.targets, fetched)
+            self.upper = xp.asarray(self._near.upper)
+        else:
+            higher = targets > sources_of(xp, offsets)
+            self.upper = offsets[1:] - row_lengths(running_sums(xp, higher, xp.int64)[offsets])
 
     @property
     def vertices(self) -> int:
@@ -49,7 +62,12 @@ class SupportGraph:
 
     @property
     def reverse_arc(self) -> Any:
-        return self.keep("reverse arcs", self._find_reverse_arcs)
+        return self.keep(REVERSE_ARCS, self._find_reverse_arcs)
+
+    @property
+    def near(self) -> SupportGraph:
+        """The same where launches are prepared: in host memory, or this one."""
+        return self._near or self
 
     def keep(self, name: str, make: Callable[[], Any]) -> Any:
         """Data that an engine's kernels derive from the support graph, made when first asked for."""
@@ -64,7 +82,9 @@ def support_graph_of(graph: Graph, reverse_arcs: Callable[[Any, Any], Any]) -> S
     def make():
         rows = graph.adjacency((WHOLE,))
         offsets, targets = rows.offsets.reshape(-1), rows.targets
-        return SupportGraph(graph.xp, offsets, targets, lambda: reverse_arcs(offsets, targets))
+        is_stored = graph.near is not graph and not graph.directed and not graph.has_parallel_arcs
+        near = graph.near.adjacency((WHOLE,)) if is_stored else None
+        return SupportGraph(graph.xp, offsets, targets, lambda: reverse_arcs(offsets, targets), near)
 
     return graph.cache.get("support graph", None, make, 1)
 

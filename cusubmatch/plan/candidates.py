@@ -101,10 +101,13 @@ def candidate_constraints_of(constraints: Constraints, injective: bool) -> Candi
 
 
 def label_degree_filter(
-    graph: Graph, constraints: Constraints, requirements: CandidateConstraints, adjacency: Adjacency
+    graph: Graph, constraints: Constraints, requirements: CandidateConstraints, adjacency: Adjacency, xp: Any = None
 ) -> Any:
-    """Masks (uint32, one a vertex) of the pattern vertices whose label and degrees a vertex has."""
-    xp, size = graph.xp, len(constraints.labels)
+    """Masks (uint32, one a vertex) of the pattern vertices whose label and degrees a vertex has.
+
+    `xp` is the module of the offsets, by default the graph's.
+    """
+    xp, size = xp or graph.xp, len(constraints.labels)
     relations = sorted({relation for min_degrees in requirements.min_degrees for relation in min_degrees})
     tables = []
     for relation in relations:
@@ -129,9 +132,9 @@ def label_degree_filter(
     return masks
 
 
-def uniform(graph: Graph, requirements: CandidateConstraints, adjacency: Adjacency, masks: Any) -> Candidates:
-    """The candidates where the constraints are uniform, so that nothing is left to filter."""
-    xp, degrees = graph.xp, [tuple(min_degrees.values()) for min_degrees in requirements.min_degrees]
+def uniform(xp: Any, requirements: CandidateConstraints, adjacency: Adjacency, masks: Any) -> Candidates:
+    """The candidates where the constraints are uniform, so that nothing is left to filter; `xp`: of the masks."""
+    degrees = [tuple(min_degrees.values()) for min_degrees in requirements.min_degrees]
     vertex_of = {degree: u for u, degree in enumerate(degrees)}  # one pattern vertex of each degree
     counts = xp.empty(len(vertex_of), np.int64)
     for i, u in enumerate(vertex_of.values()):

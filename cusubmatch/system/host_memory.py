@@ -1,4 +1,4 @@
-"""Host memory: how much is left, and memory that is reserved now and taken as it is written to."""
+"""Memory: how much is left, and host memory that is reserved now and taken as it is written to."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import contextlib
 import mmap
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-__all__ = ["available_memory", "reserved"]
+__all__ = ["available_memory", "free_bytes", "reserved"]
 
 CGROUP = Path("/sys/fs/cgroup")  # version 2, of the container that the process runs in
 UNLIMITED_BYTES = 1 << 62
@@ -22,6 +23,13 @@ def available_memory() -> int:
     import psutil
 
     return max(min(psutil.virtual_memory().available, _left_in_container()), 0)
+
+
+def free_bytes(xp: Any) -> int:
+    """Memory that is left where arrays of `xp` lie: in host memory, or on the current GPU."""
+    if xp is np:
+        return available_memory()
+    return xp.cuda.runtime.memGetInfo()[0] + xp.get_default_memory_pool().free_bytes()
 
 
 def _left_in_container():

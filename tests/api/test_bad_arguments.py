@@ -182,7 +182,7 @@ def test_a_result_of_more_rows_than_memory_says_how_many_and_what_would_do(name,
 
 
 def test_a_result_that_takes_long_to_count_says_a_lower_bound(monkeypatch):
-    monkeypatch.setattr("cusubmatch.execution.result_columns.available_memory", lambda: 100)
+    monkeypatch.setattr("cusubmatch.system.host_memory.available_memory", lambda: 100)
     monkeypatch.setattr("cusubmatch.api.subgraph_match.COUNTING_ON_SECONDS", 0.1)
     edges = csm.Graph.from_edgelist(csm.generators.rmat(10, 16))
     with refuses(ResultTooLarge, "more than iter_matches"):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from logical_devices import FINE, logical_engine, machine_of
+from logical_devices import FINE, logical_engine, machine_of, recorded_engine
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -64,6 +64,25 @@ def test_counts_on_several_devices_are_those_of_one(machine, skewed_edges, name,
     graph, pattern = Graph.from_edgelist(skewed_edges), pattern_of(TEXTS[name])
     expected = csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
     assert csm.count_matches(graph, pattern, semantics=semantics, devices="all") == expected
+
+
+@pytest.mark.parametrize("name", quick("square")[:-1])  # not masks, whose candidates are found on the device
+def test_a_first_count_on_a_small_graph_compiles_kernels_of_its_own_only(skewed_edges, name):
+    graph, pattern = Graph.from_edgelist(skewed_edges), pattern_of(TEXTS[name])
+    with recorded_engine() as operations:
+        count = csm.count_matches(graph, pattern, devices=[0])
+    assert count == csm.count_matches(graph, pattern, engine="cpu")
+    assert not operations
+
+
+@pytest.mark.thorough
+def test_a_first_count_from_tables_adds_and_multiplies_on_the_device():
+    graph = Graph.from_edgelist(rmat(11, 12, seed=3))
+    pattern = Pattern.parse("(a)--(b)--(c)--(d)--(a), (b)--(e)--(d), (c)--(e)")
+    with recorded_engine() as operations:
+        count = csm.count_matches(graph, pattern, devices=[0])
+    assert count == csm.count_matches(graph, pattern, engine="cpu")
+    assert set(operations) == {"add", "cumsum", "multiply", "sum", "take"}
 
 
 @pytest.mark.parametrize("name", quick("square"))

@@ -7,11 +7,13 @@ import threading
 from unittest.mock import patch
 
 import numpy as np
+from recorded_arrays import RecordedModule, RecordedPlace
 from targets import one_lane
 
 from cusubmatch.engines import registry
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.search import workspace
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.execution.devices import device_group, several_devices
 from cusubmatch.execution.devices.device_group import Cutting
@@ -81,6 +83,17 @@ def logical_engine(number, **tunables):
     place = LogicalPlace(number)
     numbers = Tunables(**{"grid": (1, 1)} | tunables)
     return GpuEngine(Device(one_lane(), 1, 228 << 10, place.to_device, numbers, number=current), place)
+
+
+@contextlib.contextmanager
+def recorded_engine():
+    """A machine of one device, and which operations of CuPy's it would compile kernels for."""
+    xp = RecordedModule()
+    gpu = Device(one_lane(), 1, 228 << 10, RecordedPlace.to_device, Tunables(grid=(1, 1)))
+    engine = GpuEngine(gpu, RecordedPlace(xp))
+    copied = patch.object(workspace, "mirrored", lambda array: array.get)  # one operation, to pinned memory
+    with machine_of(1), patch.object(registry, "engine_on", lambda _: engine), copied:
+        yield xp.operations
 
 
 def of_cpu_or(engine):

@@ -17,6 +17,7 @@ from numba import njit
 from numba import types as nb
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
+from recorded_arrays import plain as plain_array
 from simt import DYNAMIC, FULL, WARP, Machine, bits_of
 from tiers import is_thorough
 
@@ -104,7 +105,7 @@ class OneLane:
     def launch(self, function, arguments, words):
         self._launch.arrays, self._launch.words = {}, words
         with np.errstate(all="ignore"):  # integers wrap, floats overflow
-            function(*arguments)
+            function(*map(plain_array, arguments))
 
     def _shared_array(self, size, dtype):
         frame = sys._getframe(1)
@@ -179,7 +180,7 @@ def native_lane() -> Target:
 
     def kernel(function):
         compiled = njit(error_model="numpy", nogil=True, no_cfunc_wrapper=True)(function)
-        return Launched(lambda _blocks, _threads, arguments, _words: compiled(*arguments))
+        return Launched(lambda _blocks, _threads, arguments, _words: compiled(*map(plain_array, arguments)))
 
     return Target(
         cuda,

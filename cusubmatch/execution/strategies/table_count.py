@@ -221,7 +221,7 @@ class TableCount(SummedCount):
                     product = sums if product is None else product * sums
             return product
 
-        lengths = row_lengths(support.offsets)
+        lengths = row_lengths(support.near.offsets)
         longest = support.keep("longest", lambda: float(lengths.max()) if len(lengths) else 0.0)
         rough = len(support.targets) * max(longest, 1.0) ** (size - 2)
         if moduli(rough) == [0]:

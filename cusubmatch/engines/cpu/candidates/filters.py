@@ -42,7 +42,7 @@ def find_candidates(
     requirements = candidate_constraints_of(constraints, injective)
     if requirements.uniform:
         masks = label_degree_filter(graph, constraints, requirements, adjacency)
-        return uniform(graph, requirements, adjacency, masks)
+        return uniform(graph.xp, requirements, adjacency, masks)
     size = len(pattern)
     words = _label_words(graph, constraints)
     labels = graph.vertex_labels if len(words) > 1 else np.zeros(graph.n_vertices, np.int32)

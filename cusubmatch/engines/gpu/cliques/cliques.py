@@ -37,6 +37,7 @@ from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
 from cusubmatch.engines.gpu.runtime.launch_batches import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid
+from cusubmatch.graph.csr import module_of
 
 __all__ = ["Cliques", "Limits", "signatures", "usual_limits"]
 
@@ -106,6 +107,8 @@ class Cliques:
         but no vertex is left to a single warp where there are few of that size.
     to_device : callable
         What a kernel takes in place of an array.
+    near : Oriented, optional
+        The same rows where vertices are to be sorted, if that is elsewhere.
 
     Attributes
     ----------
@@ -124,15 +127,17 @@ class Cliques:
         threads: int = BLOCK_THREADS,
         limits: Limits | None = None,
         to_device: Callable[[Any], Any] = as_it_is,
+        near: Oriented | None = None,
     ) -> None:
         if k not in {4, 5}:
             raise ValueError(f"k: got {k}; cliques of 4 or 5 vertices are counted here, and triangles by Triangles")
-        self._xp, self._to_device = xp, to_device
+        near = near or oriented
+        self._near, self._to_device = module_of(xp, near.degrees), lambda array: to_device(xp.asarray(array))
         self._graph = to_device(oriented.offsets), to_device(oriented.targets)
-        degrees = oriented.degrees
+        degrees, near_xp = near.degrees, self._near
         limits = limits or usual_limits(degrees, WARP_BLOCKS * processors * threads // target.WARP)
-        vertices = xp.nonzero(degrees >= k - 1)[0].astype(np.uint32)
-        vertices = vertices[xp.argsort(~degrees[vertices], kind="stable")]
+        vertices = near_xp.nonzero(degrees >= k - 1)[0].astype(np.uint32)
+        vertices = vertices[near_xp.argsort(~degrees[vertices], kind="stable")]
         degrees = degrees[vertices]
         too_large = (matrix_words(degrees) > limits.scratch_words) | (row_words(degrees) > MOST_WIDTH)
         ends = [int((too_large & (degrees > limits.block)).sum())]
@@ -152,6 +157,7 @@ class Cliques:
                 xp,
                 oriented,
                 vertices[large],
+                degrees[large],
                 k,
                 MATRIX_TICKET,
                 processors,
@@ -168,7 +174,7 @@ class Cliques:
         if by_warp.start < by_warp.stop:
             shape = grid(target, WARP_BLOCKS * processors, threads)
             kernel = make_count_in_rows(target, k, limits.warp, shape[1], 1, WARP_TICKET, wide)
-            whole = xp.full(by_warp.stop - by_warp.start, 1 << 16, np.uint32)
+            whole = near_xp.full(by_warp.stop - by_warp.start, 1 << 16, np.uint32)
             self._add((vertices[by_warp], whole), work_s[by_warp], kernel[shape], WARP_TICKET)
         if by_block.start < by_block.stop:
             shape, largest = grid(target, BLOCK_BLOCKS * processors, threads), int(degrees[by_block.start])
@@ -176,15 +182,17 @@ class Cliques:
             kernel = make_count_in_rows(target, k, most, shape[1], shape[1] // warp, BLOCK_TICKET, wide, WINDOW)
             edges = xp.empty(by_block.stop - by_block.start, np.uint32)
             reach = make_reach(target, wide)[shape]
-            reach(*self._graph, to_device(vertices[by_block]), to_device(edges))
-            items = _divided(xp, vertices[by_block], degrees[by_block], edges, k, PIECES * shape[0], shape[1] // warp)
+            reach(*self._graph, self._to_device(vertices[by_block]), to_device(edges))
+            edges = edges if near_xp is xp else xp.asnumpy(edges)
+            of_block = vertices[by_block], degrees[by_block], edges
+            items = _divided(near_xp, *of_block, k, PIECES * shape[0], shape[1] // warp)
             self._add((items.vertices, items.shares), items.work_s, kernel[shape], BLOCK_TICKET)
         self._launches = Launches(target, xp, to_device, total_s, same=self._matrices is None)
 
     def _add(self, arrays, work_s, launch, ticket):
-        cumulative_s = self._xp.cumsum(work_s)
+        cumulative_s = self._near.cumsum(work_s)
         total_s, placed = float(cumulative_s[-1]), tuple(map(self._to_device, arrays))
-        dealt = functools.cache(functools.partial(interleaved, self._xp, arrays, total_s))
+        dealt = functools.cache(functools.partial(interleaved, self._near, arrays, total_s))
         self._classes.append(_Class(placed, cumulative_s, total_s, launch, ticket, dealt))
 
     def count(self, check: Check | None = None, piece_s: float = PIECE_S, parts: TaskRange | None = None) -> int:
@@ -200,7 +208,7 @@ class Cliques:
         if self._matrices:
             yield from self._matrices.steps(piece_s)
         for size in self._classes:
-            for start, stop, part_s in ranges(self._xp, size.cumulative_s, size.work_s, piece_s):
+            for start, stop, part_s in ranges(self._near, size.cumulative_s, size.work_s, piece_s):
                 launch = functools.partial(size.launch, *self._graph, *size.arrays, U(start), U(stop))
                 yield Step(part_s, launch, size.ticket)
 

@@ -25,6 +25,7 @@ from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.runtime.launch_batches import Step, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid, warp_functions
+from cusubmatch.graph.csr import module_of
 
 __all__ = [
     "SCRATCH_WORDS",
@@ -58,8 +59,8 @@ class CliqueMatrices:
 
     Parameters
     ----------
-    vertices : array (vertices,), uint32
-        By falling out-degree.
+    vertices, degrees : arrays (vertices,), uint32
+        Vertices by falling out-degree, and these; in host memory or on the device.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class CliqueMatrices:
         xp: Any,
         oriented: Oriented,
         vertices: Any,
+        degrees: Any,
         k: int,
         ticket: int,
         processors: int,
@@ -75,7 +77,8 @@ class CliqueMatrices:
         scratch_words: int,
         to_device: Callable[[Any], Any],
     ) -> None:
-        self._xp, self._to_device = xp, to_device
+        self._xp, self._near = xp, module_of(xp, degrees)
+        self._to_device = lambda array: to_device(xp.asarray(array))
         self._graph = to_device(oriented.offsets), to_device(oriented.targets)
         self._grid = grid(target, BLOCKS * processors, min(threads, THREADS))
         self._fill = make_fill_matrices(target, self._grid[1], oriented.wide)[self._grid]
@@ -83,17 +86,17 @@ class CliqueMatrices:
         self._count = make_count_in_matrices(target, k, self._grid[1], lanes, ticket, oriented.wide)[self._grid]
         self._ticket = ticket
         self._capacity, self._k = scratch_words, k
-        self._take(vertices, oriented.degrees[vertices])
+        self._take(vertices, degrees)
 
     def _take(self, vertices, degrees):
         self._vertices, self._degrees = vertices, degrees
-        self._cumulative = self._xp.cumsum(matrix_words(degrees))
+        self._cumulative = self._near.cumsum(matrix_words(degrees))
         self._words = self._cumulative[-1].item()
         self._fill_s, self._count_s = seconds_of(degrees, self._k)
 
     def of(self, parts: TaskRange) -> CliqueMatrices | None:
         """The same for the vertices of some parts; None if they have none."""
-        chosen = dealt(self._xp, len(self._vertices), parts)
+        chosen = dealt(self._near, len(self._vertices), parts)
         if not len(chosen):
             return None
         other = copy.copy(self)
@@ -103,7 +106,7 @@ class CliqueMatrices:
     def steps(self, piece_s: float) -> Iterator[Step]:
         """Batch by batch: fill, then count in pieces."""
         scratch = self._xp.empty(min(self._capacity, self._words), np.uint32)
-        for begin, end, amount in ranges(self._xp, self._cumulative, self._words, self._capacity):
+        for begin, end, amount in ranges(self._near, self._cumulative, self._words, self._capacity):
             words = int(amount)
             scratch[:words] = 0
             rows = self._firsts(self._degrees[begin:end].astype(np.int64))
@@ -121,8 +124,8 @@ class CliqueMatrices:
 
     def _firsts(self, lengths):
         """Where each begins, and where all end."""
-        firsts = self._xp.zeros(len(lengths) + 1, np.uint32)
-        firsts[1:] = self._xp.cumsum(lengths)
+        firsts = self._near.zeros(len(lengths) + 1, np.uint32)
+        firsts[1:] = self._near.cumsum(lengths)
         return firsts
 
 

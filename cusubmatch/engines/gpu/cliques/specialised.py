@@ -12,7 +12,7 @@ from typing import Any
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.cliques import Cliques
 from cusubmatch.engines.gpu.cliques.interleaved import PARTS
-from cusubmatch.engines.gpu.cliques.orientation import orient
+from cusubmatch.engines.gpu.cliques.orientation import Oriented, orient
 from cusubmatch.engines.gpu.cliques.triangles import Triangles
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.prepared import Prepared
@@ -51,14 +51,20 @@ def _counter(gpu: Device, prepared: Prepared, plan: Plan) -> Triangles | Cliques
     labels, key = plan.relations[relation].target_labels, (adjacency.key, relation)
 
     def oriented():
-        offsets = adjacency.offsets[relation]
-        first, end = (0, len(adjacency.targets)) if len(adjacency.offsets) == 1 else offsets[[0, -1]].tolist()
-        rows = offsets - first if first else offsets
-        return orient(graph.xp, rows, adjacency.targets[first:end], None if labels is None else graph.labelled(labels))
+        near = graph.near if len(plan.relations) == 1 and labels is None and not graph.directed else graph
+        allowed = None if labels is None else graph.labelled(labels)
+        offsets, targets = adjacency.offsets[relation], adjacency.targets
+        first, end = (0, len(targets)) if len(adjacency.offsets) == 1 else offsets[[0, -1]].tolist()
+        offsets, targets = offsets - first if first else offsets, targets[first:end]
+        if near is not graph:
+            rows = near.adjacency((plan.relations[relation],))
+            offsets, targets = rows.offsets[0], rows.targets
+        rows = orient(near.xp, offsets, targets, allowed)
+        return rows, Oriented(*map(graph.xp.asarray, rows))
 
     def counter():
-        rows = graph.cache.get("oriented", key, oriented, KEPT)
-        options = {"processors": gpu.processors, "to_device": gpu.to_device}
+        near, rows = graph.cache.get("oriented", key, oriented, KEPT)
+        options = {"processors": gpu.processors, "to_device": gpu.to_device, "near": near}
         if k == 3:
             return Triangles(gpu.target, graph.xp, rows, **options)
         return Cliques(gpu.target, graph.xp, rows, k, **options)

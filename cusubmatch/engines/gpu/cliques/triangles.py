@@ -19,13 +19,14 @@ import numpy as np
 from numba import int64, uint32, uint64, void
 
 from cusubmatch.engines.base import TaskRange
-from cusubmatch.engines.gpu.cliques.edge_split import split
+from cusubmatch.engines.gpu.cliques.edge_split import Short, split
 from cusubmatch.engines.gpu.cliques.interleaved import PARTS, Interleaved, interleaved, stretch
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.runtime.launch_batches import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid, warp_functions
+from cusubmatch.graph.csr import module_of
 
 __all__ = ["Triangles", "needed", "signatures"]
 
@@ -59,6 +60,8 @@ class Triangles:
         Lists up to this length are searched.
     to_device : callable
         What a kernel takes in place of an array.
+    near : Oriented, optional
+        The same rows where edges are to be sorted, if that is elsewhere.
     """
 
     def __init__(
@@ -71,17 +74,20 @@ class Triangles:
         window: int = WINDOW,
         long: int = LONG,
         to_device: Callable[[Any], Any] = as_it_is,
+        near: Oriented | None = None,
     ) -> None:
-        self._xp, self._to_device = xp, to_device
+        near = near or oriented
+        self._near, self._to_device = module_of(xp, near.degrees), lambda array: to_device(xp.asarray(array))
         lanes, exact = target.WARP, len(oriented.degrees) <= window
         blocks, threads = shape = grid(target, BITMAP_BLOCKS * processors, threads)
         kernel = make_count_by_bitmap(target, threads, min(BITMAP_LANES, lanes), window, exact, oriented.wide)
         self._bitmap_kernel = kernel[shape]
         kernel = make_count_by_search(target, threads, min(SEARCH_LANES, lanes), oriented.wide)
         self._search_kernel = kernel[grid(target, SEARCH_BLOCKS * processors, threads)]
-        self._items, self._short = split(xp, oriented, long, least_work=threads, blocks=blocks)
+        self._items, short = split(self._near, near, long, least_work=threads, blocks=blocks)
+        self._short = Short(*map(xp.asarray, short))
         self._graph = to_device(oriented.offsets), to_device(oriented.targets)
-        self._arrays = [to_device(array) for array in self._items[:4]] if len(self._items.vertices) else []
+        self._arrays = [self._to_device(array) for array in self._items[:4]] if len(self._items.vertices) else []
         total_s = self._items.work / PROBES_A_SECOND + len(self._short.sources) / EDGES_A_SECOND
         self._launches = Launches(target, xp, to_device, total_s)
 
@@ -98,11 +104,11 @@ class Triangles:
     def _dealt(self) -> Interleaved:
         """The items, dealt out to parts."""
         items = self._items
-        return interleaved(self._xp, (items.vertices, items.begins, items.lengths), items.work / PROBES_A_SECOND)
+        return interleaved(self._near, (items.vertices, items.begins, items.lengths), items.work / PROBES_A_SECOND)
 
     def _steps(self, piece_s: float) -> Iterator[Step]:
         items = self._items
-        for start, stop, probes in ranges(self._xp, items.cumulative, items.work, piece_s * PROBES_A_SECOND):
+        for start, stop, probes in ranges(self._near, items.cumulative, items.work, piece_s * PROBES_A_SECOND):
             launch = functools.partial(self._bitmap_kernel, *self._graph, *self._arrays, U(start), U(stop))
             yield Step(probes / PROBES_A_SECOND, launch, TICKET)
         yield from self._short_steps(0, len(self._short.sources), piece_s)

@@ -25,9 +25,10 @@ import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import current_number
 from cusubmatch.engines.gpu.runtime.pinned_memory import PinnedPool
+from cusubmatch.graph.graph import SMALL
 from cusubmatch.system.host_memory import reserved
 
-__all__ = ["BLOCK_BYTES", "Arrival", "CopyDevice", "DeviceTransfer", "copy_device", "to_host"]
+__all__ = ["BLOCK_BYTES", "Arrival", "CopyDevice", "DeviceTransfer", "copy_device", "near_array", "to_host"]
 
 BLOCK_BYTES = 256 << 20  # copied in one go: 5 ms, many times what the host does between two blocks
 IN_FLIGHT_BYTES = 2 * BLOCK_BYTES  # asked for and not yet copied
@@ -243,6 +244,11 @@ def to_host(array: Any) -> np.ndarray:
         host = transfer.fetch(array.reshape(1, -1)).reshape(array.shape)
         transfer.finish()
     return host
+
+
+def near_array(array: Any) -> Any:
+    """A small array in host memory, where working on it needs no compiler (`Graph.near`); a large one as it is."""
+    return to_host(array) if array.size <= SMALL else array
 
 
 def _chunks(spreads: Iterable[Spread], most: int) -> Iterator[list[Spread]]:

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.transfer import near_array
 from cusubmatch.engines.gpu.search.filter_kernels import (
     make_arc_consistency_pass,
     make_count_candidates,
@@ -19,6 +20,7 @@ from cusubmatch.engines.gpu.search.filter_kernels import (
     signatures,
 )
 from cusubmatch.graph import Adjacency, Graph
+from cusubmatch.graph.csr import module_of
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints
 from cusubmatch.plan.candidates import (
@@ -50,9 +52,11 @@ def find_candidates(
 ) -> Candidates:
     """Filter the vertices of a device graph for every vertex of `pattern`: the candidates that the CPU finds."""
     requirements = candidate_constraints_of(constraints, injective)
-    masks = label_degree_filter(graph, constraints, requirements, adjacency)
     if requirements.uniform:
-        return uniform(graph, requirements, adjacency, masks)
+        rows = adjacency._replace(offsets=near_array(adjacency.offsets))
+        xp = module_of(graph.xp, rows.offsets)
+        return uniform(xp, requirements, rows, label_degree_filter(graph, constraints, requirements, rows, xp))
+    masks = label_degree_filter(graph, constraints, requirements, adjacency)
     size, edges = len(pattern), requirements.edges
     sizes, differ, pairs = [0] * size, [0] * size, [(0, 0)] * len(edges)
     if len(masks):

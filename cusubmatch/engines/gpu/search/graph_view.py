@@ -15,6 +15,7 @@ from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
+from cusubmatch.engines.gpu.runtime.transfer import near_array
 from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.engines.gpu.walker.row_access import row_access
 from cusubmatch.graph import Adjacency
@@ -97,13 +98,13 @@ def make_rows(gpu: Device, xp, adjacency: Adjacency) -> DeviceRows:
     """Rows on the device as the walker reads them, with bitmaps of the hubs."""
     tunables = gpu.tunables
     count, n = adjacency.offsets.shape[0], adjacency.offsets.shape[1] - 1
-    lengths = adjacency.offsets[:, 1:] - adjacency.offsets[:, :-1]
+    offsets64, near = has_wide_offsets(adjacency), near_array(adjacency.offsets)
+    lengths = near[:, 1:] - near[:, :-1]
     longest = int(lengths.max()) if lengths.size else 0
-    offsets64 = has_wide_offsets(adjacency)
-    offsets = adjacency.offsets.ravel() if offsets64 else adjacency.offsets.ravel().astype(np.uint32)
+    offsets = adjacency.offsets.ravel() if offsets64 else xp.asarray(near.ravel().astype(np.uint32))
     words = -(-n // 32)
     space = tunables.hub_bitmap_bytes // max(4 * words * count, 1)
-    degree = lengths.max(axis=0) if count else xp.zeros(n, np.int64)
+    degree = lengths.max(axis=0) if count else np.zeros(n, np.int64)
     highest = degree[max(n - tunables.max_hubs, 0) :]
     hubs = min(tunables.max_hubs, space, int((highest >= tunables.min_hub_degree).sum()))
     bitmaps = xp.zeros(max(count * hubs * words, 1), np.uint32)
@@ -116,17 +117,20 @@ def make_rows(gpu: Device, xp, adjacency: Adjacency) -> DeviceRows:
 
 def make_roots(gpu: Device, xp, program, rows: DeviceRows, candidates) -> Roots:
     """First candidates of the vertices in `candidates` (of level 0); `program` on the device."""
-    vertices = candidates.view(np.uint32) if len(candidates) else xp.zeros(0, np.uint32)
+    vertices = xp.asarray(candidates).view(np.uint32) if len(candidates) else xp.zeros(0, np.uint32)
     bases = xp.empty(len(vertices), rows.offsets.dtype)
     lengths = xp.empty(len(vertices), np.int64)
     if len(vertices):
         kernel = make_first_candidates(gpu.target, rows.offsets64)
         kernel[BLOCKS * gpu.processors, THREADS](program, rows.offsets, rows.targets, vertices, bases, lengths)
-        kept = xp.flatnonzero(lengths)
+        if (near := near_array(lengths)) is not lengths:
+            vertices, bases, lengths = near_array(vertices), near_array(bases), near
+        kept = lengths.nonzero()[0]
         if len(kept) < len(vertices):
             vertices, bases, lengths = vertices[kept], bases[kept], lengths[kept]
-    ends = xp.cumsum(lengths)
-    return Roots(vertices, bases, ends, int(ends[-1]) if len(vertices) else 0)
+    ends = lengths.cumsum()
+    total = int(ends[-1]) if len(vertices) else 0
+    return Roots(xp.asarray(vertices), xp.asarray(bases), xp.asarray(ends), total)
 
 
 @kernel_factory

@@ -40,7 +40,8 @@ class Workspace:
         self.control = xp.zeros(r.CONTROL_WORDS + SUMS, np.int32)
         self.state = np.zeros(r.CONTROL_WORDS + SUMS, np.int32)  # as it was last read
         self.state[r.FREE] = ring_slots
-        turns, self.ring = xp.arange(ring_slots, dtype=np.int32), xp.empty(ring_slots * task_words, np.uint32)
+        turns = xp.asarray(np.arange(ring_slots, dtype=np.int32))
+        self.ring = xp.empty(ring_slots * task_words, np.uint32)
         self.checkpoints, self.stack = xp.zeros(checkpoint_words, np.uint32), 0
         self.bytes = sum(array.nbytes for array in (self.control, turns, self.ring, self.checkpoints))
         shared = (self.control[: r.CONTROL_WORDS], turns, self.ring, self.checkpoints)

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from cusubmatch.engines.gpu.runtime.transfer import near_array
 from cusubmatch.engines.gpu.tables.pair_kernels import Kind, PairTerms, make_pairs
 from cusubmatch.engines.gpu.tables.schedule import Grid, Team
 from cusubmatch.engines.gpu.tables.triangle_lists import TriangleLists, VertexRanges, make_list_triangles
@@ -54,6 +55,7 @@ def _on_device(team, lists):
 
 def _diamonds(by_arc):
     """How many there are, from where the lists of the edges begin: each pair of one list is one."""
+    by_arc = near_array(by_arc)
     lengths = (by_arc[1:] - by_arc[:-1]).astype(np.float64)
     return float((lengths * lengths).sum())
 

@@ -19,6 +19,7 @@ from cusubmatch.engines.gpu.runtime.warp import grid
 from cusubmatch.engines.gpu.runtime.work_counter import TICKET
 from cusubmatch.engines.gpu.tables.parameters import ArcBatch, ArcValues, BlockRows, Rows, VertexBatch
 from cusubmatch.engines.gpu.tables.vertex_schedule import VertexSchedule
+from cusubmatch.graph.csr import module_of
 from cusubmatch.graph.support_graph import SupportGraph, sources_of
 
 __all__ = ["BlockMemory", "Grid", "Team"]
@@ -67,7 +68,7 @@ class Team:
 
     def __init__(self, support: SupportGraph, check_deadline: Callable[[float], None], gpu: Device):
         self.support, self.check_deadline, self.gpu, self.xp = support, check_deadline, gpu, support.xp
-        self._one = self.on_device(self.xp.ones(1, np.uint64))
+        self._one = self.on_device(self.xp.asarray(np.ones(1, np.uint64)))
         self._launches = Launches(gpu.target, self.xp, gpu.to_device, 0.0, same=False)
         self._zeros = self.xp.zeros(0, np.uint64)  # of all kernels' rows
 
@@ -131,7 +132,8 @@ class Team:
 
         def steps(most_s):
             yield from before(most_s)
-            for start, stop, work in ranges(self.xp, cumulative, schedule.work, most_s * a_second):
+            xp = module_of(self.xp, cumulative)
+            for start, stop, work in ranges(xp, cumulative, schedule.work, most_s * a_second):
                 yield Step(work / a_second, functools.partial(step, start, stop), TICKET)
 
         return self.run(steps, schedule.work / a_second, counts=counts)
@@ -176,8 +178,10 @@ class Team:
         """Of the arcs (x, y), x < y: x, and the position of the arc; and how many there are."""
 
         def make():
-            sources = sources_of(self.xp, self.support.offsets)
-            arcs = self.xp.nonzero(self.support.targets > sources)[0]
-            return self.on_device(sources[arcs]), self.on_device(arcs), len(arcs)
+            rows = self.support.near
+            sources = sources_of(rows.xp, rows.offsets)
+            arcs = rows.xp.nonzero(rows.targets > sources)[0]
+            placed = (self.on_device(self.xp.asarray(array)) for array in (sources[arcs], arcs))
+            return *placed, len(arcs)
 
         return self.support.keep("edges", make)

@@ -229,11 +229,11 @@ class TableKernels(TableAlgebra):
         return highest_vertices(self.support, self.team.on_device, least, FEW_WEDGES, self.shape.window)
 
     def _most_above(self):
-        support = self.support
+        support = self.support.near
         return int((support.offsets[1:] - support.upper).max()) if support.vertices else 0
 
     def _most_below(self):
-        support = self.support
+        support = self.support.near
         return int((support.upper - support.offsets[:-1]).max()) if support.vertices else 0
 
 

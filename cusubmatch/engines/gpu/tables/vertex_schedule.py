@@ -33,9 +33,10 @@ def highest_vertices(
     """Vertices with `least` lower neighbours or more, by the wedges below them; kept with the support graph."""
 
     def make():
-        steps = support.reverse_arc - support.offsets[support.targets]  # for arcs (u, v), u > v
-        wanted = support.upper - support.offsets[:-1] >= least
-        return _sorted(support, to_device, steps, support.upper, wanted, few, window)
+        rows = support.near
+        steps = rows.reverse_arc - rows.offsets[rows.targets]  # for arcs (u, v), u > v
+        wanted = rows.upper - rows.offsets[:-1] >= least
+        return _sorted(support, to_device, steps, rows.upper, wanted, few, window)
 
     return support.keep(f"highest vertices {least} {few} {window}", make)
 
@@ -44,15 +45,16 @@ def all_vertices(support: SupportGraph, to_device: Callable[[Any], Any]) -> Vert
     """All vertices with neighbours, by their paths of two; kept with the support graph."""
 
     def make():
-        lengths = row_lengths(support.offsets)
-        return _sorted(support, to_device, lengths[support.targets], support.offsets[1:], lengths > 0, 0, 0)
+        rows = support.near
+        lengths = row_lengths(rows.offsets)
+        return _sorted(support, to_device, lengths[rows.targets], rows.offsets[1:], lengths > 0, 0, 0)
 
     return support.keep("all vertices", make)
 
 
 def _sorted(support, to_device, steps, ends, wanted, few, window):
     """The wanted vertices with any work, by the sums of steps over their arcs up to `ends`."""
-    xp, offsets = support.xp, support.offsets
+    xp, offsets = support.near.xp, support.near.offsets
     sums = running_sums(xp, steps, np.int64)
     work = sums[ends] - sums[offsets[:-1]]
     vertices = xp.nonzero(wanted & (work > 0))[0]
@@ -61,7 +63,7 @@ def _sorted(support, to_device, steps, ends, wanted, few, window):
     work = work[order]
     cumulative = xp.cumsum(work.astype(np.float64))
     total = float(cumulative[-1]) if len(vertices) else 0.0
-    ordered = to_device(vertices[order].astype(np.int32))
+    ordered = to_device(support.xp.asarray(vertices[order].astype(np.int32)))
     return VertexSchedule(
         ordered, cumulative, len(vertices), total, int((work > few).sum()), int((work > window).sum())
     )

@@ -1,0 +1,164 @@
+"""Rows of targets out of coded edges, in little more memory than the edges and the rows themselves take.
+
+An arc is one int64 key, the rank of its source in the high word and that of its target in the low one, so that a sort
+orders rows and, within them, neighbours. In host memory each edge is written over as a key, its reverse is put behind,
+and sorting, the removal of repeats and taking the low words all work in place: 16 bytes an undirected edge, where the
+targets take 8. A GPU sorts into a second array and gives nothing back of one, so there a large graph is sorted piece by
+piece, each the arcs of a range of sources: codes and targets, 16 bytes too, and a piece.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.graph.csr import distinct, edge_keys, low_words
+
+__all__ = ["building_bytes", "degrees_of", "sorted_rows", "without_loops"]
+
+STEP = 1 << 18  # elements that are worked on at a time, at least,
+STEPS, FEW_STEPS = 64, 8  # and more where so many steps would not do
+PIECES = 32
+SMALL_PIECE = 1 << 26  # keys that a GPU sorts at once whatever memory that takes
+ROW_BYTES, LABELLED_ARC_BYTES = 16, 48  # of an edge while keys are made or sorted; of an arc whose label is sorted too
+
+
+def building_bytes(rows: int, *, directed: bool, labelled: bool) -> int:
+    """About what building a graph of many rows and few vertices takes beyond the input, where it takes most."""
+    return rows * (LABELLED_ARC_BYTES * (1 if directed else 2) if labelled else ROW_BYTES)
+
+
+def steps(length: int, most: int = STEPS) -> Iterator[slice]:
+    """Consecutive ranges of an array, so many at most."""
+    step = max(STEP, -(-length // most))
+    return (slice(begin, min(begin + step, length)) for begin in range(0, length, step))
+
+
+def without_loops(xp: Any, arrays: list[Any]) -> list[Any]:
+    """The arrays without the places where the first two are equal, in place: shorter views."""
+    first, second = arrays[:2]
+    filled = 0
+    for part in steps(len(first)):
+        proper = first[part] != second[part]
+        kept = int(xp.count_nonzero(proper))
+        if filled < part.start or kept < len(proper):
+            for array in arrays:
+                array[filled : filled + kept] = array[part][proper]
+        filled += kept
+    return [array[:filled] for array in arrays]
+
+
+def degrees_of(xp: Any, codes: list[Any], vertices: int) -> Any:
+    """How often each vertex is an end of an edge, int64."""
+    degrees = xp.zeros(vertices, np.int64)
+    for ends in codes:
+        for part in steps(len(ends), FEW_STEPS):
+            degrees += xp.bincount(ends[part], minlength=vertices)
+    return degrees
+
+
+def sorted_rows(xp: Any, codes: list[Any], rank: Any, *, symmetric: bool, piece: int | None = None) -> tuple[Any, Any]:
+    """The offsets (int64) and the targets (int32) of the distinct arcs.
+
+    Parameters
+    ----------
+    codes : list of two int32 arrays
+        Sources and destinations; the list is emptied, so that their memory goes if nothing else refers to it.
+    rank : int32 array
+        The rank of each code.
+    symmetric : bool
+        Whether the reverse of each edge is an arc too.
+    piece : int, optional
+        Keys to be sorted at a time; by default all, in place, in host memory.
+    """
+    arcs = (2 if symmetric else 1) * len(codes[0])
+    if piece is None and xp is not np:
+        piece = max(SMALL_PIECE, arcs // PIECES)
+    if piece is not None and arcs > piece:
+        return _piece_by_piece(xp, codes, rank, symmetric, piece)
+    if xp is np:
+        return _in_place(codes, rank, symmetric)
+    source, destination = (rank[ends] for ends in codes)
+    codes.clear()
+    ends = [(source, destination), (destination, source)] if symmetric else [(source, destination)]
+    keys = xp.concatenate([edge_keys(xp, high, low) for high, low in ends])
+    keys.sort()
+    keys = distinct(xp, keys)
+    return _offsets(xp, keys, 0, len(rank)), low_words(xp, keys)
+
+
+def _in_place(codes, rank, symmetric):
+    edges = len(codes[0])
+    keys = np.empty(edges, np.int64)
+    for part in steps(edges):
+        keys[part] = edge_keys(np, rank[codes[0][part]], rank[codes[1][part]])
+    codes.clear()
+    if symmetric:
+        keys.resize(2 * edges, refcheck=False)
+        for part in steps(edges):
+            keys[edges + part.start : edges + part.stop] = (keys[part] << 32) | (keys[part] >> 32)
+    keys.sort()
+    filled = _move_distinct(keys)
+    offsets = _offsets(np, keys[:filled], 0, len(rank))
+    words = keys.view(np.int32)
+    for part in steps(filled):
+        words[part] = words[2 * part.start : 2 * part.stop : 2]  # little endian: the low word comes first
+    del words
+    keys.resize(-(-filled // 2), refcheck=False)
+    return offsets, keys.view(np.int32)[:filled]
+
+
+def _move_distinct(keys):
+    """Move the distinct ones of sorted keys to the front; how many there are."""
+    filled, last = 0, -1
+    for part in steps(len(keys)):
+        some = keys[part]
+        new = np.empty(len(some), bool)
+        new[0] = some[0] != last
+        np.not_equal(some[1:], some[:-1], out=new[1:])
+        last, kept = int(some[-1]), int(np.count_nonzero(new))
+        if filled < part.start or kept < len(some):
+            keys[filled : filled + kept] = some[new]
+        filled += kept
+    return filled
+
+
+def _offsets(xp, keys, begin, end):
+    """Where the rows of the sources from `begin` on begin, and where the last one, before `end`, ends."""
+    offsets = xp.empty(end - begin + 1, np.int64)
+    for part in steps(len(offsets)):
+        firsts = xp.arange(begin + part.start, begin + part.stop, dtype=np.int64) << 32
+        offsets[part] = xp.searchsorted(keys, firsts)
+    return offsets
+
+
+def _piece_by_piece(xp, codes, rank, symmetric, piece):
+    source, destination = codes
+    for ends in (source, destination):
+        for part in steps(len(ends)):
+            ends[part] = rank[ends[part]]
+    high_low = [(source, destination), (destination, source)] if symmetric else [(source, destination)]
+    lengths = degrees_of(xp, [high for high, _ in high_low], len(rank))
+    ends = xp.cumsum(lengths, out=lengths)
+    arcs = int(ends[-1])
+    inner = xp.searchsorted(ends, xp.asarray(np.arange(piece, arcs, piece)), side="right").tolist()
+    offsets, targets, filled = xp.zeros(len(rank) + 1, np.int64), xp.empty(arcs, np.int32), 0
+    for begin, end in pairwise(sorted({0, *inner, len(rank)})):
+        parts = []
+        for high, low in high_low:
+            for part in steps(len(high)):
+                inside = xp.flatnonzero((high[part] >= begin) & (high[part] < end))
+                parts.append(edge_keys(xp, high[part][inside], low[part][inside]))
+        keys = xp.concatenate(parts)
+        del parts
+        keys.sort()
+        keys = distinct(xp, keys)
+        targets[filled : filled + len(keys)] = low_words(xp, keys)
+        offsets[begin : end + 1] = _offsets(xp, keys, begin, end) + filled
+        filled += len(keys)
+    codes.clear()
+    del source, destination, high_low, high, low, ends, lengths
+    return offsets, targets if filled == arcs else targets[:filled].copy()

@@ -1,0 +1,76 @@
+"""Rows are built of edges in little memory, by any cut into pieces the same ones."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cusubmatch import Graph
+from cusubmatch.errors import GraphError
+from cusubmatch.frames import family_named, numbering
+from cusubmatch.graph import build, sorted_rows
+
+
+@given(
+    edges=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=40),
+    symmetric=st.booleans(),
+    piece=st.sampled_from([None, 1, 5]),
+)
+def test_rows_are_the_distinct_arcs_in_order(edges, symmetric, piece):
+    codes = [np.array([edge[end] for edge in edges], np.int32) for end in (0, 1)]
+    codes = sorted_rows.without_loops(np, codes)
+    rank = np.random.default_rng(0).permutation(9).astype(np.int32)
+    arcs = {(rank[a], rank[b]) for a, b in edges if a != b}
+    arcs |= {(b, a) for a, b in arcs} if symmetric else set()
+    offsets, targets = sorted_rows.sorted_rows(np, codes, rank, symmetric=symmetric, piece=piece)
+    sources = np.repeat(np.arange(9), np.diff(offsets))
+    assert list(zip(sources, targets, strict=True)) == sorted(arcs)
+    assert not codes
+    assert (targets.dtype, offsets.dtype) == (np.int32, np.int64)
+
+
+def test_steps_change_nothing(monkeypatch):
+    edges = pd.DataFrame(np.random.default_rng(1).integers(-300, 300, (4000, 2)), columns=["src", "dst"])
+    whole = Graph.from_edgelist(edges)
+    for module, name, value in ((sorted_rows, "STEP", 7), (numbering, "STEP", 16), (sorted_rows, "STEPS", 500)):
+        monkeypatch.setattr(module, name, value)
+    stepwise = Graph.from_edgelist(edges)
+    for name in ("offsets", "targets", "_ids"):
+        np.testing.assert_array_equal(getattr(stepwise, name), getattr(whole, name))
+
+
+@pytest.mark.parametrize("spread", [1, 3, 10**6], ids=["one table", "several tables", "hashed"])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int32])
+def test_integers_are_numbered_alike_by_tables_and_hashes(spread, dtype, monkeypatch):
+    monkeypatch.setattr(numbering, "STEP", 16)
+    values = np.random.default_rng(2).integers(0, 100, 200).astype(dtype) * dtype(min(spread, 10**6)) + dtype(5)
+    codes, ids = family_named("pandas").factorize([pd.Series(values[:120]), pd.Series(values[120:])])
+    np.testing.assert_array_equal(np.asarray(ids)[np.concatenate(codes)], values)
+    assert len(ids) == len(np.unique(values))
+    assert np.asarray(ids).dtype == dtype
+
+
+def test_a_graph_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
+    monkeypatch.setattr(build, "CHECKED_BYTES", 0)
+    monkeypatch.setattr(build, "free_bytes", lambda _: 30)
+    with pytest.raises(GraphError, match=r"2 rows takes about 32 bytes of host memory .* 30 are free; free some"):
+        Graph.from_edgelist(pd.DataFrame({"src": [1, 2], "dst": [2, 3]}))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("ids", ["dense", "hashed"])
+def test_building_takes_little_more_than_twice_the_graph(ids):
+    random = np.random.default_rng(3)
+    names = np.arange(500_000) if ids == "dense" else random.integers(0, 1 << 60, 500_000)
+    edges = pd.DataFrame({end: names[random.integers(0, len(names), 5_000_000)] for end in ("src", "dst")})
+    Graph.from_edgelist(edges.head())  # what is imported for it
+    tracemalloc.start()
+    try:
+        graph = Graph.from_edgelist(edges)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= 2.2 * (graph.offsets.nbytes + graph.targets.nbytes)
