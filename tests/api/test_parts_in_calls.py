@@ -48,6 +48,19 @@ def test_batches_and_files_hold_what_one_dataframe_holds(graph, tmp_path):
     assert csm.write_matches(graph, OPTIONAL, tmp_path / "rows.parquet") == 4
     assert pd.read_parquet(tmp_path / "rows.parquet")["c"].isna().sum() == whole["c"].isna().sum() == 2
     assert len(csm.subgraph_match(graph, OPTIONAL, limit=3)) == 3
+    batches = list(csm.iter_matches(graph, OPTIONAL, batch_rows=3, sort=True))
+    sorted_rows = whole.sort_values(["a", "b", "c"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(pd.concat(batches, ignore_index=True), sorted_rows)
+
+
+@pytest.mark.parametrize("unique", [True, False])
+def test_candidates_tell_vertices_apart_that_are_alike_without_them(graph, unique):
+    pattern = "(a)--(b) OPTIONAL (a)--(x) OPTIONAL (b)--(y)"  # a and b are exchanged, and with them x and y
+    undirected = Graph.from_edgelist(pd.DataFrame({"src": [1, 1, 2, 3], "dst": [2, 3, 4, 5]}))
+    for ids, expected in (([1], 2), ([3], 2), ([5], 1)):
+        call = {"candidates": {"a": ids}, "unique": unique}
+        assert csm.count_matches(undirected, pattern, **call) == expected
+        assert csm.subgraph_match(undirected, pattern, **call)["a"].tolist() == ids * expected
 
 
 def test_parameters_are_those_of_all_parts(graph):
@@ -68,7 +81,6 @@ def test_count_many_takes_parts(graph):
 @pytest.mark.parametrize(
     ("call", "kinds", "words"),
     [
-        ({"sort": True}, PatternError, "sort"),
         ({"P": "(a)-->(b) OPTIONAL (b)-->(c)", "edges": "each"}, PatternError, "edges 'each' -[p]->"),
         ({"P": "(a)-->(b) WHERE EXISTS { (a)-->(c {no: 1}) }"}, PatternError, "vertices="),
         ({"P": "(a)-->(b) WHERE EXISTS { (a)-[p]->(c) WHERE p.no = 1 }"}, PatternError, "p.no"),
