@@ -221,11 +221,15 @@ class RowQuery(NamedTuple):
 
     def _arrays(self, blocks: list[Any]) -> list[Any]:
         """The columns of blocks as arrays where the graph's are."""
-        xp, moved = self.graph.xp, self.engine.to_host if self.graph.xp is np else self.graph.xp.asarray
+        xp = self.graph.xp
         if not blocks:
             return [xp.empty(0, np.int64)] * len(self.columns())
-        placed = [moved(block) for block in blocks]
+        placed = list(map(self.returned, blocks))
         return [xp.concatenate([block[i] for block in placed]) for i in range(len(self.columns()))]
+
+    def returned(self, array: Any) -> Any:
+        """An array where the caller's graph lies."""
+        return self.engine.to_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
 
     def _edge_column(self, rows: Any) -> Any:
         """What the result says of rows of the edge table."""

@@ -172,9 +172,57 @@ def test_a_pattern_that_does_not_suit_the_graph_is_refused(payments, text, direc
             csm.count_matches(graph, text, edges=edges)
 
 
-def test_functions_that_need_levels_say_so(graph):
-    with pytest.raises(PatternError, match="does not take conditions that compare"):
-        csm.sample_matches(graph, FAN, 2)
+CALLS = [
+    (RING, {"edges": "each", "params": {"window": 8}}),
+    (FAN, {}),
+    ("(a)-[p]->(b), (c)-[q]->(b)", {"edges": "each"}),
+    ("(a)-->(b)", {"touching": [3]}),
+    ("(a)-[p]->(b) WHERE p.time > 1", {"candidates": {"a": [1, 2]}}),
+    ("(a)-[p]->(b)-[q]->(c) WHERE p.time < q.time", {"touching": [1]}),
+]
+
+
+@pytest.mark.parametrize(("text", "options"), CALLS)
+def test_vertices_are_counted_where_the_rows_have_them(graph, text, options):
+    rows, counts = csm.subgraph_match(graph, text, **options), csm.vertex_counts(graph, text, **options)
+    assert len(counts) == graph.n_vertices
+    for name in counts.columns[1:]:
+        found = counts.set_index("vertex")[name]
+        expected = pd.concat([rows[place] for place in name.split("|")]).value_counts()
+        assert found[found > 0].to_dict() == expected.to_dict()
+    assert sorted("|".join(counts.columns[1:]).split("|")) == [name for name in rows.columns if name in "abc"]
+
+
+@pytest.mark.parametrize(("text", "options"), CALLS)
+def test_a_sample_is_some_of_the_rows_and_their_number(graph, text, options):
+    rows = set(csm.subgraph_match(graph, text, **options).itertuples(index=False, name=None))
+    for n in (0, 1, len(rows), 100):
+        sample, count = csm.sample_matches(graph, text, n, seed=n, **options)
+        drawn = list(sample.itertuples(index=False, name=None))
+        assert count == len(rows)
+        assert len(set(drawn)) == len(drawn) == min(n, count)
+        assert set(drawn) <= rows
+
+
+def test_every_row_is_as_likely_to_be_drawn_as_the_others(graph, monkeypatch):
+    monkeypatch.setattr("cusubmatch.execution.random_choice.MIN_WAITING", 1)
+    drawn = pd.Series(
+        [tuple(csm.sample_matches(graph, "(a)-[p]->(b)", 2, seed=seed, edges="each")[0]["p"]) for seed in range(900)]
+    )
+    assert len(drawn.value_counts()) == 30  # ordered pairs of six rows
+    assert drawn.value_counts().between(12, 52).all()  # 30 each, 4 standard deviations
+    again = csm.sample_matches(graph, "(a)-[p]->(b)", 2, seed=5, edges="each", edge_id="name")[0]
+    assert again["p"].tolist() == [["u", "v", "w", "x", "y", "z"][row] for row in drawn[5]]
+
+
+def test_many_patterns_share_candidates_and_the_meaning_of_edges(graph):
+    patterns = {"ring": RING, "edge": "(a)-[p]->(b)", "none": "(x)-->(y)"}
+    options = {"params": {"window": 8}, "candidates": {"a": [1]}, "touching": [2], "edges": "each"}
+    found = csm.count_many(graph, patterns, **options)
+    assert found["count"].tolist()[:2] == [2, 2]
+    assert found["reason"][2].startswith("edges: 'each' binds every named edge to a row")
+    with pytest.raises(PatternError, match="candidates: 'z' is in none of the patterns"):
+        csm.count_many(graph, patterns, candidates={"z": [1]})
 
 
 def test_a_time_limit_ends_a_walk_over_rows(graph):
