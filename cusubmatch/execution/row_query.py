@@ -23,7 +23,7 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import key_of
 from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, blocks_of_parts, names_with_edges, result_budget
 from cusubmatch.execution.row_order import named_vertices
-from cusubmatch.execution.row_planning import RowProblem, group_of, row_problem_of
+from cusubmatch.execution.row_planning import RowProblem, group_of, row_problem_of, statistics_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_columns, tables_of
 from cusubmatch.pattern import Pattern, PatternError
@@ -33,9 +33,9 @@ from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.split import split_conditions
 from cusubmatch.plan.explain.describe_rows import RowPlanText
+from cusubmatch.plan.rows.row_estimates import RowEstimates
 from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.rows.row_planner import plan_rows
-from cusubmatch.plan.rows.row_statistics import RowStatistics
 from cusubmatch.system.deadlines import each_until
 
 __all__ = ["RowQuery", "make_row_query", "needs_rows"]
@@ -191,7 +191,9 @@ class RowQuery(NamedTuple):
     @property
     def explained(self) -> RowPlanText:
         """The plan in words."""
-        return RowPlanText(self.pattern, self.plan, self.problem.conditions)
+        problem = self.problem
+        found = RowEstimates(problem.pattern, statistics_of(problem.prepared)).candidates(self.plan.steps)
+        return RowPlanText(self.pattern, self.plan, problem.conditions, problem.kept, found, self.engine.name)
 
     def columns(self) -> list[Hashable]:
         """Names of the result's columns."""
@@ -280,8 +282,7 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         split = split_conditions(pattern.conditions, environment)
         problem = row_problem_of(asked, split, environment, options.semantics, options.one_per_orbit)
         problem = problem._replace(prepared=problem.prepared._replace(graph=placed))
-        relations, keys, stepwise = problem.prepared.relations, problem.prepared.keys, engine.walks_rows_stepwise
-        statistics = placed.cache.get("row statistics", keys, lambda: RowStatistics(relations), MIN_KEPT_PLANS)
+        statistics, stepwise = statistics_of(problem.prepared), engine.walks_rows_stepwise
         plan, by_rows = plan_rows(problem.pattern, statistics, options.counting, stepwise=stepwise), None
         if problem.pattern.existential and problem.pattern.bound_edges:
             every = dataclasses.replace(problem.pattern, existential=False)

@@ -129,6 +129,22 @@ def test_explain_says_which_edge_is_bound_when(graph):
     assert all(f" {name}" in text for name in "pqr")
 
 
+def test_explain_says_where_each_condition_is_applied_and_what_it_keeps(graph):
+    text = RING + " AND r.time > p.time + q.time * 0 AND q.name <> 'x' AND NOT (c)-->(b)"
+    plan = str(csm.explain(graph, text, params={"window": 8}, candidates={"b": [2, 3]}, engine="cpu"))
+    assert "candidates of b: 2 of 4 vertices" in plan
+    assert "q.name <> 'x': 6 of 7 rows" in plan
+    assert plan.count("cuts the window") == 3
+    assert "WHERE r.time > p.time + q.time * 0: tested here" in plan
+    assert "WHERE NOT (c)-->(b): tested here" in plan
+    assert "without its conditions" in plan
+    for counting, ids, calls in ((True, [1], 3), (True, [1, 2], 2), (False, [1, 2], 3)):
+        plan = csm.explain(graph, RING, params={"window": 8}, touching=ids, counting=counting)
+        assert len(plan.calls) == calls
+        assert f"touching {len(ids)} of 4 vertices" in str(plan)
+        assert str(plan) in plan._repr_html_().replace("&lt;", "<").replace("&gt;", ">").replace("&#x27;", "'")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

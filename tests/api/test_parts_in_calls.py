@@ -96,7 +96,20 @@ def test_what_is_refused(graph, call, kinds, words):
         csm.subgraph_match(graph, pattern, **{name: value for name, value in call.items() if name != "P"})
 
 
-def test_explain_and_sampling_say_that_they_take_no_parts(graph):
-    for call in (csm.explain, lambda G, P: csm.sample_matches(G, P, 1)):
-        with refuses(PatternError, "OPTIONAL count_matches"):
-            call(graph, OPTIONAL)
+def test_explain_says_how_parts_are_found_and_joined(graph):
+    text = "(a)-->(b) WHERE EXISTS { (a)-->(z) } AND NOT EXISTS { (a)-->(y)-->(b) } OPTIONAL (b)-[q]->(c)"
+    plan = csm.explain(graph, text, counting=False)
+    assert [call.title.split(",")[0] for call in plan.calls] == [
+        "matches without the parts",
+        "OPTIONAL (b)-[q]->(c)",
+        "EXISTS (a)-->(y)",
+    ]
+    assert "candidates of a: 3 of 4 vertices" in str(plan)
+    assert "OPTIONAL (b)-[q]->(c): joined to matches by the images of b" in str(plan)
+    assert "multiplied by max(1, its matches)" in str(csm.explain(graph, OPTIONAL, semantics="homomorphism"))
+    assert "the 3 lengths of its paths are added up" in str(csm.explain(graph, "(a)-->{1,3}(b)", touching=[1]))
+
+
+def test_sampling_says_that_it_takes_no_parts(graph):
+    with refuses(PatternError, "OPTIONAL count_matches"):
+        csm.sample_matches(graph, OPTIONAL, 1)

@@ -67,6 +67,10 @@ class JoinedCount:
                 self.matches += rows
         return self.matches
 
+    def by_products(self, whole: Pattern) -> bool:
+        """Whether matches are counted without being joined, where the images of what is shared fit in memory."""
+        return self._independent(whole)
+
     def _independent(self, whole: Pattern) -> bool:
         """Whether extensions depend on the shared vertices alone."""
         if self._asked.semantics == "homomorphism":

@@ -15,7 +15,6 @@ import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.prepared import RowBlock
-from cusubmatch.errors import PatternError
 from cusubmatch.execution.compound.existing import existing_parts
 from cusubmatch.execution.compound.joined_options import base_options, edge_names, group_of_whole, narrowed
 from cusubmatch.execution.compound.part_tables import PartTable, part_table
@@ -92,11 +91,6 @@ class JoinedQuery(NamedTuple):
     def streams_to_host(self) -> bool:
         """Whether rows are found on a device and wanted in host memory."""
         return False
-
-    @property
-    def explained(self) -> Any:
-        """Parts have no words in a plan yet."""
-        raise PatternError("pattern: explain does not take OPTIONAL, EXISTS and paths of several lengths yet")
 
     def columns(self) -> list[Hashable]:
         """Names of the result's columns."""
