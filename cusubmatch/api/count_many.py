@@ -5,19 +5,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
 from cusubmatch.api.count_matches import count_of_query
 from cusubmatch.api.count_tables import count_table
 from cusubmatch.api.counts_on_devices import Job, counts_on_devices
+from cusubmatch.api.ids import absent_ids, warn_absent_ids
 from cusubmatch.api.options import as_graph, as_pattern, check_options
+from cusubmatch.api.options_of_each import options_of_each
 from cusubmatch.api.outcomes import DONE, Outcome, outcome_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.graph.labels import absent_in, warn_absent
-from cusubmatch.pattern import Pattern, PatternError
+from cusubmatch.pattern import Pattern
 
 __all__ = ["count_many"]
 
@@ -117,14 +119,9 @@ def count_many(
     graph = as_graph(G, any(pattern.directed for pattern in readable.values()))
     warn_absent({f"patterns[{name!r}]": absent_in(graph, pattern) for name, pattern in readable.items()})
     options = dataclasses.replace(options, warn_of_absent_labels=False)
-    own = {name: _those_of("params", pattern.parameters, params) for name, pattern in readable.items()}
-    sets = {name: _those_of("candidates", pattern.names, candidates) for name, pattern in readable.items()}
-    _check_used("params", params, own.values())
-    _check_used("candidates", candidates, sets.values())
-    jobs = {
-        name: Job(readable[name], dataclasses.replace(options, params=own[name] or None, candidates=sets[name] or None))
-        for name in readable
-    }
+    options = dataclasses.replace(options, params=params, candidates=candidates)
+    jobs = {name: Job(*job) for name, job in zip(readable, options_of_each(readable.values(), options), strict=True)}
+    warn_absent_ids(absent_ids(graph, candidates, touching))
     if devices is None:
         counted = [_counted(graph, job) for job in jobs.values()]
     else:
@@ -145,16 +142,3 @@ def _counted(graph: Graph, job: Job) -> tuple[Outcome, float]:
     begin = time.perf_counter()
     outcome = outcome_of(count_of_query, graph, *job)
     return outcome, time.perf_counter() - begin
-
-
-def _those_of(argument: str, names: Iterable[Any], given: Mapping[Any, Any] | None) -> dict[Any, Any]:
-    """Those of the values of an argument that a pattern has names for."""
-    if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f"{argument}: expected a mapping of names to values, got {type(given).__name__}")
-    return {name: given[name] for name in names if name in given} if given else {}
-
-
-def _check_used(argument: str, given: Mapping[Any, Any] | None, used: Iterable[Mapping[Any, Any]]) -> None:
-    """Refuse names that no pattern has."""
-    if unused := sorted(set(given or ()).difference(*used), key=str):
-        raise PatternError(f"{argument}: {unused[0]!r} is in none of the patterns")

@@ -127,23 +127,23 @@ class CheckedCall(NamedTuple):
 
 def checked_call(G: Any, P: Any, options: QueryOptions, *, parts: bool = False) -> CheckedCall:
     """Check the arguments of a call; its `candidates` and `touching` are internal vertices."""
-    if options.edge_id is not None and options.edges == "any":
-        raise ValueError(f"edge_id: {options.edge_id!r} names rows of named edges; give edges='each', too")
     pattern = as_pattern(P, "pattern", conditions=True, parts=parts, edges=options.edges)
     check_options(options)
     deadline = None if options.time_limit is None else time.monotonic() + float(options.time_limit)
     graph = as_graph(G, pattern.directed)
     if options.warn_of_absent_labels:
-        lacking = [absent_in(graph, one) for one in (pattern, *pattern.parts)]
-        warn_absent({"pattern": "; ".join(dict.fromkeys(what for what in lacking if what)) or None})
+        warn_absent({"pattern": absent_in(graph, pattern)})
     if options.candidates is not None or options.touching is not None:
-        from cusubmatch.api.ids import checked_candidates, checked_touching
+        from cusubmatch.api.ids import absent_ids, checked_candidates, checked_touching, warn_absent_ids
 
+        given = options
         options = dataclasses.replace(
             options,
             candidates=checked_candidates(graph, pattern, options.candidates),
             touching=checked_touching(graph, options.touching),
         )
+        if options.warn_of_absent_labels:
+            warn_absent_ids(absent_ids(graph, given.candidates, given.touching))
     return CheckedCall(graph, pattern, options, deadline)
 
 
@@ -151,6 +151,8 @@ def check_options(options: QueryOptions) -> None:
     """Refuse options that no call can take."""
     if options.edges not in EDGES:
         raise ValueError(f"edges: expected 'any' or 'each', got {options.edges!r}")
+    if options.edge_id is not None and options.edges == "any":
+        raise ValueError(f"edge_id: {options.edge_id!r} names rows of named edges; give edges='each', too")
     if options.semantics not in SEMANTICS:
         raise ValueError(f"semantics: expected one of {', '.join(SEMANTICS)}, got {options.semantics!r}")
     if options.unique is not None and not isinstance(options.unique, (bool, np.bool_)):
