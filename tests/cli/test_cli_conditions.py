@@ -37,6 +37,10 @@ def test_match_and_explain_take_conditions(files):
     asked = ["edges.csv", EDGE, "--where", "p.amount > $x", "--param", "x=5", "--candidates", "a=ids.csv"]
     assert run("match", *asked, "--format", "csv").stdout.split() == ['"a","b"', "2,3"]
     assert "p.amount > $x: 3 of 4 rows" in run("explain", *asked).stdout
+    rows = ["edges.csv", EDGE, "--each-edge", "--touching", "ids.csv"]
+    named = run("match", *rows, "--edge-id", "amount", "--format", "csv").stdout.split()
+    assert named[0] == '"a","b","p"'
+    assert "touching 1 of 3 vertices" in run("explain", *rows).stdout
 
 
 REFUSALS = {
