@@ -187,9 +187,7 @@ PrintAs = Annotated[Printed, typer.Option("--format", help="Of what is printed."
 PrintRowsAs = Annotated[
     Printed | None, typer.Option("--format", metavar="table|json|csv", help="Of what is printed; JSON: a line a row.")
 ]
-RowsPerFile = Annotated[
-    int | None, typer.Option(metavar="ROWS", min=1, help="Most of a part of a folder.  [default: 2**26]")
-]
+RowsPerFile = Annotated[int | None, typer.Option(metavar="ROWS", min=1, help="Most of a part.  [default: 2**26]")]
 Sort = Annotated[bool, typer.Option("--sort", help="Rows in the order of the ids.")]
 ShowProgress = Annotated[bool | None, typer.Option("--progress/--no-progress", help="[default: on a terminal]")]
 Version = Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")]
