@@ -84,7 +84,11 @@ def test_count_by_prints_bindings_with_the_largest_counts_first(files):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["--by", "z"], "by 'z' ['a', 'b']"), (["--min-count", "2"], "--min-count --by"), (["--by", "a,a"], "by different")],
+    [
+        (["--by", "z"], "by 'z' ['a', 'b']"),
+        (["--min-count", "2"], "--min-count --by"),
+        (["--by", "a,a"], "by different"),
+    ],
 )
 def test_count_by_refuses_what_makes_no_sense(files, options, words):
     result = run("count", "edges.csv", EDGE, *options)
