@@ -8,16 +8,18 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import DevicesOption, EngineName, GraphLike, Semantics
+from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
 from cusubmatch.api.count_matches import count_of_query
 from cusubmatch.api.count_tables import count_table
 from cusubmatch.api.counts_on_devices import Job, counts_on_devices
+from cusubmatch.api.ids import absent_ids, warn_absent_ids
 from cusubmatch.api.options import as_graph, as_pattern, check_options
+from cusubmatch.api.options_of_each import options_of_each
 from cusubmatch.api.outcomes import DONE, Outcome, outcome_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.graph.labels import absent_in, warn_absent
-from cusubmatch.pattern import Pattern, PatternError
+from cusubmatch.pattern import Pattern
 
 __all__ = ["count_many"]
 
@@ -29,6 +31,9 @@ def count_many(
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
     params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
     engine: EngineName = "auto",
     devices: DevicesOption = None,
     time_limit: float | None = None,
@@ -50,6 +55,14 @@ def count_many(
         homomorphisms False, and True is an error.
     params : mapping of str to value, optional
         The value of each ``$parameter`` that a pattern's conditions ask for.
+    candidates : mapping of name to ids, optional
+        Ids that the images of the vertices of these names must be among, in each pattern that has them: lists, arrays
+        or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     devices : "all", int or list of int, optional
@@ -77,6 +90,8 @@ def count_many(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If patterns ask for labels that nothing in the graph has; the warning names the patterns.
 
@@ -96,18 +111,17 @@ def count_many(
     """
     if not isinstance(patterns, Mapping):
         raise TypeError(f"patterns: expected a mapping of names to patterns, got {type(patterns).__name__}")
-    options = QueryOptions(semantics, unique, engine, time_limit, devices=devices)
+    options = QueryOptions(semantics, unique, engine, time_limit, touching=touching, edges=edges, devices=devices)
     check_options(options)
-    read = functools.partial(as_pattern, conditions=True, parts=True)
+    read = functools.partial(as_pattern, conditions=True, parts=True, edges=edges)
     parsed = {name: outcome_of(read, pattern, f"patterns[{name!r}]") for name, pattern in patterns.items()}
     readable = {name: one.value for name, one in parsed.items() if one.status == DONE}
     graph = as_graph(G, any(pattern.directed for pattern in readable.values()))
     warn_absent({f"patterns[{name!r}]": absent_in(graph, pattern) for name, pattern in readable.items()})
     options = dataclasses.replace(options, warn_of_absent_labels=False)
-    own = {name: _params_of(pattern, params) for name, pattern in readable.items()}
-    if unused := sorted(set(params or ()).difference(*own.values())):
-        raise PatternError(f"params: {unused[0]!r} is in none of the patterns")
-    jobs = {name: Job(readable[name], dataclasses.replace(options, params=own[name] or None)) for name in readable}
+    options = dataclasses.replace(options, params=params, candidates=candidates)
+    jobs = {name: Job(*job) for name, job in zip(readable, options_of_each(readable.values(), options), strict=True)}
+    warn_absent_ids(absent_ids(graph, candidates, touching))
     if devices is None:
         counted = [_counted(graph, job) for job in jobs.values()]
     else:
@@ -128,10 +142,3 @@ def _counted(graph: Graph, job: Job) -> tuple[Outcome, float]:
     begin = time.perf_counter()
     outcome = outcome_of(count_of_query, graph, *job)
     return outcome, time.perf_counter() - begin
-
-
-def _params_of(pattern: Pattern, params: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Those of the parameters that a pattern asks for."""
-    if params is not None and not isinstance(params, Mapping):
-        raise TypeError(f"params: expected a mapping of names to values, got {type(params).__name__}")
-    return {name: params[name] for name in pattern.parameters if name in params} if params else {}

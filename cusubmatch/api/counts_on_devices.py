@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from cusubmatch.api.count_matches import count_of_plan, count_of_query
-from cusubmatch.api.options import planned_call
+from cusubmatch.api.options import is_compound, planned_call
 from cusubmatch.api.outcomes import Outcome, outcome_of
 from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.engines.registry import device_engines
@@ -84,6 +84,8 @@ def counts_on_devices(graph: Graph, jobs: Sequence[Job], devices: Any) -> list[t
 
 def _unless_long(graph: Graph, pattern: Pattern, options: QueryOptions, others: bool) -> int | None:
     """The number of matches; None if it takes long and there are others to share it with."""
+    if is_compound(pattern) or options.touching is not None:  # a sum of several counts
+        return count_of_query(graph, pattern, options)
     query = planned_call(graph, pattern, options, empty_partial=lambda _graph, _pattern: 0)
     if others and isinstance(query, Query) and query.plan.count_cost > LONG_NS:
         return None

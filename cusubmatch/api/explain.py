@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
-from cusubmatch.api.options import planned_call
+from cusubmatch.api.options import checked_call, is_compound, plan_of_call
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
+from cusubmatch.plan.explain.describe_parts import SeveralCallsText
 from cusubmatch.plan.explain.describe_rows import RowPlanText
 
 __all__ = ["explain"]
@@ -23,11 +24,12 @@ def explain(
     unique: bool | None = None,
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
     edges: EdgesOption = "any",
     engine: EngineName = "auto",
     devices: DevicesOption = None,
     counting: bool = True,
-) -> Plan | RowPlanText:
+) -> Plan | RowPlanText | SeveralCallsText:
     """Show how a pattern would be matched: matching order, candidate sets, estimates and the strategy.
 
     Parameters
@@ -48,6 +50,8 @@ def explain(
         duration, or for ``IN`` a list, an array or a column.
     candidates : mapping of name to ids, optional
         Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
     edges : {"any", "each"}
         "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
         "each": every named edge is bound to a row, different names to different rows; each combination is a match.
@@ -62,7 +66,8 @@ def explain(
     Returns
     -------
     Plan
-        Print it to read it; a notebook shows its text.
+        Print it to read it; a notebook shows its text. It is another object with a text and a ``cost``, in nanoseconds,
+        where rows of the edge table are walked or several calls are made.
 
     Raises
     ------
@@ -74,6 +79,13 @@ def explain(
         If there is no GPU and one is asked for.
     TypeError, ValueError
         If an argument makes no sense.
+
+    Warns
+    -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
+    AbsentLabelWarning
+        If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
 
     See Also
     --------
@@ -88,17 +100,24 @@ def explain(
     >>> plan.engine, len(plan.levels)
     ('cpu', 3)
     """
-    return planned_call(
-        G,
-        P,
-        QueryOptions(
-            semantics,
-            unique,
-            engine,
-            counting=counting,
-            params=params,
-            candidates=candidates,
-            edges=edges,
-            devices=devices,
-        ),
-    ).explained
+    options = QueryOptions(
+        semantics,
+        unique,
+        engine,
+        counting=counting,
+        params=params,
+        candidates=candidates,
+        touching=touching,
+        edges=edges,
+        devices=devices,
+    )
+    call = checked_call(G, P, options, parts=True)
+    if is_compound(call.pattern):
+        from cusubmatch.execution.compound.explained_calls import explained_compound
+
+        return explained_compound(*call)
+    if call.options.touching is not None:
+        from cusubmatch.execution.compound.explained_calls import explained_touching
+
+        return explained_touching(*call)
+    return plan_of_call(call).explained

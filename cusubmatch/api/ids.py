@@ -16,7 +16,7 @@ from cusubmatch.frames import Family, as_column
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 
-__all__ = ["checked_candidates", "checked_touching"]
+__all__ = ["absent_ids", "checked_candidates", "checked_touching", "warn_absent_ids"]
 
 PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
@@ -34,27 +34,45 @@ def checked_candidates(graph: Graph, pattern: Pattern, candidates: Any) -> dict[
     for name in candidates:
         if name not in places:
             raise PatternError(f"candidates: {name!r} is no vertex of the pattern; its vertices are {list(places)}")
-    return {places[name]: _vertices(graph, ids, f"candidates[{name!r}]") for name, ids in candidates.items()}
+    found = {name: _vertices(graph, ids, f"candidates[{name!r}]") for name, ids in candidates.items()}
+    return {places[name]: np.unique(vertices[vertices >= 0]) for name, vertices in found.items()}
 
 
 def checked_touching(graph: Graph, ids: Any) -> np.ndarray | None:
     """The internal vertices of the ids, in order."""
-    return None if ids is None else _vertices(graph, ids, "touching")
+    if ids is None:
+        return None
+    vertices = _vertices(graph, ids, "touching")
+    return np.unique(vertices[vertices >= 0])
+
+
+def absent_ids(graph: Graph, candidates: Mapping[Any, Any] | None, touching: Any) -> str | None:
+    """How many ids of which arguments are not in the graph; None if all are."""
+    given = {f"candidates[{name!r}]": ids for name, ids in (candidates or {}).items()}
+    given |= {} if touching is None else {"touching": touching}
+    texts = []
+    for argument, ids in given.items():
+        vertices = _vertices(graph, ids, argument)
+        if absent := int((vertices < 0).sum()):
+            texts.append(f"{argument}: {absent:,} of {len(vertices):,} ids are not in the graph")
+    return "; ".join(texts) or None
+
+
+def warn_absent_ids(text: str | None) -> None:
+    """Warn, at the line that called the package, of ids that are not in the graph."""
+    if text:
+        warnings.warn(text, AbsentIdWarning, _level())
 
 
 def _vertices(graph: Graph, ids: Any, argument: str) -> np.ndarray:
+    """The internal vertices of ids, -1 where there is none."""
     from cusubmatch.graph.properties import vertices_of_ids
 
     column = _column(graph, ids, argument)
     try:
-        vertices = vertices_of_ids(graph, column)
+        return vertices_of_ids(graph, column)
     except GraphError as error:
         raise GraphError(f"{argument}: {error}") from None
-    if absent := int((vertices < 0).sum()):
-        warnings.warn(
-            f"{argument}: {absent:,} of {len(vertices):,} ids are not in the graph", AbsentIdWarning, _level()
-        )
-    return np.unique(vertices[vertices >= 0])
 
 
 def _column(graph: Graph, ids: Any, argument: str) -> Any:

@@ -87,7 +87,8 @@ def iter_matches(
         Rows of a batch. The last one may be shorter.
     sort : bool, default False
         Rows in the order of the ids, column by column, and of each orbit its least row (if `unique`). Rows beyond the
-        memory limit are sorted on disk, in the folder for temporary files. Batches begin when all rows are found.
+        memory limit are sorted on disk, in the folder for temporary files. Batches begin when all rows are found. Rows
+        of named edges are compared last, by their positions in the edge table; nulls come last.
     progress : callable or bool, optional
         Called a few times a second as ``progress(fraction_done, matches_so_far)``. True draws a line on stderr, in a
         notebook under the cell: the share of the estimated work that is done, matches so far, matches a second and the

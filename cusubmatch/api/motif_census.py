@@ -116,8 +116,9 @@ def motif_census(
     >>> motif_census(edges, 3, semantics="induced")[["pattern", "count"]].to_records(index=False).tolist()
     [('3-path', 2), ('triangle', 1)]
     """
-    if isinstance(size, bool) or size not in SIZES:
-        raise ValueError(f"size: expected one of {', '.join(map(str, SIZES))}, got {size!r}")
+    if isinstance(size, (bool, Pattern)) or size not in SIZES:
+        own = "; its patterns come from it, and count_many counts yours" if isinstance(size, (str, Pattern)) else ""
+        raise ValueError(f"size: expected one of {', '.join(map(str, SIZES))}, got {size!r}{own}")
     check_options(QueryOptions(semantics, None, engine, time_limit))
     if cast("str", semantics) == "homomorphism":
         raise ValueError("semantics: a census counts copies; expected monomorphism or induced, got 'homomorphism'")

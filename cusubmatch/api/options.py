@@ -27,7 +27,17 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.checks import check_parallel_edges
 from cusubmatch.plan import SEMANTICS
 
-__all__ = ["CheckedCall", "as_graph", "as_pattern", "check_options", "checked_call", "checked_query", "planned_call"]
+__all__ = [
+    "CheckedCall",
+    "as_graph",
+    "as_pattern",
+    "check_options",
+    "checked_call",
+    "checked_query",
+    "is_compound",
+    "plan_of_call",
+    "planned_call",
+]
 
 
 EDGES = ("any", "each")
@@ -75,7 +85,13 @@ def planned_call(
     parts : bool
         Whether the pattern may have OPTIONAL and EXISTS parts and paths of several lengths.
     """
-    call = checked_call(G, P, options, parts=parts)
+    return plan_of_call(checked_call(G, P, options, parts=parts), empty_partial)
+
+
+def plan_of_call(
+    call: CheckedCall, empty_partial: Callable[[Graph, Pattern], Any] = lambda _graph, _pattern: None
+) -> PlannedCall:
+    """Plan a call whose arguments have been checked."""
     try:
         if is_compound(call.pattern):
             return planned_compound(call)
@@ -85,7 +101,7 @@ def planned_call(
             return touching_rows(*call)
         return make_query(*call)
     except DeadlinePassed:
-        raise time_limit_exceeded(options.time_limit, empty_partial(call.graph, call.pattern)) from None
+        raise time_limit_exceeded(call.options.time_limit, empty_partial(call.graph, call.pattern)) from None
 
 
 def is_compound(pattern: Pattern) -> bool:
@@ -111,30 +127,32 @@ class CheckedCall(NamedTuple):
 
 def checked_call(G: Any, P: Any, options: QueryOptions, *, parts: bool = False) -> CheckedCall:
     """Check the arguments of a call; its `candidates` and `touching` are internal vertices."""
-    if options.edges not in EDGES:
-        raise ValueError(f"edges: expected 'any' or 'each', got {options.edges!r}")
-    if options.edge_id is not None and options.edges == "any":
-        raise ValueError(f"edge_id: {options.edge_id!r} names rows of named edges; give edges='each', too")
     pattern = as_pattern(P, "pattern", conditions=True, parts=parts, edges=options.edges)
     check_options(options)
     deadline = None if options.time_limit is None else time.monotonic() + float(options.time_limit)
     graph = as_graph(G, pattern.directed)
     if options.warn_of_absent_labels:
-        lacking = [absent_in(graph, one) for one in (pattern, *pattern.parts)]
-        warn_absent({"pattern": "; ".join(dict.fromkeys(what for what in lacking if what)) or None})
+        warn_absent({"pattern": absent_in(graph, pattern)})
     if options.candidates is not None or options.touching is not None:
-        from cusubmatch.api.ids import checked_candidates, checked_touching
+        from cusubmatch.api.ids import absent_ids, checked_candidates, checked_touching, warn_absent_ids
 
+        given = options
         options = dataclasses.replace(
             options,
             candidates=checked_candidates(graph, pattern, options.candidates),
             touching=checked_touching(graph, options.touching),
         )
+        if options.warn_of_absent_labels:
+            warn_absent_ids(absent_ids(graph, given.candidates, given.touching))
     return CheckedCall(graph, pattern, options, deadline)
 
 
 def check_options(options: QueryOptions) -> None:
     """Refuse options that no call can take."""
+    if options.edges not in EDGES:
+        raise ValueError(f"edges: expected 'any' or 'each', got {options.edges!r}")
+    if options.edge_id is not None and options.edges == "any":
+        raise ValueError(f"edge_id: {options.edge_id!r} names rows of named edges; give edges='each', too")
     if options.semantics not in SEMANTICS:
         raise ValueError(f"semantics: expected one of {', '.join(SEMANTICS)}, got {options.semantics!r}")
     if options.unique is not None and not isinstance(options.unique, (bool, np.bool_)):

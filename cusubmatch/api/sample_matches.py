@@ -3,11 +3,13 @@
 All matches are counted task by task, distinct ranks of the whole are drawn (Floyd's algorithm: Bentley & Floyd,
 "Programming pearls: a sample of brilliance", CACM 1987), and the engine finds the match at each rank in its task. Where
 every embedding is wanted, matches are counted up to automorphisms, and the rest of a rank says which automorphic image
-of its match is meant.
+of its match is meant. Where rows of the edge table are walked, or only matches that touch some vertices are wanted,
+matches are not ranked: all are walked, and those with the least random numbers are kept (`execution/random_choice.py`).
 """
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import random
 from bisect import bisect_right
@@ -17,12 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.api.argument_types import DevicesOption, EngineName, GraphLike, Semantics
-from cusubmatch.api.options import checked_query
+from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
+from cusubmatch.api.options import checked_call, plan_of_call
 from cusubmatch.engines.base import Sampler
+from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
-from cusubmatch.execution.query import Query
+from cusubmatch.execution.query import PlannedCall, Query, asked_by
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.random_choice import RandomChoice
+from cusubmatch.execution.row_query import needs_rows
+from cusubmatch.execution.whole_blocks import whole_blocks
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import until
@@ -43,14 +49,18 @@ def sample_matches(
     unique: bool | None = None,
     params: Mapping[str, Any] | None = None,
     candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     devices: DevicesOption = None,
     time_limit: float | None = None,
 ) -> tuple[Any, int]:
     """Draw matches of a pattern uniformly, without replacement, and count all.
 
-    It takes about as long as counting, however many matches there are: their rows are never walked. Every set of `n`
-    matches is equally likely, and so is every order of the rows.
+    It takes about as long as counting, however many matches there are: their rows are never walked, but for conditions
+    that compare vertices or edges, `edges="each"` and `touching`. Every set of `n` matches is equally likely, and so is
+    every order of the rows.
 
     Parameters
     ----------
@@ -75,6 +85,14 @@ def sample_matches(
         duration, or for ``IN`` a list, an array or a column.
     candidates : mapping of name to ids, optional
         Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
+    edge_id : column name, optional
+        With ``edges="each"``, the column of the edge table that the result has for each named edge; default the row's
+        position in the table.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     devices : "all", int or list of int, optional
@@ -137,28 +155,61 @@ def sample_matches(
         by_trial=by_trial,
         params=params,
         candidates=candidates,
+        touching=touching,
+        edges=edges,
+        edge_id=edge_id,
         devices=devices,
     )
-    query = checked_query(G, P, options)
-    plan, generator = query.plan, random.Random(seed)  # noqa: S311 - a sample is no secret
+    call = checked_call(G, P, options)
+    ranked = touching is None and not needs_rows(asked_by(call.pattern, call.options))
+    if not ranked:
+        call = call._replace(options=dataclasses.replace(call.options, counting=False, suffix=None))
+    query = plan_of_call(call)
+    generator = random.Random(seed)  # noqa: S311 - a sample is no secret
     query.columns()
     try:
         with query.engine.current(), until(query.deadline):
-            sampler = query.engine.sampler(plan, query.prepared, query.deadline)
-            counts = sampler.counts()
-            count = sum(counts) * plan.factor
-            rows = min(n, count)
-            _check_sample_fits(query, rows)
-            ranks = sorted(_distinct_ranks(count, rows, generator))
-            matches = _images(plan, _matches_at(sampler, counts, ranks, plan.factor), ranks)
+            if ranked and isinstance(query, Query):
+                return _drawn_by_rank(query, n, generator)
+            return _drawn_while_walking(query, n, generator)
     except DeadlinePassed:
         raise TimeLimitExceeded(f"time_limit: no sample could be drawn within {time_limit} s") from None
+
+
+def _drawn_by_rank(query: Query, n: int, generator: random.Random) -> tuple[Any, int]:
+    """The sample and the count, by ranks."""
+    plan = query.plan
+    sampler = query.engine.sampler(plan, query.prepared, query.deadline)
+    counts = sampler.counts()
+    count = sum(counts) * plan.factor
+    rows = min(n, count)
+    _check_sample_fits(query, rows)
+    ranks = sorted(_distinct_ranks(count, rows, generator))
+    matches = _images(plan, _matches_at(sampler, counts, ranks, plan.factor), ranks)
     order = list(range(rows))
     generator.shuffle(order)
     return query.frame([matches[list(plan.columns)][:, np.array(order, np.int64)]]), count
 
 
-def _check_sample_fits(query: Query, rows: int) -> None:
+def _drawn_while_walking(query: PlannedCall, n: int, generator: random.Random) -> tuple[Any, int]:
+    """The sample and the count, by walking all matches."""
+    choice = RandomChoice(n, generator.getrandbits(64))
+    pattern = query.plan.pattern if isinstance(query, Query) else query.pattern
+    blocks = whole_blocks(query, None)
+    try:
+        for block in blocks:
+            choice.add(RowBlock(*map(query.engine.to_host, block)))
+            _check_sample_fits(query, min(choice.kept, n))
+    finally:
+        blocks.close()
+    chosen = choice.chosen()
+    if chosen is None:
+        return query.frame([]), choice.count
+    named = [vertex for vertex, name in enumerate(pattern.names) if name is not None]
+    return query.frame([np.concatenate([chosen.vertices[named].astype(np.int64), chosen.rows])]), choice.count
+
+
+def _check_sample_fits(query: PlannedCall, rows: int) -> None:
     """Refuse a sample that does not fit in memory."""
     if rows * (query.result_row_bytes + RANK_BYTES) > available_memory() // 2:
         raise ResultTooLarge(

@@ -83,7 +83,8 @@ def subgraph_match(
         device cannot hold until the end wait in host memory. Default: all but a quarter of what is free.
     sort : bool, default False
         Rows in the order of the ids, column by column, and of each orbit its least row (if `unique`): the same result
-        from every engine in every run. Otherwise neither is promised.
+        from every engine in every run. Rows of named edges are compared last, by their positions in the edge table;
+        nulls come last. Otherwise neither is promised.
     progress : callable or bool, optional
         Called a few times a second as ``progress(fraction_done, matches_so_far)``. True draws a line on stderr, in a
         notebook under the cell: the share of the estimated work that is done, matches so far, matches a second and the

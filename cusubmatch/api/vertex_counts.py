@@ -7,17 +7,18 @@ using graphlet degree distribution", Bioinformatics 2007). Where tables by verte
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from cusubmatch.api.argument_types import EngineName, GraphLike, ProgressOption, UniqueSemantics
-from cusubmatch.api.options import as_pattern, checked_query
+from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, UniqueSemantics
+from cusubmatch.api.options import as_pattern, checked_call, plan_of_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.query import Query
+from cusubmatch.execution.query import PlannedCall, Query
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.touching import orbits_of_vertices
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.deadlines import until
@@ -34,6 +35,10 @@ def vertex_counts(
     P: Pattern | str,
     *,
     semantics: UniqueSemantics = "monomorphism",
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
     engine: EngineName = "auto",
     time_limit: float | None = None,
     progress: ProgressOption = None,
@@ -52,6 +57,16 @@ def vertex_counts(
     semantics : {"monomorphism", "induced"}
         What a match is. Monomorphism: vertices are mapped to different vertices, and G may have more edges between
         them. Induced: G has no more edges between them. Each subgraph counts once.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the pattern's conditions: a number, a text, a bool, None, a date, a time, a
+        duration, or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         Where the search runs. "auto": on the GPU if there is one and the graph lies there or is worth the copy.
     time_limit : float, optional
@@ -84,6 +99,8 @@ def vertex_counts(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
 
@@ -99,19 +116,32 @@ def vertex_counts(
     >>> vertex_counts(edges, "(a)--(b)--(c)--(a), (a)--(tail)").sort_values("vertex").values.tolist()
     [[0, 0, 1, 0], [1, 0, 1, 0], [2, 1, 0, 0], [3, 0, 0, 1]]
     """
-    pattern = as_pattern(P, "pattern")
+    pattern = as_pattern(P, "pattern", conditions=True, edges=edges)
     _check_orbits(pattern, semantics)
-    options = QueryOptions(semantics, None, engine, time_limit, counting=False, progress=progress)
-    query = checked_query(G, pattern, options, _no_counts)
-    counts = _OrbitCounts(query)
+    options = QueryOptions(
+        semantics,
+        None,
+        engine,
+        time_limit,
+        counting=False,
+        progress=progress,
+        params=params,
+        candidates=candidates,
+        touching=touching,
+        edges=edges,
+    )
+    call = checked_call(G, pattern, options)
+    query = plan_of_call(call, _no_counts)
+    counts = _OrbitCounts(query, pattern, orbits_of_vertices(call.graph, pattern, call.options))
     run = None
     try:
         with reporting(progress, "matching") as report:
-            with until(query.deadline):
-                run = query.orbit_count_run(report, ROW_VERTEX_NS * len(pattern))
-                if run is not None:
-                    counts.set(run.orbit_counts())
-                    return counts.frame()
+            if isinstance(query, Query) and touching is None:
+                with until(query.deadline):
+                    run = query.orbit_count_run(report, ROW_VERTEX_NS * len(pattern))
+                    if run is not None:
+                        counts.set(run.orbit_counts())
+                        return counts.frame()
             for block in query.blocks(None, report):
                 counts.add(block)
     except DeadlinePassed:
@@ -131,10 +161,10 @@ def _check_orbits(pattern: Pattern, semantics: str) -> None:
 class _OrbitCounts:
     """The counts of a call by orbit and vertex, from tables or from rows."""
 
-    def __init__(self, query: Query):
+    def __init__(self, query: PlannedCall, pattern: Pattern, orbits: Sequence[int]):
         self._query, self._xp = query, query.placed.xp
-        self._pattern = query.plan.pattern
-        self._counts = _zeros(query.placed, self._pattern)
+        self._pattern, self._orbits = pattern, orbits
+        self._counts = _zeros(query.placed, orbits)
         self._blocks: list[Any] = []  # of rows that are not counted yet
         self._rows = 0
 
@@ -143,14 +173,14 @@ class _OrbitCounts:
         self._counts.update(zip(self._counts, counts, strict=True))
 
     def add(self, block: Any) -> None:
-        """Take a block of rows, int32 (pattern vertices, rows)."""
+        """Take a block of rows: vertices, and then perhaps rows of the edge table."""
         self._blocks.append(block)
         self._rows += block.shape[1]
         if self._rows >= max(self._query.graph.n_vertices, MIN_ROWS_COUNTED):
             self._count_rows()
 
     def _count_rows(self) -> None:
-        for vertex, orbit in enumerate(self._pattern.automorphisms.orbits()):
+        for vertex, orbit in enumerate(self._orbits):
             images = self._xp.concatenate([block[vertex] for block in self._blocks])
             self._counts[orbit] += self._xp.bincount(images, minlength=self._query.graph.n_vertices)
         self._blocks.clear()
@@ -161,26 +191,25 @@ class _OrbitCounts:
         if self._blocks:
             self._count_rows()
         counts = {orbit: self._query.returned(count) for orbit, count in self._counts.items()}
-        return _frame(self._query.graph, self._pattern, counts)
+        return _frame(self._query.graph, self._pattern, self._orbits, counts)
 
 
-def _zeros(graph: Graph, pattern: Pattern) -> dict[int, Any]:
+def _zeros(graph: Graph, orbits: Sequence[int]) -> dict[int, Any]:
     """No matches, by orbit and vertex."""
-    orbits = sorted(set(pattern.automorphisms.orbits()))
-    return {orbit: graph.xp.zeros(graph.n_vertices, np.int64) for orbit in orbits}
+    return {orbit: graph.xp.zeros(graph.n_vertices, np.int64) for orbit in sorted(set(orbits))}
 
 
 def _no_counts(graph: Graph, pattern: Pattern) -> Any:
-    return _frame(graph, pattern, _zeros(graph, pattern))
+    orbits = pattern.automorphisms.orbits()
+    return _frame(graph, pattern, orbits, _zeros(graph, orbits))
 
 
-def _frame(graph: Graph, pattern: Pattern, counts: Mapping[int, Any]) -> Any:
+def _frame(graph: Graph, pattern: Pattern, orbits: Sequence[int], counts: Mapping[int, Any]) -> Any:
     """A dataframe of the counts of each vertex, by orbit."""
     ids = graph.to_ids(graph.xp.arange(graph.n_vertices, dtype=np.int32))
-    columns = {_orbit_name(pattern, orbit): graph.family.values(count) for orbit, count in counts.items()}
+    columns = {_orbit_name(pattern, orbits, orbit): graph.family.values(count) for orbit, count in counts.items()}
     return graph.family.frame({ID_COLUMN: ids, **columns})
 
 
-def _orbit_name(pattern: Pattern, orbit: int) -> str:
-    orbits = pattern.automorphisms.orbits()
+def _orbit_name(pattern: Pattern, orbits: Sequence[int], orbit: int) -> str:
     return "|".join(str(name) for name, other in zip(pattern.names, orbits, strict=True) if other == orbit)

@@ -17,6 +17,7 @@ __all__ = [
     "Directed",
     "Distinct",
     "EachEdge",
+    "EdgeId",
     "EdgeLabel",
     "Edges",
     "EngineChoice",
@@ -145,6 +146,10 @@ Touching = Annotated[str | None, typer.Option(metavar="FILE", help="Ids of which
 By = Annotated[str | None, typer.Option(metavar="A,B", help="Count by the images of these vertices, a row each.")]
 MinCount = Annotated[int, typer.Option(metavar="N", min=1, help="With --by: leave out rows of fewer matches.")]
 EachEdge = Annotated[bool, typer.Option("--each-edge", help="Each named edge takes a row of EDGES.")]
+EdgeId = Annotated[
+    str | None,
+    typer.Option("--edge-id", metavar="COLUMN", help="With --each-edge: what names a row."),
+]
 Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of EDGES with the time of each edge.")]
 WhichEngine = Annotated[EngineChoice, typer.Option(help="What does the work.")]
 WarmArchitectures = Annotated[
@@ -162,7 +167,7 @@ TimeLimit = Annotated[float | None, typer.Option(metavar="SECONDS", min=0, help=
 Limit = Annotated[int | None, typer.Option(metavar="ROWS", min=0, help="Stop after so many matches.")]
 Output = Annotated[
     str | None,
-    typer.Option("--output", "-o", metavar="PATH", help="A .parquet, .csv, .tsv, .csv.gz; a folder; -."),
+    typer.Option("--output", "-o", metavar="PATH", help="A .parquet, .csv, .tsv, .csv.gz, folder, -."),
 ]
 Queries = Annotated[
     str,
@@ -182,9 +187,7 @@ PrintAs = Annotated[Printed, typer.Option("--format", help="Of what is printed."
 PrintRowsAs = Annotated[
     Printed | None, typer.Option("--format", metavar="table|json|csv", help="Of what is printed; JSON: a line a row.")
 ]
-RowsPerFile = Annotated[
-    int | None, typer.Option(metavar="ROWS", min=1, help="Most of a part of a folder.  [default: 2**26]")
-]
+RowsPerFile = Annotated[int | None, typer.Option(metavar="ROWS", min=1, help="Most of a part.  [default: 2**26]")]
 Sort = Annotated[bool, typer.Option("--sort", help="Rows in the order of the ids.")]
 ShowProgress = Annotated[bool | None, typer.Option("--progress/--no-progress", help="[default: on a terminal]")]
 Version = Annotated[bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")]

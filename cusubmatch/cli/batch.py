@@ -135,7 +135,7 @@ def cluster_graph(files: GraphFiles, directed: bool, client: Any) -> Graph:
     named = [name for name in (files.edges, files.vertices) if name is not None]
     if files.ids is None and all(format_of(name) == "parquet" and Path(name).exists() for name in named):
         names = files.source, files.destination, directed, files.edge_label
-        labels = files.vertices, files.vertex, files.vertex_label
+        labels = files.vertices, files.vertex, files.vertex_label, files.time
         try:
             return dcsm.Graph.from_parquet(files.edges, *names, *labels, client=client)
         except (dcsm.ClusterError, ValueError) as error:

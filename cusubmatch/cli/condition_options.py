@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cusubmatch.cli.inputs import read_ids
-
-if TYPE_CHECKING:
-    from cusubmatch.graph import Graph
 
 __all__ = ["condition_arguments"]
 
@@ -17,16 +14,16 @@ WORDS = {"true": True, "false": False, "null": None}
 
 
 def condition_arguments(
-    graph: Graph, params: list[str] | None, candidates: list[str] | None, touching: str | None, each_edge: bool
+    ids: str | None, params: list[str] | None, candidates: list[str] | None, touching: str | None, each_edge: bool
 ) -> dict[str, Any]:
-    """The arguments of the Python functions, from the texts of the options."""
+    """The arguments of the Python functions, from the texts of the options; `ids` are "int", "text" or as read_ids."""
     given = dict(_named("param", text, "window=30") for text in params or ())
     files = dict(_named("candidates", text, "a=ids.csv") for text in candidates or ())
     return {
         "params": {name: _value(name, text) for name, text in given.items()} or None,
-        "candidates": {name: read_ids("candidates", file, graph) for name, file in files.items()} or None,
+        "candidates": {name: read_ids("candidates", file, ids) for name, file in files.items()} or None,
         "edges": "each" if each_edge else "any",
-        "touching": None if touching is None else read_ids("touching", touching, graph),
+        "touching": None if touching is None else read_ids("touching", touching, ids),
     }
 
 

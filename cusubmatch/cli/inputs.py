@@ -112,15 +112,14 @@ def read_graph(files: GraphFiles, directed: bool, progress: Progress | None = No
     )
 
 
-def read_ids(argument: str, name: str, graph: Graph) -> Any:
-    """The ids in the first column of a file, as those of the graph are."""
+def read_ids(argument: str, name: str, kind: str | None) -> Any:
+    """The ids in the first column of a file; in text files as "int" or "text", or None: integers if nothing is lost."""
     from cusubmatch.frames import settle_ids
 
     table, is_text = _read(argument, name, None, [])
     column = table.column(0)
     if is_text:
-        kind = graph.family.kind(graph.to_ids(graph.xp.arange(0)))
-        column = settle_ids({argument: column}, [], "int" if kind == "integer" else "text")[argument]
+        column = settle_ids({argument: column}, [], kind)[argument]
     return column
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from cusubmatch.graph import Graph
     from cusubmatch.plan import Plan
+    from cusubmatch.plan.explain.describe_parts import SeveralCallsText
     from cusubmatch.plan.explain.describe_rows import RowPlanText
 
 __all__ = ["print_batch", "print_count", "print_facts", "print_matches", "print_plan", "write_rows"]
@@ -97,19 +98,18 @@ def write_rows(batches: Iterable[pa.Table], schema: pa.Schema, form: str | None)
     return rows
 
 
-def print_plan(plan: Plan | RowPlanText, form: str) -> None:
+def print_plan(plan: Plan | RowPlanText | SeveralCallsText, form: str) -> None:
     """Print a plan as text, or as a document with the text in it."""
+    from cusubmatch.plan.explain.describe_parts import SeveralCallsText
     from cusubmatch.plan.explain.describe_rows import RowPlanText
 
     if form == "table":
         typer.echo(plan)
         return
-    if isinstance(plan, RowPlanText):
-        _print_record(
-            {"pattern": str(plan.pattern), "way": "rows", "estimated_seconds": plan.cost / 1e9, "text": str(plan)},
-            form,
-            [],
-        )
+    if isinstance(plan, (RowPlanText, SeveralCallsText)):
+        way = "rows" if isinstance(plan, RowPlanText) else "several calls"
+        record = {"pattern": str(plan.pattern), "way": way, "estimated_seconds": plan.cost / 1e9, "text": str(plan)}
+        _print_record(record, form, [])
         return
     names = plan.pattern.names
     strategy = "supergraphs"

@@ -52,7 +52,7 @@ def print_rows(graph: Graph, query: Pattern, form: str | None, **options: Any) -
     import cusubmatch as csm
 
     with contextlib.closing(csm.iter_matches(graph, query, batch_rows=PRINT_BATCH_ROWS, **options)) as batches:
-        asked = {name: options[name] for name in ("params", "edges") if name in options}
+        asked = {name: options[name] for name in ("params", "edges", "edge_id") if name in options}
         return write_rows(batches, csm.subgraph_match(graph, query, limit=0, **asked).schema, form)
 
 
@@ -66,7 +66,8 @@ def first_matches(
     table = csm.subgraph_match(graph, query, limit=wanted, **how)
     if table.num_rows <= FIRST_ROWS:
         return table, table.num_rows
-    total = csm.count_matches(graph, query, progress=line.start("counting"), **how)
+    counted = {name: value for name, value in how.items() if name != "edge_id"}
+    total = csm.count_matches(graph, query, progress=line.start("counting"), **counted)
     return table.slice(0, FIRST_ROWS), total if limit is None else min(limit, total)
 
 

@@ -22,8 +22,9 @@ CLOSED_PIPE = 128 + 13  # the exit code of what SIGPIPE ends
 # Arguments of the Python functions that the command line spells differently.
 OPTIONS = "source destination directed edge_label vertices vertex vertex_label semantics unique distinct engine"
 LIMITS = "time_limit limit rows_per_file ids input_format format sort matches scheduler workers resume arch"
-WORDS = {name: f"--{name.replace('_', '-')}" for name in f"{OPTIONS} {LIMITS}".split()}
-WORDS |= {"edges": "EDGES", "pattern": "PATTERN", "path": "--output", "queries": "QUERIES"}
+CONDITIONS = "where param candidates touching edge_id time by min_count devices"
+WORDS = {name: f"--{name.replace('_', '-')}" for name in f"{OPTIONS} {LIMITS} {CONDITIONS}".split()}
+WORDS |= {"params": "--param", "edges": "EDGES", "pattern": "PATTERN", "path": "--output", "queries": "QUERIES"}
 
 
 # "No such option", "missing argument", "invalid value"; not click's name, for newer Typers carry a click of their own.
@@ -94,16 +95,17 @@ def _drop_what_cannot_be_written() -> None:
 
 @contextlib.contextmanager
 def _one_line_warnings() -> Iterator[None]:
-    """Print a warning of labels once, wherever it comes from."""
-    from cusubmatch import AbsentLabelWarning
+    """Print a warning of labels or ids once, wherever it comes from."""
+    from cusubmatch import AbsentIdWarning, AbsentLabelWarning
 
-    said: set[str] = set()
+    ours, said = (AbsentIdWarning, AbsentLabelWarning), set[str]()
     with warnings.catch_warnings():
-        warnings.simplefilter("always", AbsentLabelWarning)
+        for category in ours:
+            warnings.simplefilter("always", category)
         others = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if category is not AbsentLabelWarning:
+            if category not in ours:
                 others(message, category, *where, **more)
             elif str(message) not in said:
                 said.add(str(message))
@@ -128,6 +130,7 @@ def one_line(text: str) -> str:
             marked = f"{lines[i - 1][:place]} >>HERE>> {lines[i - 1][place:]}".strip()
             lines[i - 1 : i + 1] = [marked, ""]
     text = " ".join(" ".join(lines).split())
+    text = re.sub(r"^edges: 'each'|edges='each'", "--each-edge", text)
     names = "|".join(WORDS)
     text = re.sub(rf"^((?:{names})(?:, (?:{names}))*): ", lambda m: _spoken(m[1]) + ": ", text)
     return re.sub(rf"\b({names})=(['\"]?)([^\s'\",;.)]*)\2", lambda m: f"{WORDS[m[1]]} {m[3]}".strip(), text)

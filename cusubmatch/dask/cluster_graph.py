@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import dask
@@ -65,7 +66,8 @@ class Graph:
         edge_label: str | None = None,
         vertices: str | os.PathLike[str] | None = None,
         vertex: str = "vertex",
-        vertex_label: str | None = None,
+        vertex_label: str | Sequence[str] | None = None,
+        time: str | None = None,
         *,
         client: Any = None,
     ) -> Graph:
@@ -83,7 +85,9 @@ class Graph:
         vertices : str or os.PathLike, optional
             A file, or a folder of files, with one row a vertex.
         vertex, vertex_label : str
-            Columns of `vertices`: the id, and the label (null for none).
+            Columns of `vertices`: the id, and the label (null for none), or a list of columns with a label each.
+        time : column name, optional
+            Column of the time of each edge. Rows are kept in its order, so that conditions on it cut the search.
         client : dask.distributed.Client, optional
             Default: the current one.
 
@@ -112,7 +116,10 @@ class Graph:
             "directed": bool(directed),
             "edge_label": edge_label,
             "vertex": vertex,
-            "vertex_label": vertex_label,
+            "vertex_label": vertex_label
+            if vertex_label is None or isinstance(vertex_label, str)
+            else list(vertex_label),
+            "time": time,
         }
         family = dask.config.get("dataframe.backend", "pandas")
         return cls._of(ParquetFiles(edge_files, vertex_files, tuple(columns.items()), family))
@@ -128,6 +135,7 @@ class Graph:
         vertices: Any = None,
         vertex: Any = "vertex",
         vertex_label: Any = None,
+        time: Any = None,
         *,
         client: Any = None,
     ) -> Graph:
@@ -149,7 +157,9 @@ class Graph:
         vertices : dask.dataframe.DataFrame or DataFrame, optional
             One row a vertex, of the same library.
         vertex, vertex_label : column names
-            Columns of `vertices`: the id, and the label (null for none).
+            Columns of `vertices`: the id, and the label (null for none), or a list of columns with a label each.
+        time : column name, optional
+            Column of the time of each edge. Rows are kept in its order, so that conditions on it cut the search.
         client : dask.distributed.Client, optional
             Default: the current one.
 
@@ -174,7 +184,7 @@ class Graph:
         """
         connected = client_of(client)
         names = {"source": source, "destination": destination, "directed": directed, "edge_label": edge_label}
-        names |= {"vertex": vertex, "vertex_label": vertex_label}
+        names |= {"vertex": vertex, "vertex_label": vertex_label, "time": time}
         shared = shared_folder(connected)
         if is_dask_frame(edges):
             if shared is not None:

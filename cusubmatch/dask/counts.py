@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EngineName, ProgressOption, Semantics
+from cusubmatch.api.argument_types import EdgesOption, EngineName, ProgressOption, Semantics
 from cusubmatch.api.options import as_pattern
 from cusubmatch.api.outcomes import DONE, OUT_OF_MEMORY, TIME_LIMIT
 from cusubmatch.api.reports import reporting
@@ -21,11 +22,11 @@ from cusubmatch.dask.query_jobs import (
     family_of_tables,
     new_topic,
     table_of,
+    warn_of,
 )
-from cusubmatch.dask.tasks import Question
+from cusubmatch.dask.questions import Question
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.graph.labels import warn_absent
 from cusubmatch.pattern import Pattern, PatternError
 
 __all__ = ["count_many", "count_matches", "raise_failure"]
@@ -39,6 +40,10 @@ def count_matches(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
     engine: EngineName = "auto",
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -61,6 +66,16 @@ def count_matches(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the conditions: a number, a text, a bool, None, a date, a time, a duration,
+        or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         What a worker searches with. "auto": its current GPU, if it has one and the graph is worth the copy.
     time_limit : float, optional
@@ -96,6 +111,8 @@ def count_matches(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
 
@@ -111,15 +128,26 @@ def count_matches(
     >>> count_matches(G, "(a)--(b)--(c)--(a)", client=client)
     1
     """
-    graph, pattern = checked_graph(G), as_pattern(P, "pattern")
-    options = QueryOptions(semantics, unique, engine, time_limit, memory_limit=memory_limit, progress=progress)
+    graph, pattern = checked_graph(G), as_pattern(P, "pattern", conditions=True, parts=True, edges=edges)
+    options = QueryOptions(
+        semantics,
+        unique,
+        engine,
+        time_limit,
+        memory_limit=memory_limit,
+        progress=progress,
+        params=params,
+        candidates=candidates,
+        touching=touching,
+        edges=edges,
+    )
     options = checked_options(options)
     connected = client_of(client)
     whole_s = SHARED_FROM_S if threads_of(connected) > 1 else float("inf")
     question, results = Question(graph.source, 0, pattern, options, new_topic(), None, whole_s), list[Result]()
     with reporting(progress, "counting") as report:
         Job(connected, [question], [1.0], report, results.append).run()
-    warn_absent({"pattern": results[0].absent})
+    warn_of(results[0].absent)
     return raise_failure(results[0])
 
 
@@ -142,6 +170,10 @@ def count_many(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
     engine: EngineName = "auto",
     time_limit: float | None = None,
     memory_limit: int | None = None,
@@ -168,6 +200,16 @@ def count_many(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the conditions: a number, a text, a bool, None, a date, a time, a duration,
+        or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
     engine : {"auto", "cpu", "gpu"}
         What a worker searches with. "auto": its current GPU, if it has one and the graph is worth the copy.
     time_limit : float, optional
@@ -205,6 +247,8 @@ def count_many(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If queries ask for labels that nothing in the graph has; the warning names the queries.
 
@@ -222,6 +266,17 @@ def count_many(
     0  triangle      1   done
     1       odd   <NA>  error
     """
-    options = QueryOptions(semantics, unique, engine, time_limit, memory_limit=memory_limit, progress=progress)
+    options = QueryOptions(
+        semantics,
+        unique,
+        engine,
+        time_limit,
+        memory_limit=memory_limit,
+        progress=progress,
+        params=params,
+        candidates=candidates,
+        touching=touching,
+        edges=edges,
+    )
     graph, asked, results = answer_all(client, G, queries, options, path, resume, write=False)
     return table_of(family_of_tables(graph), asked, results, write=False)

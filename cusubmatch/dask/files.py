@@ -10,10 +10,11 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from cusubmatch.api.argument_types import EngineName, ProgressOption, Semantics
+from cusubmatch.api.argument_types import EdgesOption, EngineName, ProgressOption, Semantics
 from cusubmatch.api.options import as_pattern
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
@@ -23,13 +24,14 @@ from cusubmatch.dask.job import Job
 from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.manifest import JOB, JobFolder
 from cusubmatch.dask.partitions import row_ranges
-from cusubmatch.dask.query_jobs import checked_graph, checked_options, new_topic
+from cusubmatch.dask.query_jobs import checked_graph, checked_options, conditions_key, new_topic, warn_of
+from cusubmatch.dask.questions import Question, RowsShard
 from cusubmatch.dask.shared_files import check_shared
-from cusubmatch.dask.tasks import Question, RowsShard, plan_rows
+from cusubmatch.dask.tasks import plan_rows
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan
-from cusubmatch.graph.labels import warn_absent
+from cusubmatch.execution.shared_rows import RowOutline
 from cusubmatch.io.publish import FOLDER, OutputPath
 from cusubmatch.io.targets import check_folder, check_rows, folder_named
 from cusubmatch.pattern import Pattern
@@ -46,6 +48,11 @@ def write_matches(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -75,6 +82,19 @@ def write_matches(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the conditions: a number, a text, a bool, None, a date, a time, a duration,
+        or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
+    edge_id : column name, optional
+        With ``edges="each"``, the column of the edge table that the result has for each named edge; default the row's
+        position in the table: of several files, one after the other in the order of their names.
     engine : {"auto", "cpu", "gpu"}
         What a worker searches with. "auto": its current GPU, if it has one and the graph is worth the copy.
     limit : int, optional
@@ -120,6 +140,8 @@ def write_matches(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
 
@@ -138,26 +160,42 @@ def write_matches(
     ...     rows, len(pd.read_parquet(f"{folder}/paths", columns=["a"]))
     (5, 5)
     """
-    graph, pattern = checked_graph(G), as_pattern(P, "pattern")
-    options = QueryOptions(semantics, unique, engine, time_limit, False, limit, memory_limit, progress, by_trial=False)
+    graph, pattern = checked_graph(G), as_pattern(P, "pattern", conditions=True, parts=True, edges=edges)
+    options = QueryOptions(
+        semantics,
+        unique,
+        engine,
+        time_limit,
+        False,
+        limit,
+        memory_limit,
+        progress,
+        by_trial=False,
+        params=params,
+        candidates=candidates,
+        touching=touching,
+        edges=edges,
+        edge_id=edge_id,
+    )
     options = checked_options(options)
     if npartitions is not None:
         check_rows("npartitions", npartitions)
     target = folder_named("path", path) if resume else check_folder(path, "path")
-    about = {
+    about: dict[str, Any] = {
         "kind": "parts",
         "graph": graph.source.key,
         "pattern": repr(pattern),
         "semantics": semantics,
         "unique": options.one_per_orbit,
         "limit": limit,
+        **conditions_key(options),
     }
     if resume and (rows := _rows_of_complete(target, about)) is not None:
         return rows
     connected = client_of(client)
     question = Question(graph.source, 0, pattern, options, new_topic())
     shared, _, absent = connected.submit(plan_rows, question, pure=False).result()
-    warn_absent({"pattern": absent})
+    warn_of(absent)
     hidden = target.path.with_name(f".{target.path.name}.job")
     if not resume:
         shutil.rmtree(hidden, ignore_errors=True)
@@ -205,6 +243,8 @@ def _part(number: int) -> str:
 def _digest(shared: SharedPlan) -> str:
     """What says that two plans number the same tasks and find the same rows in them."""
     plan = shared.plan
+    if isinstance(plan, RowOutline):
+        return hashlib.blake2b(repr((shared.number_of_tasks, plan)).encode()).hexdigest()[:32]
     order = [(level.vertex, level.bounds, level.deferred_restrictions) for level in plan.levels]
     about = shared.number_of_tasks, plan.engine, order, plan.ascending, plan.columns, plan.factor
     return hashlib.blake2b(repr(about).encode()).hexdigest()[:32]

@@ -25,8 +25,9 @@ from cusubmatch.dask.clients import threads_of
 from cusubmatch.dask.cluster_error import ClusterError
 from cusubmatch.dask.job_progress import JobProgress
 from cusubmatch.dask.job_state import JobTask, Result, Sharing, result_of
+from cusubmatch.dask.questions import Answer, Question, Shard
 from cusubmatch.dask.shards import cut, factored_shares
-from cusubmatch.dask.tasks import Answer, Question, Shard, answer, matches_of
+from cusubmatch.dask.tasks import answer, matches_of
 from cusubmatch.errors import TimeLimitExceeded
 
 __all__ = ["Job"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cusubmatch.dask.tasks import Answer, Question, Shard
+from cusubmatch.dask.questions import NOTHING, Absent, Answer, Question, Shard
 from cusubmatch.execution.shared_plan import SharedPlan
 
 __all__ = ["JobTask", "Result", "Sharing", "result_of"]
@@ -23,7 +23,7 @@ class Result:
     attempts: int
     status: str
     reason: str
-    absent: str | None = None
+    absent: Absent = NOTHING
     lost: bool = False
 
 
@@ -38,7 +38,7 @@ class Sharing:
     seconds: float = 0.0
     open: dict[Any, float] = field(default_factory=dict)  # weights of the shards that are not done, by key
     given_up: bool = False  # the walk, for another strategy
-    absent: str | None = None
+    absent: Absent = NOTHING
 
 
 @dataclass
@@ -53,6 +53,6 @@ class JobTask:
     tries_alone: int = 0
 
 
-def result_of(number: int, found: Answer, seconds: float, absent: str | None) -> Result:
+def result_of(number: int, found: Answer, seconds: float, absent: Absent) -> Result:
     """The result of a question from its answer."""
     return Result(number, found.value, seconds, found.worker, 1, found.status, found.reason, absent)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EngineName, Semantics
+from cusubmatch.api.argument_types import EdgesOption, EngineName, Semantics
 from cusubmatch.api.options import as_pattern
 from cusubmatch.dask.clients import client_of, threads_of
 from cusubmatch.dask.cluster_graph import Graph
-from cusubmatch.dask.query_jobs import checked_graph, checked_options
+from cusubmatch.dask.query_jobs import checked_graph, checked_options, warn_of
+from cusubmatch.dask.questions import Question, RowsShard
 from cusubmatch.dask.shards import MIN_SHARD_S, cut, equal_shares
-from cusubmatch.dask.tasks import Question, RowsShard, plan_rows, shard_frame
+from cusubmatch.dask.tasks import plan_rows, shard_frame
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan
-from cusubmatch.graph.labels import warn_absent
+from cusubmatch.execution.shared_rows import RowOutline
 from cusubmatch.io.targets import check_rows
 from cusubmatch.pattern import Pattern
 
@@ -31,6 +33,11 @@ def subgraph_match(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -55,6 +62,19 @@ def subgraph_match(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the conditions: a number, a text, a bool, None, a date, a time, a duration,
+        or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
+    edge_id : column name, optional
+        With ``edges="each"``, the column of the edge table that the result has for each named edge; default the row's
+        position in the table: of several files, one after the other in the order of their names.
     engine : {"auto", "cpu", "gpu"}
         What a worker searches with. "auto": its current GPU, if it has one and the graph is worth the copy.
     limit : int, optional
@@ -88,6 +108,8 @@ def subgraph_match(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If the pattern asks for a label that nothing in the graph has; the warning names the nearest ones.
 
@@ -106,16 +128,29 @@ def subgraph_match(
     """
     import dask.dataframe
 
-    graph, pattern = checked_graph(G), as_pattern(P, "pattern")
+    graph, pattern = checked_graph(G), as_pattern(P, "pattern", conditions=True, parts=True, edges=edges)
     options = checked_options(
-        QueryOptions(semantics, unique, engine, time_limit, counting=False, limit=limit, memory_limit=memory_limit)
+        QueryOptions(
+            semantics,
+            unique,
+            engine,
+            time_limit,
+            counting=False,
+            limit=limit,
+            memory_limit=memory_limit,
+            params=params,
+            candidates=candidates,
+            touching=touching,
+            edges=edges,
+            edge_id=edge_id,
+        )
     )
     if npartitions is not None:
         check_rows("npartitions", npartitions)
     connected = client_of(client)
     question = Question(graph.source, 0, pattern, options)
     shared, empty, absent = connected.submit(plan_rows, question, pure=False).result()
-    warn_absent({"pattern": absent})
+    warn_of(absent)
     if limit is not None:
         npartitions = 1
     ranges = row_ranges(shared, npartitions, threads_of(connected))
@@ -128,8 +163,10 @@ def subgraph_match(
 def row_ranges(shared: SharedPlan, parts: int | None, threads: int) -> list[TaskRange]:
     """Ranges of first-level tasks of about equal work; one, of nothing, where there are no tasks."""
     if parts is None:
-        last = shared.plan.levels[-1]
-        expected_bytes = 4 * max(len(shared.plan.columns), 1) * last.matches * shared.plan.factor
+        expected_bytes = 0.0  # of rows of the edge table no number is expected
+        if not isinstance(shared.plan, RowOutline):
+            last = shared.plan.levels[-1]
+            expected_bytes = 4 * max(len(shared.plan.columns), 1) * last.matches * shared.plan.factor
         by_time = min(PARTITIONS_A_THREAD * threads, int(shared.estimate_s / MIN_SHARD_S))
         parts = min(max(1, by_time, int(min(expected_bytes / PARTITION_BYTES, MAX_PARTITIONS))), MAX_PARTITIONS)
     if not shared.number_of_tasks:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
-from cusubmatch.api.argument_types import EngineName, ProgressOption, Semantics
+from cusubmatch.api.argument_types import EdgesOption, EngineName, ProgressOption, Semantics
 from cusubmatch.dask.cluster_graph import Graph
 from cusubmatch.dask.query_jobs import answer_all, family_of_tables, table_of
 from cusubmatch.execution.query_options import QueryOptions
@@ -20,6 +21,11 @@ def match_many(
     *,
     semantics: Semantics = "monomorphism",
     unique: bool | None = None,
+    params: Mapping[str, Any] | None = None,
+    candidates: Mapping[Any, Any] | None = None,
+    touching: Any = None,
+    edges: EdgesOption = "any",
+    edge_id: Any = None,
     engine: EngineName = "auto",
     limit: int | None = None,
     time_limit: float | None = None,
@@ -46,6 +52,19 @@ def match_many(
     unique : bool, optional
         One match per subgraph (per orbit of the pattern's automorphisms) rather than every embedding. Default True; for
         homomorphisms False, and True is an error.
+    params : mapping of str to value, optional
+        The value of each ``$parameter`` of the conditions: a number, a text, a bool, None, a date, a time, a duration,
+        or for ``IN`` a list, an array or a column.
+    candidates : mapping of name to ids, optional
+        Ids that the images of some pattern vertices must be among: lists, arrays or columns of any library.
+    touching : ids, optional
+        A match must have at least one of these ids among its vertices.
+    edges : {"any", "each"}
+        "any": a match is its vertices; it counts if rows of the edge table exist that fulfil all conditions together.
+        "each": every named edge is bound to a row, different names to different rows; each combination is a match.
+    edge_id : column name, optional
+        With ``edges="each"``, the column of the edge table that the result has for each named edge; default the row's
+        position in the table: of several files, one after the other in the order of their names.
     engine : {"auto", "cpu", "gpu"}
         What a worker searches with. "auto": its current GPU, if it has one and the graph is worth the copy.
     limit : int, optional
@@ -82,6 +101,8 @@ def match_many(
 
     Warns
     -----
+    AbsentIdWarning
+        If some of the ids of an argument are not in the graph; the warning says how many.
     AbsentLabelWarning
         If queries ask for labels that nothing in the graph has; the warning names the queries.
 
@@ -100,6 +121,20 @@ def match_many(
                query  count                   file
     0  (a)--(b)--(c)      5  matches-00000.parquet
     """
-    options = QueryOptions(semantics, unique, engine, time_limit, False, limit, memory_limit, progress)
+    options = QueryOptions(
+        semantics,
+        unique,
+        engine,
+        time_limit,
+        False,
+        limit,
+        memory_limit,
+        progress,
+        params=params,
+        candidates=candidates,
+        touching=touching,
+        edges=edges,
+        edge_id=edge_id,
+    )
     graph, asked, results = answer_all(client, G, queries, options, path, resume, write=True)
     return table_of(family_of_tables(graph), asked, results, write=True)

@@ -9,13 +9,16 @@ import contextlib
 import dataclasses
 import hashlib
 import os
+import pickle
 import uuid
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from cusubmatch.api.count_tables import count_table
+from cusubmatch.api.ids import warn_absent_ids
 from cusubmatch.api.options import check_options
+from cusubmatch.api.options_of_each import options_of_each
 from cusubmatch.api.outcomes import DONE
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
@@ -24,8 +27,8 @@ from cusubmatch.dask.job import Job
 from cusubmatch.dask.job_state import Result
 from cusubmatch.dask.manifest import JOB, JobFolder
 from cusubmatch.dask.query_set import NamedQuery, longest_first, queries_of
+from cusubmatch.dask.questions import Absent, Question
 from cusubmatch.dask.shared_files import check_shared
-from cusubmatch.dask.tasks import Question
 from cusubmatch.engines.registry import ENGINES
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.frames import Family, family_named
@@ -34,7 +37,16 @@ from cusubmatch.graph.stored_graph import is_usable
 from cusubmatch.io.publish import OutputPath
 from cusubmatch.io.targets import check_folder, folder_named
 
-__all__ = ["answer_all", "checked_graph", "checked_options", "family_of_tables", "new_topic", "table_of"]
+__all__ = [
+    "answer_all",
+    "checked_graph",
+    "checked_options",
+    "conditions_key",
+    "family_of_tables",
+    "new_topic",
+    "table_of",
+    "warn_of",
+]
 
 RESULTS = "results.parquet"
 WHOLE_S = 20.0  # a query of a set that is expected to take longer is shared by the workers
@@ -64,6 +76,20 @@ def checked_options(options: QueryOptions) -> QueryOptions:
     return dataclasses.replace(options, time_limit=time_limit, progress=None, warn_of_absent_labels=False)
 
 
+def warn_of(absent: Absent, argument: str = "pattern") -> None:
+    """Warn of what the graph lacks."""
+    warn_absent({argument: absent.labels})
+    warn_absent_ids(absent.ids)
+
+
+def conditions_key(options: QueryOptions) -> dict[str, str]:
+    """What tells jobs with other conditions apart; nothing where none are given."""
+    given = options.params, options.candidates, options.touching, options.edges, options.edge_id
+    if given == (None, None, None, "any", None):
+        return {}
+    return {"conditions": hashlib.blake2b(pickle.dumps(given, 5)).hexdigest()[:32]}
+
+
 def new_topic() -> str:
     """A name for the tasks of a job that no other job has."""
     return f"cusubmatch-{uuid.uuid4().hex[:12]}"
@@ -89,8 +115,11 @@ def answer_all(
     write : bool
         Whether each query's matches are written to a file of the folder; else they are counted.
     """
-    graph, asked, progress = checked_graph(G), queries_of(queries), options.progress
+    graph, asked, progress = checked_graph(G), queries_of(queries, options.edges), options.progress
     options = checked_options(options)
+    readable = [query for query in asked if query.read.status == DONE]
+    each = options_of_each([query.read.value for query in readable], options)
+    own = {query.number: one for query, (_, one) in zip(readable, each, strict=True)}
     if resume and path is None:
         raise ValueError("resume: name the folder of the job by path=")
     connected = client_of(client)
@@ -101,6 +130,7 @@ def answer_all(
         "unique": options.one_per_orbit,
         "limit": options.limit,
         "queries": hashlib.blake2b(repr([(query.name, query.text) for query in asked]).encode()).hexdigest()[:32],
+        **conditions_key(options),
     }
     with _folder(path, about, resume) as folder, reporting(progress, "queries") as report:
         if write and folder is not None:
@@ -118,7 +148,7 @@ def answer_all(
                 graph.source,
                 query.number,
                 query.read.value,
-                options,
+                own[query.number],
                 topic,
                 str(folder.path / file_of(query)) if write and folder is not None else None,
                 whole_s,
@@ -136,7 +166,9 @@ def answer_all(
             job = Job(connected, questions, [seconds for _, seconds in open_queries], report, finished)
             job.run()
             results |= _with_attempts(results, job.attempts())
-        warn_absent({f"queries[{query.name!r}]": results[query.number].absent for query in asked})
+        lacking = {f"queries[{query.name!r}]": Absent(*(results[query.number].absent or ())) for query in asked}
+        warn_absent({name: absent.labels for name, absent in lacking.items()})
+        warn_absent_ids("; ".join(dict.fromkeys(absent.ids for absent in lacking.values() if absent.ids)) or None)
         if folder is not None:
             _keep(folder, table_of(family_named("arrow"), asked, results, write))
     return graph, asked, results

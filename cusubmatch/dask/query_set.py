@@ -6,6 +6,7 @@ the graph and of its labels: the guess orders the queries, so that long ones do 
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,8 +35,10 @@ class NamedQuery:
     read: Outcome
 
 
-def queries_of(queries: Any) -> list[NamedQuery]:
+def queries_of(queries: Any, edges: str = "any") -> list[NamedQuery]:
     """The queries of a mapping of names, of an iterable, or of a dataframe with a column of texts.
+
+    `edges` says what named edges mean.
 
     A dataframe has the column ``pattern`` and, for names, ``query``; or the texts are in ``query`` and are the names.
     """
@@ -58,13 +61,14 @@ def queries_of(queries: Any) -> list[NamedQuery]:
             "queries: expected a mapping of names to patterns, an iterable of patterns, or a dataframe with a column "
             f"pattern; got {type(queries).__name__}"
         )
-    return [_query(number, name, pattern) for number, (name, pattern) in enumerate(pairs)]
+    return [_query(number, name, pattern, edges) for number, (name, pattern) in enumerate(pairs)]
 
 
-def _query(number: int, name: Any, pattern: Any) -> NamedQuery:
+def _query(number: int, name: Any, pattern: Any, edges: str) -> NamedQuery:
     text = pattern if isinstance(pattern, str) else repr(pattern)
     shown = repr(name) if isinstance(name, Pattern) else str(name)
-    return NamedQuery(number, shown, text, outcome_of(as_pattern, pattern, f"queries[{number}]"))
+    read = functools.partial(as_pattern, conditions=True, parts=True, edges=edges)
+    return NamedQuery(number, shown, text, outcome_of(read, pattern, f"queries[{number}]"))
 
 
 def longest_first(queries: list[NamedQuery], graph: GraphSummary) -> list[tuple[NamedQuery, float]]:

@@ -18,7 +18,6 @@ from distributed import WorkerPlugin
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import family_named
 from cusubmatch.graph import Graph
-from cusubmatch.graph.edge_list import DEFAULT_COLUMNS
 
 __all__ = [
     "CarriedGraph",
@@ -98,20 +97,15 @@ class ParquetFiles:
     def build(self) -> Graph:
         """Read the files and build the graph."""
         options, family = dict(self.columns), family_named(self.family)
-        ends = (
-            [options["source"], options["destination"]] if options["source"] is not None else sum(DEFAULT_COLUMNS, ())
-        )
-        edges = self._read(family, self.edges, [*ends, options["edge_label"]])
-        vertices = None
-        if self.vertices:
-            vertices = self._read(family, self.vertices, [options["vertex"], options["vertex_label"]])
+        edges = self._read(family, self.edges)  # all columns: conditions may ask for any
+        vertices = self._read(family, self.vertices) if self.vertices else None
         graph = Graph.from_edgelist(edges, vertices=vertices, **options)
         self.check()  # they may have changed while they were read
         return graph
 
     @staticmethod
-    def _read(family: Any, files: tuple[FileStamp, ...], names: list[Any]) -> Any:
-        return family.read_parquet([file.path for file in files], [name for name in names if name is not None])
+    def _read(family: Any, files: tuple[FileStamp, ...]) -> Any:
+        return family.read_parquet([file.path for file in files], None)
 
 
 @dataclass(frozen=True)

@@ -17,33 +17,30 @@ from typing import Any
 
 from distributed import get_worker
 
-from cusubmatch.api.count_matches import count_of_plan
+from cusubmatch.api.count_matches import count_of_plan, count_of_query
+from cusubmatch.api.ids import absent_ids
 from cusubmatch.api.iter_matches import batches_of_query
-from cusubmatch.api.options import checked_query
-from cusubmatch.api.outcomes import outcome_of
+from cusubmatch.api.options import checked_call, is_compound, plan_of_call
+from cusubmatch.api.outcomes import DONE, outcome_of
 from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.api.subgraph_match import frame_of_query
 from cusubmatch.api.write_matches import schema_of, write_batches
 from cusubmatch.dask.on_worker import MemoryGuard, graph_of, one_thread, worker_address
+from cusubmatch.dask.questions import Absent, Answer, Question, RowsShard, Shard
 from cusubmatch.dask.sources import Source
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query import Query, empty_frame
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.shared_plan import SharedPlan, other_strategy, query_of, share, strategy_on
+from cusubmatch.execution.shared_plan import SharedPlan, other_strategy, query_of, strategy_on
+from cusubmatch.execution.shared_rows import RowOutline, range_of, share_call
 from cusubmatch.graph import Graph
 from cusubmatch.graph.labels import absent_in
 from cusubmatch.io.targets import check_target
-from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import until
 
 __all__ = [
-    "Answer",
     "GraphSummary",
-    "Question",
-    "RowsShard",
-    "Shard",
     "answer",
     "matches_of",
     "plan_rows",
@@ -53,112 +50,6 @@ __all__ = [
 ]
 
 BATCH_ROWS = 1 << 20
-NO_TASKS = TaskRange(0, 0)
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked about a pattern.
-
-    Attributes
-    ----------
-    source : Source
-    number : int
-        Its place in the query set.
-    pattern : Pattern
-    options : QueryOptions
-    topic : str
-        Where the worker tells the scheduler that it begins.
-    path : str or None
-        The file that the matches are written to; None: they are counted.
-    whole_s : float
-        A count that is expected to take longer is planned only, to be shared by the workers.
-    """
-
-    source: Source
-    number: int
-    pattern: Pattern
-    options: QueryOptions
-    topic: str = ""
-    path: str | None = None
-    whole_s: float = float("inf")
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Some first-level tasks of a question, or, with no range, the strategy that a walk is given up for.
-
-    Attributes
-    ----------
-    question : Question
-    plan : Plan
-        That another worker has made.
-    tasks : TaskRange or None
-    number_of_tasks : int
-        Of all shards, where they were planned.
-    limit_s : float or None
-        Seconds that are left.
-    """
-
-    question: Question
-    plan: Plan
-    tasks: TaskRange | None
-    number_of_tasks: int
-    limit_s: float | None = None
-
-
-@dataclass(frozen=True)
-class RowsShard(Question):
-    """A question for the rows of some first-level tasks of a plan that another worker has made.
-
-    Attributes
-    ----------
-    plan : Plan
-    tasks : TaskRange
-    number_of_tasks : int
-        Of all shards, where they were planned.
-    """
-
-    plan: Plan | None = None
-    tasks: TaskRange = NO_TASKS
-    number_of_tasks: int = 0
-
-    @classmethod
-    def of_plan(cls, question: Question, shared: SharedPlan) -> RowsShard:
-        """The question by a plan, for no tasks yet."""
-        asked = {field.name: getattr(question, field.name) for field in dataclasses.fields(Question)}
-        return cls(**asked, plan=shared.plan, number_of_tasks=shared.number_of_tasks)
-
-    def of(self, tasks: TaskRange, number: int = 0, path: str | None = None) -> RowsShard:
-        """The same question for other tasks, to be written to a file if there is one."""
-        return dataclasses.replace(self, tasks=tasks, number=number, path=path)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What came of a question or of a shard.
-
-    Attributes
-    ----------
-    value : int or None
-        A count, a total of a shard, or the rows written; None where the status is not "done", or there is a plan.
-    status, reason : str
-    seconds : float
-    worker : str
-        Its address.
-    absent : str or None
-        Labels of the pattern that the graph lacks.
-    shared : SharedPlan or None
-        The plan of a question that is to be shared.
-    """
-
-    value: int | None
-    status: str
-    reason: str
-    seconds: float
-    worker: str
-    absent: str | None = None
-    shared: SharedPlan | None = None
 
 
 @dataclass(frozen=True)
@@ -169,6 +60,12 @@ class GraphSummary:
     edges: int
     labels: dict[Any, int]
     family: str
+
+
+def absent_of(graph: Graph, question: Question) -> Absent:
+    """What a graph lacks of a question."""
+    options = question.options
+    return Absent(absent_in(graph, question.pattern), absent_ids(graph, options.candidates, options.touching))
 
 
 def summary(source: Source) -> GraphSummary:
@@ -197,7 +94,7 @@ def answer(task: Question | Shard) -> Answer:
     with one_thread():
         outcome = outcome_of(_function_of(task), task, graph, guard)
     value, shared = (None, outcome.value) if isinstance(outcome.value, SharedPlan) else (outcome.value, None)
-    absent = absent_in(graph, question.pattern)
+    absent = absent_of(graph, question) if outcome.status == DONE else Absent(absent_in(graph, question.pattern))
     seconds = time.perf_counter() - begin
     return Answer(value, outcome.status, outcome.reason, seconds, worker_address(), absent, shared)
 
@@ -214,9 +111,13 @@ def _function_of(task: Question | Shard) -> Callable[[Any, Graph, MemoryGuard], 
 def _count_or_plan(question: Question, graph: Graph, guard: MemoryGuard) -> int | SharedPlan:
     """The count of a question, or its plan where the workers are to share it."""
     options = dataclasses.replace(question.options, progress=guard, memory_limit=None)
-    query = checked_query(graph, question.pattern, options)
-    if query.plan.count_cost / 1e9 > question.whole_s:
-        shared = share(query, counting=True)
+    call = checked_call(graph, question.pattern, options, parts=True)
+    if is_compound(call.pattern) or options.touching is not None:  # a sum of several counts
+        return count_of_query(graph, question.pattern, options)
+    query = plan_of_call(call)
+    cost = query.plan.count_cost if isinstance(query, Query) else query.plan.cost
+    if cost / 1e9 > question.whole_s:
+        shared = share_call(query, counting=True)
         if shared.number_of_tasks > 1:
             return shared
     return count_of_plan(query, options)
@@ -225,10 +126,15 @@ def _count_or_plan(question: Question, graph: Graph, guard: MemoryGuard) -> int 
 def _write(question: Question, graph: Graph, guard: MemoryGuard) -> int:
     """Write the matches of a question to its file."""
     options = dataclasses.replace(question.options, progress=guard, counting=False, memory_limit=guard.budget)
-    return _written(checked_query(graph, question.pattern, options), question.path, options)
+    return _written(_planned(graph, question, options), question.path, options)
 
 
-def _written(query: Query, path: Any, options: QueryOptions) -> int:
+def _planned(graph: Graph, question: Question, options: QueryOptions) -> Any:
+    """The call for the rows of a question."""
+    return plan_of_call(checked_call(graph, question.pattern, options, parts=True))
+
+
+def _written(query: Any, path: Any, options: QueryOptions) -> int:
     target = check_target(path)
     schema = schema_of(query, target)
     rows = max(1, min(BATCH_ROWS, (options.memory_limit or BATCH_ROWS << 10) // (4 * query.result_row_bytes)))
@@ -239,6 +145,8 @@ def _written(query: Query, path: Any, options: QueryOptions) -> int:
 def _shard_total(shard: Shard, graph: Graph, guard: MemoryGuard) -> int:
     """What a shard adds up to; the whole count where it has no range."""
     deadline = None if shard.limit_s is None else time.monotonic() + shard.limit_s
+    if isinstance(shard.plan, RowOutline):
+        return _rows_total(shard, graph, guard, deadline)
     strategy = (strategy_on if shard.tasks is not None else other_strategy)(graph, shard.plan)
     if shard.tasks is not None:
         _check_tasks(strategy.number_of_tasks, shard)
@@ -250,6 +158,31 @@ def _shard_total(shard: Shard, graph: Graph, guard: MemoryGuard) -> int:
         raise time_limit_exceeded(shard.question.options.time_limit, None) from None
 
 
+def _rows_total(shard: Shard, graph: Graph, guard: MemoryGuard, deadline: float | None) -> int:
+    """The matches of a range of the tasks of a walk over rows, which is planned here as elsewhere."""
+    question = shard.question
+    query = _planned(graph, question, dataclasses.replace(question.options, memory_limit=None))
+    assert shard.tasks is not None  # noqa: S101 - there is no other strategy
+    _check_outline(query, shard)
+    query = range_of(query, shard.tasks)._replace(deadline=deadline)
+    try:
+        with query.engine.current(), until(deadline):
+            return query.run(progress=guard).total()
+    except DeadlinePassed:
+        raise time_limit_exceeded(question.options.time_limit, None) from None
+
+
+def _check_outline(query: Any, shard: Shard | RowsShard) -> None:
+    """Refuse a plan that is not the one by which tasks were numbered."""
+    own = share_call(query, counting=False)
+    if own.plan != shard.plan:
+        raise RuntimeError(
+            f"G: {worker_address()} plans a walk over rows in another way than the worker that planned it: workers "
+            "need the same versions of cusubmatch, the same engine and the same graph"
+        )
+    _check_tasks(own.number_of_tasks, shard)
+
+
 def _check_tasks(here: int, shard: Shard | RowsShard) -> None:
     if here != shard.number_of_tasks:
         raise RuntimeError(
@@ -258,19 +191,22 @@ def _check_tasks(here: int, shard: Shard | RowsShard) -> None:
         )
 
 
-def matches_of(question: Question, plan: Plan, total: int) -> int:
+def matches_of(question: Question, plan: Plan | RowOutline, total: int) -> int:
     """The number of matches, from the sum of the totals of all shards."""
+    if isinstance(plan, RowOutline):
+        return total
     with one_thread():
         return strategy_on(graph_of(question.source), plan).matches_of(total)
 
 
-def plan_rows(question: Question) -> tuple[SharedPlan, Any, str | None]:
-    """The plan that rows are found by, a dataframe without rows, and the labels that the graph lacks."""
+def plan_rows(question: Question) -> tuple[SharedPlan, Any, Absent]:
+    """The plan that rows are found by, a dataframe without rows, and what the graph lacks."""
     graph = graph_of(question.source)
     with one_thread():
-        query = checked_query(graph, question.pattern, dataclasses.replace(question.options, counting=False))
+        query = _planned(graph, question, dataclasses.replace(question.options, counting=False))
         query.columns()
-        return share(query, counting=False), empty_frame(graph, question.pattern), absent_in(graph, question.pattern)
+        empty = empty_frame(graph, question.pattern) if isinstance(query, Query) else query.frame([])
+        return share_call(query, counting=False), empty, absent_of(graph, question)
 
 
 def shard_frame(shard: RowsShard) -> Any:
@@ -286,8 +222,12 @@ def _write_shard(shard: RowsShard, graph: Graph, guard: MemoryGuard) -> int:
     return _written(query, shard.path, options)
 
 
-def _rows_query(shard: RowsShard, graph: Graph, guard: MemoryGuard) -> tuple[Query, QueryOptions]:
+def _rows_query(shard: RowsShard, graph: Graph, guard: MemoryGuard) -> tuple[Any, QueryOptions]:
     options = dataclasses.replace(shard.options, progress=guard, counting=False, memory_limit=guard.budget)
+    if isinstance(shard.plan, RowOutline):
+        planned = _planned(graph, shard, options)
+        _check_outline(planned, shard)
+        return range_of(planned, shard.tasks), options
     deadline = None if options.time_limit is None else time.monotonic() + options.time_limit
     assert shard.plan is not None  # noqa: S101 - whoever asks has it
     query = query_of(graph, shard.plan, deadline, shard.tasks)

@@ -41,7 +41,7 @@ class QueryOptions:
     by_trial : bool
         Whether plans may be chosen by timing samples; without, each call has the same plan, by estimates alone.
     warn_of_absent_labels : bool
-        Whether a label that occurs nowhere in the graph gives a warning.
+        Whether a label that occurs nowhere in the graph, or an id that is not in it, gives a warning.
     params : mapping or None
         The values of the pattern's parameters.
     candidates : mapping or None

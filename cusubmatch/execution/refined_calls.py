@@ -19,7 +19,7 @@ from cusubmatch.plan import Plan
 from cusubmatch.plan.asked import Asked, VertexSet
 from cusubmatch.plan.constraints import LabelNames
 
-__all__ = ["asked_of", "key_of", "parameters_key", "refined", "vertex_set", "with_words"]
+__all__ = ["asked_of", "key_of", "parameters_key", "refined", "vertex_set", "vertex_sets", "with_words"]
 
 MIN_KEPT_REFINED = 4
 SCALARS = (bool, int, float, str, type(None))
@@ -35,11 +35,15 @@ def asked_of(
     from cusubmatch.plan.conditions.environment import check_parameters
 
     parameters = check_parameters(pattern.conditions, params)
-    sets = {
+    return Asked(pattern, parameters, vertex_sets(candidates), edges=edges)
+
+
+def vertex_sets(candidates: Mapping[int, np.ndarray | VertexSet] | None) -> dict[int, VertexSet]:
+    """The candidates of a call as sets that can be compared."""
+    return {
         vertex: members if isinstance(members, VertexSet) else vertex_set(members)
         for vertex, members in (candidates or {}).items()
     }
-    return Asked(pattern, parameters, sets, edges=edges)
 
 
 def vertex_set(members: np.ndarray) -> VertexSet:

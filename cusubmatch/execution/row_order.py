@@ -22,8 +22,18 @@ from cusubmatch.errors import GraphError
 if TYPE_CHECKING:
     from cusubmatch.graph import Graph
     from cusubmatch.pattern import Pattern
+    from cusubmatch.pattern.automorphisms import AutomorphismGroup
 
-__all__ = ["RowOrder", "named_vertices", "sortable_columns", "sorted_blocks"]
+__all__ = [
+    "RowOrder",
+    "id_places",
+    "id_ranks",
+    "least_of_orbits",
+    "named_vertices",
+    "orbit_images",
+    "sortable_columns",
+    "sorted_blocks",
+]
 
 BUCKETS = 64  # that a set of rows is divided into
 COPIES = 4  # of the rows that exist while they are sorted
@@ -64,9 +74,8 @@ class RowOrder:
         self.columns = sortable_columns(pattern) if unique else named
         self._xp = placed.xp
         self._named = self._xp.asarray([self.columns.index(vertex) for vertex in named], np.int64)
-        self._chain = _orbit_images(self._xp, pattern, self.columns) if unique else []
-        self._ranks = graph.cache.get("id ranks", None, lambda: _id_ranks(graph), 1)
-        self._place = placed.cache.get("id places", None, lambda: self._xp.asarray(self._ranks.place), 1)
+        self._chain = orbit_images(self._xp, pattern.automorphisms, named, self.columns) if unique else []
+        self._ranks, self._place = id_ranks(graph), id_places(graph, placed)
 
     def keys(self, block: Any) -> Any:
         """What rows are compared by: the places of their ids, (named vertices, rows), where the block lies.
@@ -82,7 +91,7 @@ class RowOrder:
         keys = self._xp.empty((len(self._named), rows), np.int32)
         for begin in range(0, rows, ROWS_AT_ONCE):
             part = slice(begin, begin + ROWS_AT_ONCE)
-            keys[:, part] = _least(self._xp, self._place[block[:, part]], self._chain)[self._named]
+            keys[:, part] = least_of_orbits(self._xp, self._place[block[:, part]], self._chain)[self._named]
         return keys
 
     def blocks(self, keys: Iterable[np.ndarray], memory_bytes: int) -> Generator[np.ndarray, None, None]:
@@ -92,6 +101,16 @@ class RowOrder:
         """
         for block in sorted_blocks(keys, len(self._named), memory_bytes):
             yield self._ranks.vertex[block]
+
+
+def id_ranks(graph: Graph) -> IdRanks:
+    """The order of the ids of a graph, kept with it; `GraphError` if they have none."""
+    return graph.cache.get("id ranks", None, lambda: _id_ranks(graph), 1)
+
+
+def id_places(graph: Graph, placed: Graph) -> Any:
+    """The place of each vertex in the order of the ids, where an engine works; kept there."""
+    return placed.cache.get("id places", None, lambda: placed.xp.asarray(id_ranks(graph).place), 1)
 
 
 def _id_ranks(graph: Graph) -> IdRanks:
@@ -122,24 +141,26 @@ def sortable_columns(pattern: Pattern) -> tuple[int, ...]:
     return tuple(vertex for vertex, orbit in enumerate(orbits) if orbit in wanted)
 
 
-def _orbit_images(xp: Any, pattern: Pattern, columns: Sequence[int]) -> list[tuple[int, dict[int, Any]]]:
+def orbit_images(
+    xp: Any, group: AutomorphismGroup, bases: Sequence[int], columns: Sequence[int]
+) -> list[tuple[int, dict[int, Any]]]:
     """Per base point its column, and for each column of its orbit the permutation of the columns.
 
-    Base points are the named vertices in order: rows are compared by their columns alone.
+    Base points are what has a column in the result, in order: rows are compared by these columns alone.
     """
-    group, place = pattern.automorphisms, {vertex: column for column, vertex in enumerate(columns)}
+    place = {point: column for column, point in enumerate(columns)}
     fixed: list[int] = []
     chain = []
-    for vertex in named_vertices(pattern):
-        images = group.images(fixed, vertex)
+    for base in bases:
+        images = group.images(fixed, base)
         if len(images) > 1:
             moves = {place[w]: xp.asarray([place[image[v]] for v in columns]) for w, image in images.items()}
-            chain.append((place[vertex], moves))
-        fixed.append(vertex)
+            chain.append((place[base], moves))
+        fixed.append(base)
     return chain
 
 
-def _least(xp: Any, rows: Any, chain: Iterable[tuple[int, dict[int, Any]]]) -> Any:
+def least_of_orbits(xp: Any, rows: Any, chain: Iterable[tuple[int, dict[int, Any]]]) -> Any:
     """Rows (columns, rows) of places as the least of their orbits."""
     for base, moves in chain:
         orbit = xp.asarray(list(moves))
@@ -150,17 +171,21 @@ def _least(xp: Any, rows: Any, chain: Iterable[tuple[int, dict[int, Any]]]) -> A
     return rows
 
 
-def sorted_blocks(blocks: Iterable[np.ndarray], columns: int, memory_bytes: int) -> Generator[np.ndarray, None, None]:
+def sorted_blocks(
+    blocks: Iterable[np.ndarray], columns: int, memory_bytes: int, dtype: type[np.int32 | np.int64] = np.int32
+) -> Generator[np.ndarray, None, None]:
     """The rows of all blocks, sorted, in blocks.
 
     Parameters
     ----------
-    blocks : iterable of int32 arrays (columns, rows), in host memory
+    blocks : iterable of arrays (columns, rows), in host memory
     columns : int
     memory_bytes : int
         Rows beyond that go to disk.
+    dtype : type
+        That of the blocks.
     """
-    max_rows = max(1, memory_bytes // (COPIES * 4 * columns))
+    max_rows = max(1, memory_bytes // (COPIES * np.dtype(dtype).itemsize * columns))
     in_memory: list[np.ndarray] = []
     rows = 0
     buckets: _Buckets | None = None
@@ -171,7 +196,7 @@ def sorted_blocks(blocks: Iterable[np.ndarray], columns: int, memory_bytes: int)
             if rows > max_rows:
                 if buckets is None:
                     values = np.unique(np.concatenate([part[0] for part in in_memory]))
-                    buckets = _Buckets(Path(folder), values, 0, columns)
+                    buckets = _Buckets(Path(folder), values, 0, columns, dtype)
                 for part in in_memory:
                     buckets.add(part)
                 in_memory, rows = [], 0
@@ -192,8 +217,8 @@ def _sorted(rows: np.ndarray) -> np.ndarray:
 class _Buckets:
     """Files of rows, each with a range of the values of one column; the bounds are drawn from ascending values."""
 
-    def __init__(self, folder: Path, values: np.ndarray, column: int, columns: int):
-        self.column, self.columns = column, columns
+    def __init__(self, folder: Path, values: np.ndarray, column: int, columns: int, dtype: type[np.int32 | np.int64]):
+        self.column, self.columns, self.dtype = column, columns, dtype
         self.bounds = values[np.linspace(0, len(values) - 1, min(BUCKETS, len(values))).astype(int)][1:]
         self.folder = Path(tempfile.mkdtemp(dir=folder))
         self.rows = [0] * (len(self.bounds) + 1)
@@ -233,7 +258,7 @@ class _Buckets:
         else:
             yield from self._read(number, max_rows)
             return
-        inner = _Buckets(self.folder, values, column, self.columns)
+        inner = _Buckets(self.folder, values, column, self.columns, self.dtype)
         for part in self._read(number, max_rows):
             inner.add(part)
         yield from inner.sorted(max_rows)
@@ -241,7 +266,7 @@ class _Buckets:
     def _read(self, number: int, max_rows: int) -> Iterator[np.ndarray]:
         """The rows of a bucket, at most `max_rows` at a time."""
         with self._path(number).open("rb") as file:
-            while len(rows := np.fromfile(file, np.int32, max_rows * self.columns)):
+            while len(rows := np.fromfile(file, self.dtype, max_rows * self.columns)):
                 yield np.ascontiguousarray(rows.reshape(-1, self.columns).T)
 
     def _path(self, number: int) -> Path:

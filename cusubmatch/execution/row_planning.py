@@ -8,7 +8,7 @@ is a program.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +29,14 @@ from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.refine import mask_of
 from cusubmatch.plan.conditions.split import ElementConditions, SplitConditions
 from cusubmatch.plan.constraints import check_suits
+from cusubmatch.plan.explain.describe_rows import AppliedCondition
 from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern
+from cusubmatch.plan.rows.row_statistics import RowStatistics
 from cusubmatch.plan.symmetry import ordered_pairs
 
-__all__ = ["RowProblem", "group_of", "row_problem_of"]
+__all__ = ["RowProblem", "group_of", "row_problem_of", "statistics_of"]
+
+MIN_KEPT_STATISTICS = 4
 
 
 class RowProblem(NamedTuple):
@@ -42,13 +46,16 @@ class RowProblem(NamedTuple):
     ----------
     pattern : RowPattern
     prepared : PreparedRows
-    conditions : tuple of str
-        Those on several elements, as texts.
+    conditions : tuple of AppliedCondition
+        Those on several elements, and negated edges.
+    kept : tuple of str
+        What each mask keeps, in words.
     """
 
     pattern: RowPattern
     prepared: PreparedRows
-    conditions: tuple[str, ...]
+    conditions: tuple[AppliedCondition, ...]
+    kept: tuple[str, ...]
 
 
 def row_problem_of(
@@ -103,8 +110,44 @@ def row_problem_of(
             candidates=tuple(None if mask is None else int(mask.sum()) for mask in masks),
         ),
         PreparedRows(tuple(relations.rows), tuple(masks), keys=relations.keys),
-        tuple(map(expression_text, split.across)),
+        tuple(_applied(pattern, split, environment, across.in_windows)),
+        (*_kept_vertices(asked, split, masks), *relations.kept),
     )
+
+
+def _applied(
+    pattern: Pattern, split: SplitConditions, environment: Environment, in_windows: tuple[bool, ...]
+) -> Iterator[AppliedCondition]:
+    """The conditions on several elements, and what they name."""
+    for condition, in_window in zip(split.across, in_windows, strict=True):
+        elements = environment.elements_in(condition)
+        vertices = frozenset(element.index for element in elements if element.kind == "vertex")
+        edges = frozenset(element.index for element in elements if element.kind == "edge")
+        yield AppliedCondition(expression_text(condition), vertices, edges, in_window)
+    for absent in split.absent:
+        ends = (element_named(name, pattern.elements).index for name in (absent.source, absent.target))
+        yield AppliedCondition(expression_text(absent), frozenset(ends), frozenset(), in_window=False)
+
+
+def _kept_vertices(asked: Asked, split: SplitConditions, masks: Sequence[np.ndarray | None]) -> Iterator[str]:
+    """What the masks of vertices keep, in words."""
+    for vertex, mask in enumerate(masks):
+        if mask is not None:
+            own, labels = _conditions_of(split, Element("vertex", vertex)), asked.pattern.labels[vertex]
+            name = asked.pattern.names[vertex] or ""
+            texts = [] if labels is None else [f"{name}:{'|'.join(sorted(map(str, labels)))}"]
+            texts += [f"candidates of {name}"] if vertex in asked.candidates else []
+            if vertex in asked.touched:
+                texts.append("touching" if asked.touched[vertex][0] else "not touching")
+            texts += map(expression_text, [*(() if own is None else own.conditions), *split.constant])
+            yield f"{' AND '.join(texts)}: {int(mask.sum()):,} of {len(mask):,} vertices"
+
+
+def statistics_of(prepared: PreparedRows) -> RowStatistics:
+    """The statistics of the rows of a problem, kept with its graph."""
+    assert prepared.graph is not None  # noqa: S101 - that where the engine works
+    cache = prepared.graph.cache
+    return cache.get("row statistics", prepared.keys, lambda: RowStatistics(prepared.relations), MIN_KEPT_STATISTICS)
 
 
 def _conditions_of(split: SplitConditions, element: Element) -> ElementConditions | None:
@@ -182,6 +225,7 @@ class _Relations:
         self.environment, self.graph = environment, environment.graph
         self.rows: list[EdgeRows] = []
         self._numbers: dict[Any, int] = {}
+        self.kept: list[str] = []  # of rows, in words
 
     def of_edge(self, edge: Any, own: ElementConditions | None) -> int:
         """The number of the rows for an edge with labels, in one or both directions, that fulfil conditions."""
@@ -214,4 +258,6 @@ class _Relations:
             masks.append(np.isin(edge_label_codes(self.graph), wanted))
         if own is not None:
             masks.append(mask_of(own.element, own.conditions, self.environment))
+            text = " AND ".join(map(expression_text, own.conditions))
+            self.kept.append(f"{text}: {int(masks[-1].sum()):,} of {len(masks[-1]):,} rows")
         return np.logical_and.reduce(masks) if masks else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Generator, Hashable, Mapping
+from collections.abc import Generator, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,10 +18,12 @@ from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.engines.registry import choose_engine
 from cusubmatch.errors import EngineUnavailable, GraphError
 from cusubmatch.execution.distinct_matches import DistinctMatches
+from cusubmatch.execution.match_order import MatchOrder
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import key_of
 from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, blocks_of_parts, names_with_edges, result_budget
-from cusubmatch.execution.row_planning import RowProblem, row_problem_of
+from cusubmatch.execution.row_order import named_vertices
+from cusubmatch.execution.row_planning import RowProblem, group_of, row_problem_of, statistics_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_columns, tables_of
 from cusubmatch.pattern import Pattern, PatternError
@@ -31,9 +33,9 @@ from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.split import split_conditions
 from cusubmatch.plan.explain.describe_rows import RowPlanText
+from cusubmatch.plan.rows.row_estimates import RowEstimates
 from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.rows.row_planner import plan_rows
-from cusubmatch.plan.rows.row_statistics import RowStatistics
 from cusubmatch.system.deadlines import each_until
 
 __all__ = ["RowQuery", "make_row_query", "needs_rows"]
@@ -67,6 +69,8 @@ class RowQuery(NamedTuple):
         Further calls whose matches belong to this one.
     by_rows : RowPlan or None
         A plan that finds each match once for every combination of rows, where that is expected to be the shorter way.
+    order : MatchOrder or None
+        How rows are sorted. Blocks then hold what rows are sorted by (`MatchOrder.keys`).
     """
 
     graph: Graph
@@ -80,11 +84,7 @@ class RowQuery(NamedTuple):
     tasks: TaskRange | None = None
     parts: tuple[RowQuery, ...] = ()
     by_rows: RowPlan | None = None
-
-    @property
-    def order(self) -> None:
-        """How rows are sorted: they are not."""
-        return
+    order: MatchOrder | None = None
 
     @property
     def streams_to_host(self) -> bool:
@@ -124,11 +124,11 @@ class RowQuery(NamedTuple):
         if limit == 0:
             return
         blocks = self._row_blocks(limit, progress, batch_rows, memory_limit)
-        vertices, xp = [v for v, name in enumerate(self.pattern.names) if name is not None], self.placed.xp
+        vertices = named_vertices(self.pattern)
         try:
             for block in blocks:
-                columns = xp.concatenate([block.vertices[vertices].astype(np.int64), block.rows])[:, :limit]
-                yield columns
+                columns = self._columns_of(block, vertices)[:, :limit]
+                yield columns if self.order is None else self.order.keys(columns, len(vertices))
                 if limit is not None:
                     limit -= columns.shape[1]
                 if limit == 0:
@@ -136,6 +136,19 @@ class RowQuery(NamedTuple):
         finally:
             blocks.close()
         yield from blocks_of_parts(self.parts, limit, progress, batch_rows, memory_limit)
+
+    def _columns_of(self, block: RowBlock, vertices: tuple[int, ...]) -> Any:
+        """The named vertices and the rows of matches, int64; of the least of each orbit where they are sorted."""
+        if self.order is None:
+            return self.placed.xp.concatenate([block.vertices[list(vertices)].astype(np.int64), block.rows])
+        whole = self.order.least(self.placed.xp.concatenate([block.vertices.astype(np.int64), block.rows]))
+        return whole[[*vertices, *range(len(self.pattern), len(whole))]]
+
+    def sorted(self, blocks: Iterable[Any], memory_bytes: int) -> Generator[np.ndarray, None, None]:
+        """The rows of all blocks in order, as blocks in host memory."""
+        assert self.order is not None  # noqa: S101 - only calls with an order are sorted
+        n_columns, on_host = len(self.columns()), map(self.engine.to_host, blocks)
+        return self.order.blocks(on_host, n_columns, n_columns - len(self.bound_names), memory_bytes)
 
     def _row_blocks(
         self,
@@ -178,7 +191,9 @@ class RowQuery(NamedTuple):
     @property
     def explained(self) -> RowPlanText:
         """The plan in words."""
-        return RowPlanText(self.pattern, self.plan, self.problem.conditions)
+        problem = self.problem
+        found = RowEstimates(problem.pattern, statistics_of(problem.prepared)).candidates(self.plan.steps)
+        return RowPlanText(self.pattern, self.plan, problem.conditions, problem.kept, found, self.engine.name)
 
     def columns(self) -> list[Hashable]:
         """Names of the result's columns."""
@@ -208,11 +223,15 @@ class RowQuery(NamedTuple):
 
     def _arrays(self, blocks: list[Any]) -> list[Any]:
         """The columns of blocks as arrays where the graph's are."""
-        xp, moved = self.graph.xp, self.engine.to_host if self.graph.xp is np else self.graph.xp.asarray
+        xp = self.graph.xp
         if not blocks:
             return [xp.empty(0, np.int64)] * len(self.columns())
-        placed = [moved(block) for block in blocks]
+        placed = list(map(self.returned, blocks))
         return [xp.concatenate([block[i] for block in placed]) for i in range(len(self.columns()))]
+
+    def returned(self, array: Any) -> Any:
+        """An array where the caller's graph lies."""
+        return self.engine.to_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
 
     def _edge_column(self, rows: Any) -> Any:
         """What the result says of rows of the edge table."""
@@ -241,7 +260,9 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
     EngineUnavailable
         If there is no GPU and one is asked for.
     PatternError
-        If edges are to be bound and none has a name, or sorted rows are asked for.
+        If edges are to be bound and none has a name.
+    GraphError
+        If sorted rows are asked for, and the ids have no order.
     """
     pattern = asked.pattern
     if options.devices is not None:
@@ -250,10 +271,6 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         )
     if asked.edges == "each" and all(edge.name is None for edge in pattern.edges):
         raise PatternError("edges: 'each' binds every named edge to a row, and no edge has a name; write -[p]->")
-    if options.sort:
-        raise PatternError(
-            "sort: rows of conditions that compare vertices or edges are not sorted yet; sort the result"
-        )
     if options.edge_id is not None and str(options.edge_id) not in (names := edge_columns(graph)):
         raise GraphError(f"edge_id: the edge table has no column {options.edge_id!r}; its columns are {names}")
     engine, _ = choose_engine(options.engine, graph)
@@ -265,8 +282,7 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         split = split_conditions(pattern.conditions, environment)
         problem = row_problem_of(asked, split, environment, options.semantics, options.one_per_orbit)
         problem = problem._replace(prepared=problem.prepared._replace(graph=placed))
-        relations, keys, stepwise = problem.prepared.relations, problem.prepared.keys, engine.walks_rows_stepwise
-        statistics = placed.cache.get("row statistics", keys, lambda: RowStatistics(relations), MIN_KEPT_PLANS)
+        statistics, stepwise = statistics_of(problem.prepared), engine.walks_rows_stepwise
         plan, by_rows = plan_rows(problem.pattern, statistics, options.counting, stepwise=stepwise), None
         if problem.pattern.existential and problem.pattern.bound_edges:
             every = dataclasses.replace(problem.pattern, existential=False)
@@ -276,4 +292,9 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         return problem, plan, by_rows
 
     problem, plan, by_rows = placed.cache.get("row plans", (key_of(asked), *call), make, placed.keep(MIN_KEPT_PLANS))
-    return RowQuery(graph, placed, engine, pattern, problem, plan, deadline, options.edge_id, by_rows=by_rows)
+    query = RowQuery(graph, placed, engine, pattern, problem, plan, deadline, options.edge_id, by_rows=by_rows)
+    if not options.sort:
+        return query
+    bound = range(len(pattern), len(pattern) + len(query.bound_names))
+    group = group_of(asked) if options.one_per_orbit else None
+    return query._replace(order=MatchOrder(graph, placed, len(pattern), [*named_vertices(pattern), *bound], group))

@@ -7,7 +7,7 @@ has the same internal vertices everywhere.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,8 @@ class SharedPlan(NamedTuple):
 
     Attributes
     ----------
-    plan : Plan
+    plan : Plan or RowOutline
+        Of a call that walks rows, or is several calls, the outline (`shared_rows.py`).
     number_of_tasks : int
     estimate_s : float
         Seconds that one thread, or one device, is expected to take.
@@ -47,7 +48,7 @@ class SharedPlan(NamedTuple):
         After so many seconds of all ranges together another strategy is quicker; None: there is no other.
     """
 
-    plan: Plan
+    plan: Any
     number_of_tasks: int
     estimate_s: float
     edges: tuple[int, ...]

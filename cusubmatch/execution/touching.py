@@ -26,7 +26,7 @@ from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.symmetry import ordered_pairs
 
-__all__ = ["automorphisms_of", "touching_counts", "touching_rows"]
+__all__ = ["automorphisms_of", "orbits_of_vertices", "touching_counts", "touching_rows"]
 
 MAX_SHARE_OF_PARTS = 0.25  # of the vertices; where more are given, a count is a difference
 
@@ -85,6 +85,11 @@ def automorphisms_of(graph: Graph, options: QueryOptions, asked: Asked) -> Autom
     engine, _ = engine_for(options, graph)
     with engine.current():
         return refined(engine.place(graph), asked).pattern.automorphisms
+
+
+def orbits_of_vertices(graph: Graph, pattern: Pattern, options: QueryOptions) -> tuple[int, ...]:
+    """The smallest vertex of the orbit of each pattern vertex, of what a call asks."""
+    return automorphisms_of(graph, options, asked_by(pattern, options)).orbits()[: len(pattern)]
 
 
 def _parts(asked: Asked, members: np.ndarray) -> list[Asked]:

@@ -36,10 +36,13 @@ def codes_of_labels(known: Mapping[Hashable, int], labels: Iterable) -> frozense
 
 
 def absent_in(graph, pattern) -> str | None:
-    """What a graph lacks of a pattern's labels, as part of a sentence; None if it has them all."""
-    values = graph.vertex_label_values
-    parts = absent("vertex", pattern.labels, graph.vertex_codes, None if values is None else single_labels(values))
-    parts += absent("edge", (edge.labels for edge in pattern.edges), graph.edge_codes, graph.edge_label_values)
+    """What a graph lacks of the labels of a pattern and its parts, as part of a sentence; None if it has them all."""
+    values, parts = graph.vertex_label_values, list[str]()
+    singles = None if values is None else single_labels(values)
+    for one in (pattern, *pattern.parts):
+        parts += absent("vertex", one.labels, graph.vertex_codes, singles)
+        parts += absent("edge", (edge.labels for edge in one.edges), graph.edge_codes, graph.edge_label_values)
+    parts = list(dict.fromkeys(parts))
     return f"the graph has {_listed(parts)}" if parts else None
 
 

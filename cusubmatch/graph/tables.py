@@ -52,7 +52,14 @@ class Table:
         The library that columns are wanted in; default that of the frame.
     refused : tuple of str
         Columns that were left out when the graph was saved.
+
+    Attributes
+    ----------
+    what : str
+        What messages call it.
     """
+
+    what = "a table"
 
     def __init__(
         self, frame: Any, family: str, rows: int, columns_family: str | None = None, refused: Sequence[str] = ()
@@ -73,8 +80,8 @@ class Table:
         now = family_named(self._family).length(self._frame)
         if now != self.rows:
             raise GraphError(
-                f"G: a table had {self.rows:,} rows when the graph was made of it and has {now:,} now; conditions read "
-                "its columns, so make the graph again"
+                f"G: {self.what} had {self.rows:,} rows when the graph was made of it and has {now:,} now; conditions "
+                "read its columns, so make the graph again"
             )
         return self._frame
 
@@ -107,6 +114,9 @@ class Tables:
 
     def __init__(self, edges: Table, vertices: Table | None, **names: Hashable):
         self.edges, self.vertices = edges, vertices
+        edges.what = "the edge table"
+        if vertices is not None:
+            vertices.what = "the vertex table"
         self.source, self.destination = names["source"], names["destination"]
         self.edge_label, self.vertex, self.time = names.get("edge_label"), names.get("vertex"), names.get("time")
 

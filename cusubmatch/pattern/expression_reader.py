@@ -190,7 +190,7 @@ class ExpressionReader:
         word, *arguments = node.children
         name = word.lower()
         if name in AGGREGATES:
-            self._refuse(word, f"{word}() is an aggregate; count with count_matches, and group its rows afterwards")
+            self._refuse(word, f"{word}() is an aggregate; count_matches counts, count_by counts by vertices")
         if name not in FUNCTIONS:
             self._refuse(word, f"there is no function {word}(); the functions are {', '.join(FUNCTIONS)}")
         if len(arguments) != 1 or not hasattr(arguments[0], "data"):

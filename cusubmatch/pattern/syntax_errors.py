@@ -29,8 +29,9 @@ WORDS = {
     "case": "CASE is not supported",
     "exists": "EXISTS is followed by a pattern in braces, as in EXISTS { (a)-->(z) WHERE z.risk > 3 }",
     "return": "a pattern returns all its vertices; leave RETURN out",
+    "match": "a pattern begins with a vertex; leave MATCH out",
     "limit": "limits are arguments of the functions: limit=",
-    "order": "orders are arguments of the functions: order=",
+    "order": "orders are arguments of the functions: sort=True",
     "and": "conditions begin with WHERE",
     "or": "conditions begin with WHERE",
 }

@@ -66,7 +66,7 @@ def test_directions_are_not_looked_at_and_the_family_is_kept():
 
 
 def test_arguments_and_the_time_limit(graph):
-    for size in (2, 6, "3", None, True):
+    for size in (2, 6, "3", None, True, csm.Pattern.cycle(3)):
         with refuses(ValueError, "size 3, 4, 5"):
             csm.motif_census(graph, size)
     with refuses(ValueError, "semantics monomorphism induced"):

@@ -173,7 +173,19 @@ def test_ids_that_are_not_in_the_graph_are_warned_of_with_their_number():
 
 REFUSALS = {
     "an unknown column": ("(a)-[p]->(b) WHERE p.amuont > 5", {}, PatternError, "p.amuont 'amount'"),
-    "text and numbers": ("(a)-->(b) WHERE a.country > 5", {}, PatternError, "a.country text integer"),
+    "text and numbers": ("(a)-->(b) WHERE a.country > 5", {}, PatternError, "a.country text an integer"),
+    "sums of text": ("(a)-[p]->(b)-[q]->(c) WHERE p.amount + b.country < 5", {}, PatternError, "an integer a text"),
+    "a number for a condition": ("(a)-[p]->(b) WHERE p.amount", {}, PatternError, "an integer condition compare"),
+    "an aggregate": ("(a)-[p]->(b) WHERE sum(p.amount) > 5", {}, PatternError, "aggregate count_by"),
+    "MATCH": ("MATCH (a)-[p]->(b)", {}, PatternError, "leave MATCH out"),
+    "OPTIONAL MATCH": ("(a)-->(b) OPTIONAL MATCH (b)-->(c)", {}, PatternError, "leave MATCH out"),
+    "an OPTIONAL that is not connected": ("(a)-->(b) OPTIONAL (c)-->(d)", {}, PatternError, "(c)-->(d) 'a', 'b'"),
+    "a path without end": ("(a)-->{1,}(b)", {}, PatternError, "upper bound {1,8}"),
+    "too many vertices": ("(a)-->{8}(b)-->{8}(c)-->{8}(d)-->{8}(e)", {}, PatternError, "33 32"),
+    "each edge of none": ("(a)-->(b)", {"edges": "each"}, PatternError, "edges 'each' -[p]->"),
+    "a misspelt parameter": (
+        "(a)-[p]->(b) WHERE p.amount > $least", {"params": {"laest": 1}}, PatternError, "$least ['laest'] ['least']",
+    ),
     "a missing parameter": ("(a)-[p]->(b) WHERE p.amount > $x", {}, PatternError, "params $x"),
     "an unused parameter": ("(a)-[p]->(b)", {"params": {"x": 1}}, PatternError, "params 'x' asks for none"),
     "a parameter of a wrong type": (
@@ -200,5 +212,10 @@ def test_a_graph_without_vertices_and_an_edited_table_are_refused():
     with refuses(PatternError, "a.country vertices="):
         csm.count_matches(graph, "(a)-->(b) WHERE a.country = 'DE'")
     edges.loc[4] = [1, 3, 9]
-    with refuses(GraphError, "4 rows 5 now"):
+    twice = pd.concat([SMALL, SMALL[["amount"]]], axis=1)
+    with refuses(PatternError, "p.amount ambiguous 2 columns rename"):
+        csm.count_matches(Graph.from_edgelist(twice, directed=True), "(a)-[p]->(b) WHERE p.amount > 5")
+    with refuses(GraphError, "time 2 null 'day'"):
+        Graph.from_edgelist(SMALL.assign(day=[1, None, 3, None]), directed=True, time="day")
+    with refuses(GraphError, "edge table 4 rows 5 now"):
         csm.count_matches(graph, "(a)-[p]->(b) WHERE p.amount > 5")

@@ -97,6 +97,18 @@ def test_rows_come_in_batches_and_files(graph, tmp_path):
     assert len(csm.subgraph_match(graph, RING, edges="each", params={"window": 8}, limit=1)) == 1
 
 
+def test_sorted_rows_come_in_order_whatever_fits_in_memory(graph, tmp_path):
+    text, options = "(a)-[p]->(b)-[q]->(c)", {"edges": "each", "sort": True}
+    expected = sorted(map(tuple, csm.subgraph_match(graph, text, edges="each").to_numpy().tolist()))
+    assert list(map(tuple, csm.subgraph_match(graph, text, **options).to_numpy().tolist())) == expected
+    batches = csm.iter_matches(graph, text, batch_rows=2, memory_limit=1 << 8, **options)
+    assert [row for batch in batches for row in batch.itertuples(index=False, name=None)] == expected
+    assert csm.write_matches(graph, text, tmp_path / "paths.csv", **options) == len(expected)
+    assert list(pd.read_csv(tmp_path / "paths.csv").itertuples(index=False, name=None)) == expected
+    pair = "(a)-[p]->(b), (a)-[q]->(b)"  # p and q are exchanged: the least match of each orbit has p first
+    assert csm.subgraph_match(graph, pair, **options).to_numpy().tolist() == [[1, 2, 0, 3]]
+
+
 def test_the_family_that_comes_in_goes_out(payments):
     graph = csm.Graph.from_edgelist(pa.Table.from_pandas(payments), directed=True, time="time")
     found = csm.subgraph_match(graph, RING, edges="each", edge_id="name", params={"window": 7})
@@ -117,11 +129,26 @@ def test_explain_says_which_edge_is_bound_when(graph):
     assert all(f" {name}" in text for name in "pqr")
 
 
+def test_explain_says_where_each_condition_is_applied_and_what_it_keeps(graph):
+    text = RING + " AND r.time > p.time + q.time * 0 AND q.name <> 'x' AND NOT (c)-->(b)"
+    plan = str(csm.explain(graph, text, params={"window": 8}, candidates={"b": [2, 3]}, engine="cpu"))
+    assert "candidates of b: 2 of 4 vertices" in plan
+    assert "q.name <> 'x': 6 of 7 rows" in plan
+    assert plan.count("cuts the window") == 3
+    assert "WHERE r.time > p.time + q.time * 0: tested here" in plan
+    assert "WHERE NOT (c)-->(b): tested here" in plan
+    assert "without its conditions" in plan
+    for counting, ids, calls in ((True, [1], 3), (True, [1, 2], 2), (False, [1, 2], 3)):
+        plan = csm.explain(graph, RING, params={"window": 8}, touching=ids, counting=counting)
+        assert len(plan.calls) == calls
+        assert f"touching {len(ids)} of 4 vertices" in str(plan)
+        assert str(plan) in plan._repr_html_().replace("&lt;", "<").replace("&gt;", ">").replace("&#x27;", "'")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
         ({"edges": "all"}, ValueError, "edges: expected 'any' or 'each', got 'all'"),
-        ({"edges": "each", "sort": True}, PatternError, "sort: .* are not sorted yet"),
         (
             {"edges": "each", "engine": "gpu"},
             csm.EngineUnavailable,
@@ -161,9 +188,57 @@ def test_a_pattern_that_does_not_suit_the_graph_is_refused(payments, text, direc
             csm.count_matches(graph, text, edges=edges)
 
 
-def test_functions_that_need_levels_say_so(graph):
-    with pytest.raises(PatternError, match="does not take conditions that compare"):
-        csm.sample_matches(graph, FAN, 2)
+CALLS = [
+    (RING, {"edges": "each", "params": {"window": 8}}),
+    (FAN, {}),
+    ("(a)-[p]->(b), (c)-[q]->(b)", {"edges": "each"}),
+    ("(a)-->(b)", {"touching": [3]}),
+    ("(a)-[p]->(b) WHERE p.time > 1", {"candidates": {"a": [1, 2]}}),
+    ("(a)-[p]->(b)-[q]->(c) WHERE p.time < q.time", {"touching": [1]}),
+]
+
+
+@pytest.mark.parametrize(("text", "options"), CALLS)
+def test_vertices_are_counted_where_the_rows_have_them(graph, text, options):
+    rows, counts = csm.subgraph_match(graph, text, **options), csm.vertex_counts(graph, text, **options)
+    assert len(counts) == graph.n_vertices
+    for name in counts.columns[1:]:
+        found = counts.set_index("vertex")[name]
+        expected = pd.concat([rows[place] for place in name.split("|")]).value_counts()
+        assert found[found > 0].to_dict() == expected.to_dict()
+    assert sorted("|".join(counts.columns[1:]).split("|")) == [name for name in rows.columns if name in "abc"]
+
+
+@pytest.mark.parametrize(("text", "options"), CALLS)
+def test_a_sample_is_some_of_the_rows_and_their_number(graph, text, options):
+    rows = set(csm.subgraph_match(graph, text, **options).itertuples(index=False, name=None))
+    for n in (0, 1, len(rows), 100):
+        sample, count = csm.sample_matches(graph, text, n, seed=n, **options)
+        drawn = list(sample.itertuples(index=False, name=None))
+        assert count == len(rows)
+        assert len(set(drawn)) == len(drawn) == min(n, count)
+        assert set(drawn) <= rows
+
+
+def test_every_row_is_as_likely_to_be_drawn_as_the_others(graph, monkeypatch):
+    monkeypatch.setattr("cusubmatch.execution.random_choice.MIN_WAITING", 1)
+    drawn = pd.Series(
+        [tuple(csm.sample_matches(graph, "(a)-[p]->(b)", 2, seed=seed, edges="each")[0]["p"]) for seed in range(900)]
+    )
+    assert len(drawn.value_counts()) == 30  # ordered pairs of six rows
+    assert drawn.value_counts().between(12, 52).all()  # 30 each, 4 standard deviations
+    again = csm.sample_matches(graph, "(a)-[p]->(b)", 2, seed=5, edges="each", edge_id="name")[0]
+    assert again["p"].tolist() == [["u", "v", "w", "x", "y", "z"][row] for row in drawn[5]]
+
+
+def test_many_patterns_share_candidates_and_the_meaning_of_edges(graph):
+    patterns = {"ring": RING, "edge": "(a)-[p]->(b)", "none": "(x)-->(y)"}
+    options = {"params": {"window": 8}, "candidates": {"a": [1]}, "touching": [2], "edges": "each"}
+    found = csm.count_many(graph, patterns, **options)
+    assert found["count"].tolist()[:2] == [2, 2]
+    assert found["reason"][2].startswith("edges: 'each' binds every named edge to a row")
+    with pytest.raises(PatternError, match="candidates: 'z' is in none of the patterns"):
+        csm.count_many(graph, patterns, candidates={"z": [1]})
 
 
 def test_a_time_limit_ends_a_walk_over_rows(graph):

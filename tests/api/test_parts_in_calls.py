@@ -48,6 +48,19 @@ def test_batches_and_files_hold_what_one_dataframe_holds(graph, tmp_path):
     assert csm.write_matches(graph, OPTIONAL, tmp_path / "rows.parquet") == 4
     assert pd.read_parquet(tmp_path / "rows.parquet")["c"].isna().sum() == whole["c"].isna().sum() == 2
     assert len(csm.subgraph_match(graph, OPTIONAL, limit=3)) == 3
+    batches = list(csm.iter_matches(graph, OPTIONAL, batch_rows=3, sort=True))
+    sorted_rows = whole.sort_values(["a", "b", "c"]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(pd.concat(batches, ignore_index=True), sorted_rows)
+
+
+@pytest.mark.parametrize("unique", [True, False])
+def test_candidates_tell_vertices_apart_that_are_alike_without_them(graph, unique):
+    pattern = "(a)--(b) OPTIONAL (a)--(x) OPTIONAL (b)--(y)"  # a and b are exchanged, and with them x and y
+    undirected = Graph.from_edgelist(pd.DataFrame({"src": [1, 1, 2, 3], "dst": [2, 3, 4, 5]}))
+    for ids, expected in (([1], 2), ([3], 2), ([5], 1)):
+        call = {"candidates": {"a": ids}, "unique": unique}
+        assert csm.count_matches(undirected, pattern, **call) == expected
+        assert csm.subgraph_match(undirected, pattern, **call)["a"].tolist() == ids * expected
 
 
 def test_parameters_are_those_of_all_parts(graph):
@@ -68,7 +81,6 @@ def test_count_many_takes_parts(graph):
 @pytest.mark.parametrize(
     ("call", "kinds", "words"),
     [
-        ({"sort": True}, PatternError, "sort"),
         ({"P": "(a)-->(b) OPTIONAL (b)-->(c)", "edges": "each"}, PatternError, "edges 'each' -[p]->"),
         ({"P": "(a)-->(b) WHERE EXISTS { (a)-->(c {no: 1}) }"}, PatternError, "vertices="),
         ({"P": "(a)-->(b) WHERE EXISTS { (a)-[p]->(c) WHERE p.no = 1 }"}, PatternError, "p.no"),
@@ -84,7 +96,20 @@ def test_what_is_refused(graph, call, kinds, words):
         csm.subgraph_match(graph, pattern, **{name: value for name, value in call.items() if name != "P"})
 
 
-def test_explain_and_sampling_say_that_they_take_no_parts(graph):
-    for call in (csm.explain, lambda G, P: csm.sample_matches(G, P, 1)):
-        with refuses(PatternError, "OPTIONAL count_matches"):
-            call(graph, OPTIONAL)
+def test_explain_says_how_parts_are_found_and_joined(graph):
+    text = "(a)-->(b) WHERE EXISTS { (a)-->(z) } AND NOT EXISTS { (a)-->(y)-->(b) } OPTIONAL (b)-[q]->(c)"
+    plan = csm.explain(graph, text, counting=False)
+    assert [call.title.split(",")[0] for call in plan.calls] == [
+        "matches without the parts",
+        "OPTIONAL (b)-[q]->(c)",
+        "EXISTS (a)-->(y)",
+    ]
+    assert "candidates of a: 3 of 4 vertices" in str(plan)
+    assert "OPTIONAL (b)-[q]->(c): joined to matches by the images of b" in str(plan)
+    assert "multiplied by max(1, its matches)" in str(csm.explain(graph, OPTIONAL, semantics="homomorphism"))
+    assert "the 3 lengths of its paths are added up" in str(csm.explain(graph, "(a)-->{1,3}(b)", touching=[1]))
+
+
+def test_sampling_says_that_it_takes_no_parts(graph):
+    with refuses(PatternError, "OPTIONAL count_matches"):
+        csm.sample_matches(graph, OPTIONAL, 1)

@@ -47,6 +47,28 @@ def test_counts_of_a_text_file_of_queries_go_to_the_folder(threads, files, edges
     assert json.loads((files / "answers" / "job.json").read_text())["kind"] == "counts"
 
 
+@pytest.mark.parametrize("edges", ["payments.csv", "payments.parquet"])
+def test_queries_have_conditions_parameters_and_rows(threads, files, edges):
+    payments = pd.DataFrame({"src": [1, 2, 3, 1], "dst": [2, 3, 1, 2], "day": [1, 2, 3, 4], "name": list("uvwx")})
+    payments.to_csv("payments.csv", index=False)
+    payments.to_parquet("payments.parquet")
+    (files / "ids.csv").write_text("id\n1\n2\n")
+    paths = "(a)-[p]->(b)-[q]->(c) WHERE p.day < q.day AND q.day - p.day <= $days"
+    (files / "asked.txt").write_text(f"{paths}\n(a)-[p]->(b) OPTIONAL (b)-[q]->(c) WHERE q.day > 3\n")
+    asked = [edges, "asked.txt", "--param", "days=1", "--each-edge", "--time", "day", "--touching", "ids.csv"]
+    result = run("batch", *asked, "-o", "job", "--matches", "--edge-id", "name", "--workers", "1")
+    assert result.exit_code == 0, result.output
+    table = pd.read_parquet("job/results.parquet")
+    assert table["count"].tolist() == [3, 4]
+    rows = pd.read_parquet(files / "job" / table["file"][0])
+    assert sorted(rows.itertuples(index=False, name=None)) == [
+        (1, 2, 3, "u", "v"),
+        (2, 3, 1, "v", "w"),
+        (3, 1, 2, "w", "x"),
+    ]
+    assert_one_line(run("batch", *asked, "-o", "other", "--edge-id", "name"), "--edge-id", "--matches")
+
+
 def test_matches_go_to_a_file_a_query_and_a_job_can_be_resumed(threads, files):
     pd.DataFrame({"query": ["loops", "odd"], "pattern": [LOOP, "(a)-->("]}).to_csv("queries.csv", index=False)
     arguments = ["batch", "edges.parquet", "queries.csv", "-o", "job", "--matches", "--workers", "1"]

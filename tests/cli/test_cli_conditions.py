@@ -14,6 +14,8 @@ def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "edges.csv").write_text(EDGES)
     (tmp_path / "ids.csv").write_text("id\n2\n")
+    (tmp_path / "texts.csv").write_text("id\nx\n")
+    return tmp_path
 
 
 CASES = {
@@ -37,6 +39,10 @@ def test_match_and_explain_take_conditions(files):
     asked = ["edges.csv", EDGE, "--where", "p.amount > $x", "--param", "x=5", "--candidates", "a=ids.csv"]
     assert run("match", *asked, "--format", "csv").stdout.split() == ['"a","b"', "2,3"]
     assert "p.amount > $x: 3 of 4 rows" in run("explain", *asked).stdout
+    rows = ["edges.csv", EDGE, "--each-edge", "--touching", "ids.csv"]
+    named = run("match", *rows, "--edge-id", "amount", "--format", "csv").stdout.split()
+    assert named[0] == '"a","b","p"'
+    assert "touching 1 of 3 vertices" in run("explain", *rows).stdout
 
 
 REFUSALS = {
@@ -45,7 +51,19 @@ REFUSALS = {
     "no file": (["--candidates", "a=nothing.csv"], "candidates nothing.csv"),
     "no vertex": (["--candidates", "z=ids.csv"], "candidates 'z'"),
     "no column": (["--where", "p.amuont > 3"], "p.amuont 'amount'"),
+    "a parameter is missing": (["--where", "p.amount > $x"], "--param: $x"),
+    "ids that are no integers": (["--touching", "texts.csv"], "--touching"),
 }
+
+
+def test_ids_that_are_not_in_the_graph_are_one_line(files):
+    (files / "more.csv").write_text("id\n2\n9\n")
+    result = run("count", "edges.csv", EDGE, "--touching", "more.csv")
+    assert (result.exit_code, result.stdout) == (0, "2\n")
+    assert messages(result) == ["cusubmatch: --touching: 1 of 2 ids are not in the graph"]
+    assert messages(run("count", "edges.csv", "(a)-->(b)", "--each-edge")) == [
+        "cusubmatch: --each-edge binds every named edge to a row, and no edge has a name; write -[p]->"
+    ]
 
 
 @pytest.mark.parametrize("case", REFUSALS)
@@ -66,7 +84,11 @@ def test_count_by_prints_bindings_with_the_largest_counts_first(files):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["--by", "z"], "by 'z' ['a', 'b']"), (["--min-count", "2"], "min_count by"), (["--by", "a,a"], "by different")],
+    [
+        (["--by", "z"], "by 'z' ['a', 'b']"),
+        (["--min-count", "2"], "--min-count --by"),
+        (["--by", "a,a"], "by different"),
+    ],
 )
 def test_count_by_refuses_what_makes_no_sense(files, options, words):
     result = run("count", "edges.csv", EDGE, *options)

@@ -3,6 +3,7 @@
 import json
 
 import dask.dataframe
+import numpy as np
 import pandas as pd
 import pytest
 from test_faults import one_killed_every, queries_that
@@ -108,6 +109,93 @@ def labelled(labelled_tables):
 
 
 LABELLED = {"one": "(a:A)-[:X]->(b)-->(c:B)", "ring": "(a)-[:X]->(b)-[:Y]->(c)-[:X]->(a)", "none": "(a:B)-->(b:A)"}
+
+
+PAYMENTS = {"directed": True, "time": "time", "vertex": "id", "vertex_label": ["role", "land"]}
+CONDITIONED = {
+    "each": ("(a)-[p]->(b)-[q]->(c) WHERE p.time < q.time AND q.cents >= $least * p.cents", {"edges": "each"}),
+    "any": ("(a)-[p]->(b)-[q]->(c)-[r]->(a) WHERE p.time < q.time AND q.time < r.time", {"edges": "any"}),
+    "mask": ("(a:DE)-[p]->(b {risk: 1}) WHERE p.cents > 100 * $least", {"candidates": {"a": list(range(20))}}),
+    "touching": ("(a)-[p]->(b)-[q]->(c) WHERE p.time < q.time", {"touching": [1, 2, 99], "edges": "each"}),
+    "optional": ("(a)-[p]->(b:A) OPTIONAL (b)-[q]->(c) WHERE q.cents > 50", {"edges": "each"}),
+    "exists": ("(a)-->(b)-->(c) WHERE NOT EXISTS { (a)-->(c) } AND EXISTS { (b)-->(:A) }", {}),
+    "lengths": ("(a:A)-->{1,2}(b)", {}),
+}
+
+
+@pytest.fixture(scope="module")
+def payment_tables():
+    random = np.random.default_rng(5)
+    ends, cells = random.integers(0, 30, (2, 150)), random.integers(0, 100, (2, 150))
+    payments = pd.DataFrame({"src": ends[0], "dst": ends[1], "time": cells[0], "cents": cells[1], "note": "x"})
+    people = {"id": range(30), "role": ["A", "B", None] * 10, "land": ["DE", "FR"] * 15, "risk": [0, 1] * 15}
+    return payments, pd.DataFrame(people)
+
+
+@pytest.fixture(scope="module", params=["dask", *thorough("parquet", "plain", "carried")])
+def conditioned(request, payment_tables, client, tmp_path_factory):
+    """A graph with columns on the cluster, and the same one here."""
+    payments, people = payment_tables
+    here = csm.Graph.from_edgelist(payments, vertices=people, **PAYMENTS)
+    if request.param == "dask":
+        tables = dask.dataframe.from_pandas(payments, 3, sort=False), dask.dataframe.from_pandas(people, 2)
+        return dcsm.Graph.from_edgelist(tables[0], vertices=tables[1], client=client, **PAYMENTS), here
+    if request.param == "parquet":
+        folder = tmp_path_factory.mktemp("tables")
+        payments.to_parquet(folder / "edges.parquet")
+        people.to_parquet(folder / "people.parquet")
+        names = folder / "edges.parquet", folder / "people.parquet"
+        return dcsm.Graph.from_parquet(names[0], vertices=names[1], client=client, **PAYMENTS), here
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "carried":
+            patch.setattr("cusubmatch.dask.cluster_graph.shared_folder", lambda _client: None)
+        return dcsm.Graph.from_edgelist(payments, vertices=people, client=client, **PAYMENTS), here
+
+
+def with_nulls_last(frame):
+    return sorted(tuple(1e9 if pd.isna(cell) else cell for cell in row) for row in frame.to_numpy().tolist())
+
+
+@pytest.mark.filterwarnings("ignore::cusubmatch.AbsentIdWarning")
+@pytest.mark.parametrize("name", CONDITIONED)
+def test_conditions_are_answered_on_a_cluster_as_here(conditioned, client, tmp_path, name, monkeypatch):
+    monkeypatch.setattr(counts, "SHARED_FROM_S", 0.0)
+    graph, here = conditioned
+    text, options = CONDITIONED[name]
+    options = options | ({"params": {"least": 0.5}} if "$least" in text else {})
+    count = csm.count_matches(here, text, **options)
+    assert count > 0
+    assert dcsm.count_matches(graph, text, client=client, **options) == count
+    if "touching" not in options and "candidates" not in options:
+        assert dcsm.count_many(graph, {"one": text}, client=client, **options)["count"].tolist() == [count]
+    expected = csm.subgraph_match(here, text, **options)
+    found = dcsm.subgraph_match(graph, text, npartitions=3, client=client, **options)
+    assert found.columns.tolist() == expected.columns.tolist()
+    assert found.npartitions == (3 if name in ("each", "any", "mask") else 1)
+    assert with_nulls_last(found.compute()) == with_nulls_last(expected)
+    assert dcsm.write_matches(graph, text, tmp_path / "rows", npartitions=2, client=client, **options) == count
+    assert with_nulls_last(pd.read_parquet(tmp_path / "rows")) == with_nulls_last(expected)
+
+
+def test_a_query_set_shares_parameters_and_names_its_edges(conditioned, client, tmp_path):
+    graph, here = conditioned
+    queries = {name: CONDITIONED[name][0] for name in ("each", "any", "optional")}
+    options = {"params": {"least": 0.5}, "edges": "each", "edge_id": "cents"}
+    table = dcsm.match_many(graph, queries, tmp_path / "job", client=client, **options)
+    for query, row in zip(queries.values(), table.itertuples(), strict=True):
+        own = options if "$least" in query else options | {"params": None}
+        written = pd.read_parquet(tmp_path / "job" / row.file)
+        assert with_nulls_last(written) == with_nulls_last(csm.subgraph_match(here, query, **own))
+    again = {"client": client, "resume": True, **options}
+    assert dcsm.match_many(graph, queries, tmp_path / "job", **again)["count"].tolist() == table["count"].tolist()
+    with pytest.raises(ValueError, match="differs in conditions"):
+        dcsm.match_many(graph, queries, tmp_path / "job", **again | {"params": {"least": 0.6}})
+    with pytest.raises(csm.PatternError, match="params: 'most' is in none of the patterns"):
+        dcsm.count_many(graph, queries, client=client, params={"least": 1, "most": 2})
+    with pytest.warns(csm.AbsentIdWarning, match="touching: 1 of 2 ids are not in the graph"):
+        dcsm.count_matches(graph, "(a)-->(b)", touching=[1, 99], client=client)
+    with pytest.raises(csm.PatternError, match=r"asks for \$least"):
+        dcsm.count_matches(graph, queries["each"], client=client)
 
 
 @pytest.mark.parametrize("made", ["plain", "dask", "parquet", "saved", "carried"])

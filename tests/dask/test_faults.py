@@ -36,20 +36,20 @@ class Slow(WorkerPlugin):
     def setup(self, worker):
         from cusubmatch.dask import tasks
 
-        self.original = original = tasks.checked_query
+        self.original = original = tasks.checked_call
 
-        def slow(graph, pattern, options):
+        def slow(graph, pattern, options, **how):
             time.sleep(self.seconds)
             if len(pattern) == self.deadly:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return original(graph, pattern, options)
+            return original(graph, pattern, options, **how)
 
-        tasks.checked_query = slow
+        tasks.checked_call = slow
 
     def teardown(self, worker):
         from cusubmatch.dask import tasks
 
-        tasks.checked_query = self.original
+        tasks.checked_call = self.original
 
 
 @contextmanager

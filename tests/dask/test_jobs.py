@@ -26,9 +26,9 @@ def graph(thread_client):
 def test_a_shared_walk_that_takes_too_long_is_given_up_for_the_other_strategy(
     plain, graph, thread_client, monkeypatch, patience_s
 ):
-    given_up, share, other = [], tasks.share, tasks.other_strategy
+    given_up, share, other = [], tasks.share_call, tasks.other_strategy
     monkeypatch.setattr(counts, "SHARED_FROM_S", 0.0)
-    monkeypatch.setattr(tasks, "share", lambda *call, **how: share(*call, **how)._replace(patience_s=patience_s))
+    monkeypatch.setattr(tasks, "share_call", lambda *call, **how: share(*call, **how)._replace(patience_s=patience_s))
     monkeypatch.setattr(tasks, "other_strategy", lambda *call: given_up.append(1) or other(*call))
     assert dcsm.count_matches(graph, RING, client=thread_client) == csm.count_matches(plain, RING)
     assert len(given_up) == (1 if patience_s < 1 else 0)

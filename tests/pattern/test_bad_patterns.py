@@ -142,7 +142,7 @@ TEXTS = [
     ("(a:)--(b)", 4, "')'"),
     ("(a:A&B)", 5, "'&'"),
     ("(a {x 1})", 7, "'1'"),
-    ("MATCH (a)--(b)", 1, "'M'"),
+    ("MATCH (a)--(b)", 1, "leave MATCH out"),
     ("(a)--(b) AND a.x = 1", 10, "AND WHERE"),
     ("(a)\N{RIGHTWARDS ARROW}(b)", 4, "\N{RIGHTWARDS ARROW}"),
     ("(`a", 2, "'`'"),

@@ -20,11 +20,13 @@ FIGURES = {"first_steps": 0, "payments": 3, "query_sets": 0}
 SAID = {
     "first_steps": ["550 rings, 2375 ways to choose their payments", "counting: done, 28,150 matches", "(2, 12, 6)"],
     "payments": [
-        "100% of these rings consist of fraud accounts only",
-        "below 50 dollars: precision 1.000, recall 0.681",
+        "40 rings, of 3,501 rings of four accounts",
+        "10 known accounts are on 9 rings, which lead to 26 other accounts 100% of these are on planted rings",
+        "WHERE s.time - p.time <= $window: cuts the window",
+        *("every ring 4573 0.035 1.0", "and window 257 0.623 1.0", "and countries 160 1.000 1.0"),
         # Counted by self joins in DuckDB, as in test_examples.py.
-        *("ring of 3 550 ", "ring of 4 3458 ", "ring of 5 28150 "),
-        *("1% 1.000 0.058", "10% 0.863 0.070"),
+        *("within 30 days 418 0.342 0.079", "within 10% 170 0.782 0.074", "within 1% 105 1.000 0.058"),
+        "below 50 dollars: precision 1.000, recall 0.681",
     ],
     "query_sets": [
         "200 queries, such as (a:Fraud)-->(b:Fraud), (b:Fraud)-->(c:Clean), (c:Clean)-->(a:Fraud)",

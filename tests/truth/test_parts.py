@@ -80,13 +80,37 @@ def of_columns(pattern, row, edges):
     return (*vertices, *rows)
 
 
+def ordered(frame):
+    """The rows of a dataframe in its order, with infinity for nulls."""
+    return [tuple(float("inf") if pd.isna(cell) else cell for cell in row) for row in frame.to_numpy().tolist()]
+
+
+def ordered_truth(naive, pattern, semantics, unique, edges):
+    """The rows of the oracle in order: those of the least match of each orbit."""
+    n = len(pattern)
+    bound = n + (len(named_edges(pattern)) if edges == "each" else 0)
+    symmetries = automorphisms(pattern, edges) if unique else [tuple(range(bound))]
+    named = [i for i in range(bound) if i >= n or pattern.names[i] is not None]
+    chosen = {}  # of each match, the rows of its parts
+    for row in matches(naive, pattern, semantics, False, edges):
+        images = [tuple(row[i] for i in s) for s in symmetries]
+        if tuple(row[i] for i in named) == min(tuple(image[i] for i in named) for image in images):
+            chosen.setdefault(min(images), {}).setdefault(row[:bound], []).append(row)
+    rows = [of_columns(pattern, row, edges) for found in chosen.values() for row in next(iter(found.values()))]
+    return sorted(tuple(float("inf") if cell is None else cell for cell in row) for row in rows)
+
+
 def check(naive, pattern, semantics, unique, edges):
     graph = graph_of(naive)
     call = {"semantics": semantics, "unique": unique, "edges": edges, "engine": "cpu"}
-    count, frame = csm.count_matches(graph, pattern, **call), csm.subgraph_match(graph, pattern, **call)
+    count, frame = csm.count_matches(graph, pattern, **call), csm.subgraph_match(graph, pattern, sort=True, **call)
     assert len(frame) == count
     assert csm.has_match(graph, pattern, semantics=semantics, edges=edges) == (count > 0)
     truth = matches(naive, pattern, semantics, False, edges)
+    in_order = ordered(frame)
+    assert in_order == sorted(in_order)
+    if not pattern.quantifiers:
+        assert in_order == ordered_truth(naive, pattern, semantics, unique, edges)
     every = sorted((of_columns(pattern, row, edges) for row in truth), key=repr)
     if not unique:
         assert rows_of(frame) == every

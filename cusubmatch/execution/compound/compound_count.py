@@ -67,6 +67,10 @@ class JoinedCount:
                 self.matches += rows
         return self.matches
 
+    def by_products(self, whole: Pattern) -> bool:
+        """Whether matches are counted without being joined, where the images of what is shared fit in memory."""
+        return self._independent(whole)
+
     def _independent(self, whole: Pattern) -> bool:
         """Whether extensions depend on the shared vertices alone."""
         if self._asked.semantics == "homomorphism":
@@ -98,17 +102,17 @@ class JoinedCount:
         try:
             base = grouped_count(graph, calls.patterns[number], options, deadline, by).groups(1, progress)
             factors = [base.counts]
-            asked = narrowed(asked, dict(zip(by, base.vertices, strict=True)), graph.n_vertices)
+            inside = narrowed(asked, dict(zip(by, base.vertices, strict=True)), graph.n_vertices)
             place = {vertex: column for column, vertex in enumerate(by)}
             for part in calls.optional:
                 names = shared_names(whole, part)
-                groups = total_groups(grouped_by(graph, whole, part, names, asked, deadline))
+                groups = total_groups(grouped_by(graph, whole, part, names, inside, deadline))
                 columns = [place[whole.names.index(name)] for name in names]
                 factors.append(np.maximum(_looked_up(base.vertices[columns], groups, graph.n_vertices), 1))
         except ResultTooLarge:
             return None
         kept = np.ones(len(base.counts), bool)
-        for one in existing_parts(graph, whole, calls, asked, deadline):
+        for one in existing_parts(graph, whole, calls, inside, deadline):
             columns = [place[vertex] for vertex in one.vertices]
             bindings = one._replace(vertices=tuple(columns))
             kept &= bindings.holds(base.vertices.astype(np.int64), graph.n_vertices)

@@ -11,7 +11,10 @@ import numpy as np
 from cusubmatch.errors import EngineUnavailable, PatternError
 from cusubmatch.execution.compound.simple_calls import SimpleCalls
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.refined_calls import vertex_sets
+from cusubmatch.execution.row_planning import group_of
 from cusubmatch.pattern import Pattern
+from cusubmatch.plan.asked import Asked
 
 __all__ = ["base_options", "check_joined", "edge_names", "group_of_whole", "narrowed"]
 
@@ -25,8 +28,6 @@ def check_joined(calls: SimpleCalls, options: QueryOptions) -> None:
             "engine: OPTIONAL, and EXISTS between several vertices, are joined on the CPU engine only; "
             "use engine='cpu' or 'auto'"
         )
-    if options.sort:
-        raise PatternError("sort: rows with OPTIONAL or EXISTS parts are not sorted yet; sort the result")
     if options.edges == "each" and not edge_names(calls.wholes[0], True):
         raise PatternError("edges: 'each' binds every named edge to a row, and no edge has a name; write -[p]->")
 
@@ -41,14 +42,14 @@ def base_options(whole: Pattern, options: QueryOptions) -> QueryOptions:
     edges = "each" if options.edges == "each" and edge_names(whole, False) else "any"
     own = options.edge_id if edges == "each" else None
     return dataclasses.replace(
-        options, engine="cpu", unique=False, counting=False, edges=edges, edge_id=own, limit=None
+        options, engine="cpu", unique=False, counting=False, edges=edges, edge_id=own, limit=None, sort=False
     )
 
 
 def group_of_whole(whole: Pattern, options: QueryOptions) -> Any:
-    """The automorphisms that keep the parts too, and move named edges where their rows are bound."""
-    each = options.edges == "each" and edge_names(whole, False)
-    return whole.edge_automorphisms if each else whole.automorphisms
+    """The automorphisms that keep the parts and the candidates too, and move named edges if their rows are bound."""
+    edges = "each" if options.edges == "each" and edge_names(whole, False) else "any"
+    return group_of(Asked(whole, {}, vertex_sets(options.candidates), edges=edges))
 
 
 def narrowed(options: QueryOptions, images: Mapping[int, np.ndarray], n_vertices: int) -> QueryOptions:

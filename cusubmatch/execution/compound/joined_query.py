@@ -7,7 +7,7 @@ alike without them, all embeddings are found and one of each orbit of the whole 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Generator, Hashable, Iterator
+from collections.abc import Generator, Hashable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -15,15 +15,16 @@ import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.prepared import RowBlock
-from cusubmatch.errors import PatternError
 from cusubmatch.execution.compound.existing import existing_parts
 from cusubmatch.execution.compound.joined_options import base_options, edge_names, group_of_whole, narrowed
 from cusubmatch.execution.compound.part_tables import PartTable, part_table
 from cusubmatch.execution.compound.row_keys import sum_of_products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names
+from cusubmatch.execution.match_order import MatchOrder
 from cusubmatch.execution.query import PlannedCall, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.result_columns import blocks_of_parts, names_with_edges, result_budget
+from cusubmatch.execution.row_order import named_vertices
 from cusubmatch.execution.touching import automorphisms_of, touching_rows
 from cusubmatch.execution.whole_blocks import whole_blocks
 from cusubmatch.graph import Graph
@@ -60,6 +61,8 @@ class JoinedQuery(NamedTuple):
         The edges whose rows are columns.
     parts : tuple of JoinedQuery
         Further calls whose rows come after those of this one.
+    order : MatchOrder or None
+        How rows are sorted. Blocks then hold what rows are sorted by (`MatchOrder.keys`).
     """
 
     graph: Graph
@@ -72,6 +75,7 @@ class JoinedQuery(NamedTuple):
     edge_id: Hashable | None
     bound_names: tuple[str, ...]
     parts: tuple[JoinedQuery, ...] = ()
+    order: MatchOrder | None = None
 
     @property
     def placed(self) -> Graph:
@@ -84,19 +88,9 @@ class JoinedQuery(NamedTuple):
         return self.base.engine
 
     @property
-    def order(self) -> None:
-        """How rows are sorted: they are not."""
-        return
-
-    @property
     def streams_to_host(self) -> bool:
         """Whether rows are found on a device and wanted in host memory."""
         return False
-
-    @property
-    def explained(self) -> Any:
-        """Parts have no words in a plan yet."""
-        raise PatternError("pattern: explain does not take OPTIONAL, EXISTS and paths of several lengths yet")
 
     def columns(self) -> list[Hashable]:
         """Names of the result's columns."""
@@ -126,12 +120,13 @@ class JoinedQuery(NamedTuple):
         """Blocks of rows, at most `limit` together; int64 (columns, rows), -1 where a part has no match."""
         if limit == 0:
             return
+        vertices = len(self.whole.columns)
         found = self._matches(progress, memory_limit)
         try:
             for matches, tables in found:
                 for rows in self._rows_of(matches, tables):
                     kept = rows[:, :limit]
-                    yield kept
+                    yield kept if self.order is None else self.order.keys(kept, vertices)
                     if limit is not None:
                         limit -= kept.shape[1]
                     if limit == 0:
@@ -187,7 +182,12 @@ class JoinedQuery(NamedTuple):
         matches = np.concatenate([block.vertices.astype(np.int64), block.rows.astype(np.int64)])
         for u, w in self.below:
             matches = matches[:, matches[u] < matches[w]]
-        return matches
+        return matches if self.order is None else self.order.least(matches)
+
+    def sorted(self, blocks: Iterable[np.ndarray], memory_bytes: int) -> Generator[np.ndarray, None, None]:
+        """The rows of all blocks in order."""
+        assert self.order is not None  # noqa: S101 - only calls with an order are sorted
+        return self.order.blocks(blocks, len(self.columns()), len(self.whole.columns), memory_bytes)
 
     def _rows_of(self, matches: np.ndarray, own: tuple[PartTable, ...]) -> Iterator[np.ndarray]:
         """The rows of some matches: those of one part after the other."""
@@ -258,8 +258,8 @@ def joined_query(
     options = base_options(whole, calls.options)
     inside = dataclasses.replace(asked, candidates=calls.options.candidates)
     below: tuple[tuple[int, int], ...] = ()
-    if asked.one_per_orbit:
-        group = group_of_whole(whole, asked)
+    group = group_of_whole(whole, inside) if asked.one_per_orbit else None
+    if group is not None:
         below = ordered_pairs(group, range(group.size))
         own = automorphisms_of(graph, options, asked_by(plain, options))
         if own.order == group.order:
@@ -270,6 +270,10 @@ def joined_query(
         grouped_by(graph, whole, part, shared_names(whole, part), inside, deadline)
     bound = tuple(edge_names(whole, True)) if asked.edges == "each" else ()
     query = JoinedQuery(graph, whole, base, below, calls, inside, deadline, asked.edge_id, bound)
+    if asked.sort:
+        edges = range(len(whole), len(whole) + (len(edge_names(whole, False)) if bound else 0))
+        order = MatchOrder(graph, query.placed, len(whole), [*named_vertices(whole), *edges], group)
+        query = query._replace(order=order)
     if number == 0 and len(calls.wholes) > 1:
         others = (joined_query(graph, calls, asked, deadline, i) for i in range(1, len(calls.wholes)))
         query = query._replace(parts=tuple(others))

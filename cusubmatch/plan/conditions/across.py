@@ -27,10 +27,13 @@ class AcrossConditions(NamedTuple):
         Element [e][f] is the most that time(f) - time(e) may be, `NO_BOUND` for no bound; closed. None: no times do.
     programs : tuple of Program
         All others; `Program.elements` are what each reads.
+    in_windows : tuple of bool
+        Which of the conditions are in the windows.
     """
 
     windows: tuple[tuple[int, ...], ...] | None
     programs: tuple[Program, ...]
+    in_windows: tuple[bool, ...] = ()
 
 
 def across_conditions(
@@ -43,11 +46,12 @@ def across_conditions(
     PatternError, TypeError
         As `compile_program`.
     """
-    differences, programs = [], []
+    differences, programs, in_windows = [], [], []
     for condition in split.across:
         found = differences_in(condition, environment, time)
+        in_windows.append(found is not None)
         if found is None:
             programs.append(compile_program(condition, environment))
         else:
             differences += found
-    return AcrossConditions(closure_of(len(pattern.edges), differences), tuple(programs))
+    return AcrossConditions(closure_of(len(pattern.edges), differences), tuple(programs), tuple(in_windows))

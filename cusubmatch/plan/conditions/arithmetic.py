@@ -13,7 +13,7 @@ from cusubmatch.plan.conditions.condition_program import Opcode
 from cusubmatch.plan.conditions.constants import Constant, exact_decimal
 from cusubmatch.plan.conditions.operands import NUMBERS, Operand, Pools
 
-__all__ = ["arithmetic", "exact", "mismatch", "signed"]
+__all__ = ["a_kind", "arithmetic", "exact", "mismatch", "signed"]
 
 INT_OPCODES = {
     "+": Opcode.ADD_INT,
@@ -89,11 +89,16 @@ def signed(pools: Pools, expression: Expression, operand: Operand, *, absolute: 
     return Operand(operand.kind, operand.scale, (*pools.code_of(operand), (opcode, 0)))
 
 
+def a_kind(operand: Operand) -> str:
+    """The kind of an operand, with its article."""
+    return f"{'an' if operand.kind[0] in 'aeiou' else 'a'} {operand.kind}"
+
+
 def mismatch(expression: Expression, left: Operand, right: Operand) -> PatternError:
     """The error for two kinds that have nothing to do with each other."""
     hint = HINTS.get(frozenset([left.kind, right.kind]), "")
     return PatternError(
-        f"pattern: {expression_text(expression)}: the one side is a {left.kind}, the other a {right.kind}{hint}"
+        f"pattern: {expression_text(expression)}: the one side is {a_kind(left)}, the other {a_kind(right)}{hint}"
     )
 
 

@@ -30,7 +30,7 @@ from cusubmatch.pattern.expressions import (
     StartsWith,
     VertexId,
 )
-from cusubmatch.plan.conditions.arithmetic import arithmetic, exact, mismatch, signed
+from cusubmatch.plan.conditions.arithmetic import a_kind, arithmetic, exact, mismatch, signed
 from cusubmatch.plan.conditions.condition_program import EQUAL, GREATER, LESS, Opcode, Program
 from cusubmatch.plan.conditions.constants import Constant, constant_of
 from cusubmatch.plan.conditions.environment import Environment
@@ -75,7 +75,7 @@ class _Compiler:
         operand = self.operand(expression)
         if operand.kind not in ("boolean", "null"):
             raise PatternError(
-                f"pattern: {expression_text(expression)} in {expression_text(whole)} is a {operand.kind}, where a "
+                f"pattern: {expression_text(expression)} in {expression_text(whole)} is {a_kind(operand)}, where a "
                 "condition that is true or false is expected; compare it with something"
             )
         return self.pools.code_of(operand)

@@ -68,7 +68,10 @@ def check_parameters(conditions: Iterable[Expression], parameters: Mapping[str, 
             raise TypeError(f"params: expected names as text, without $, got {name!r}")
     wanted = {part.name for condition in conditions for part in parts_of(condition) if isinstance(part, Parameter)}
     if missing := sorted(wanted - set(given)):
-        raise PatternError(f"params: the pattern asks for ${missing[0]}, which is not given; give {sorted(wanted)}")
+        came = f"got {sorted(given)}" if given else "got none"
+        raise PatternError(
+            f"params: the pattern asks for ${missing[0]}, which is not given; {came}, expected {sorted(wanted)}"
+        )
     if unused := sorted(set(given) - wanted):
         asked = f"it asks for {sorted(wanted)}" if wanted else "it asks for none"
         raise PatternError(f"params: {unused[0]!r} is not in the pattern; {asked}")
@@ -76,6 +79,11 @@ def check_parameters(conditions: Iterable[Expression], parameters: Mapping[str, 
 
 
 def _check_column(leaf, names, table):
+    if names.count(leaf.column) > 1:
+        raise PatternError(
+            f"pattern: {leaf.element}.{leaf.column} is ambiguous: the {table} has {names.count(leaf.column)} columns "
+            f"{leaf.column!r}; rename one of them and make the graph again"
+        )
     if leaf.column in names:
         return
     nearest = difflib.get_close_matches(leaf.column, names, 1)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from cusubmatch.display.notebook import preformatted
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.explain.words import duration, vertex_names
 from cusubmatch.plan.rows.row_plan import RowPlan, RowStep
 
-__all__ = ["RowPlanText"]
+__all__ = ["AppliedCondition", "RowPlanText"]
 
 LEAF = {
     "rows": "matches are written",
@@ -19,6 +21,23 @@ LEAF = {
 }
 
 
+class AppliedCondition(NamedTuple):
+    """A condition on several vertices or edges, as text, and the pattern vertices and edges that it names.
+
+    Attributes
+    ----------
+    text : str
+    vertices, edges : frozenset of int
+    in_window : bool
+        Whether it bounds times, and so cuts windows; else it is tested where the last of its names is bound.
+    """
+
+    text: str
+    vertices: frozenset[int]
+    edges: frozenset[int]
+    in_window: bool
+
+
 class RowPlanText:
     """What `explain` gives for a plan that walks rows.
 
@@ -26,8 +45,12 @@ class RowPlanText:
     ----------
     pattern : Pattern
     plan : RowPlan
-    conditions : sequence of str
-        Those on several vertices or edges.
+    conditions : sequence of AppliedCondition
+    kept : sequence of str
+        What masks keep.
+    candidates : sequence of (float, float)
+        For each step what it finds for a partial match, with its window and its conditions and without them.
+    engine : str
 
     Attributes
     ----------
@@ -35,31 +58,58 @@ class RowPlanText:
         Nanoseconds, estimated.
     """
 
-    def __init__(self, pattern: Pattern, plan: RowPlan, conditions: Sequence[str]):
+    def __init__(
+        self,
+        pattern: Pattern,
+        plan: RowPlan,
+        conditions: Sequence[AppliedCondition],
+        kept: Sequence[str],
+        candidates: Sequence[tuple[float, float]],
+        engine: str,
+    ):
         self.pattern, self._plan, self._conditions = pattern, plan, conditions
+        self._kept, self._candidates, self.engine = kept, candidates, engine
         self.cost = plan.cost
 
     def __str__(self) -> str:
         plan, asked = self._plan, self._plan.pattern
         names, edges = vertex_names(self.pattern), self._edge_names()
         wanted = "a match is its vertices" if asked.existential else "a match has a row for each named edge"
-        lines = [f"{self.pattern!r}", f"by rows of the edge table; {wanted}; {LEAF[plan.leaf]}", "engine: cpu", ""]
+        lines = [f"{self.pattern!r}", f"by rows of the edge table; {wanted}; {LEAF[plan.leaf]}"]
+        lines.append(f"engine: {self.engine}")
+        if self._kept:
+            lines += ["conditions, as masks made before the search, keep", *(f"         {text}" for text in self._kept)]
+        lines.append("")
         bound: list[int] = []
-        for number, step in enumerate(plan.steps, 1):
-            lines.append(f"{number}. {self._step(step, names, edges)}{self._window(step, bound, edges)}")
+        for number, (step, found) in enumerate(zip(plan.steps, self._candidates, strict=True), 1):
+            lines.append(
+                f"{number}. {self._step(step, names, edges)}{self._window(step, bound, edges)}{_expected(*found)}"
+            )
             bound += step.edges
-        lines += [
-            f"candidates of {names[vertex]}: {size:,}"
-            for vertex, size in enumerate(asked.candidates)
-            if size is not None
-        ]
-        lines += [
-            f"WHERE {condition}: a window, or tested where its last name is bound" for condition in self._conditions
-        ]
+            lines += [f"         WHERE {condition}" for condition in self._applied_at(number)]
         lines += ["", f"estimated time: {duration(plan.cost)}"]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
+
+    def _applied_at(self, number: int) -> list[str]:
+        """The conditions whose last name the step of a number binds."""
+        before, now = (
+            (
+                {vertex for step in self._plan.steps[:end] for vertex in step.binds},
+                {edge for step in self._plan.steps[:end] for edge in step.edges},
+            )
+            for end in (number - 1, number)
+        )
+        return [
+            f"{condition.text}: {'cuts the window' if condition.in_window else 'tested here'}"
+            for condition in self._conditions
+            if (condition.vertices <= now[0] and condition.edges <= now[1])
+            and not (condition.vertices <= before[0] and condition.edges <= before[1])
+        ]
 
     def _edge_names(self) -> list[str]:
         return [
@@ -95,3 +145,9 @@ class RowPlanText:
                 if bounds:
                     parts.append(f"{edges[f]} - {edges[e]} {' and '.join(bounds)}")
         return f"; window {'; '.join(parts)}" if parts else ""
+
+
+def _expected(some: float, every: float) -> str:
+    """What a step finds for a partial match."""
+    without = f", {every:,.3g} without its conditions" if every > some else ""
+    return f"   ~{some:,.3g} candidates for each{without}"

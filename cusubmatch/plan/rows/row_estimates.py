@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+import numpy as np
 
 from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.rows.row_plan import RowPattern, RowStep
@@ -83,6 +85,20 @@ class RowEstimates:
             else:
                 spent += LOOK_UP_NS + PAIR_NS * self._rows_between(steps, edge)
         return Progress(before.cost + before.matches * spent, before.matches)
+
+    def candidates(self, steps: Sequence[RowStep]) -> list[tuple[float, float]]:
+        """For each step what it finds for a partial match, with the windows and conditions and without them."""
+        free = ((NO_BOUND,) * len(self.pattern.edges),) * len(self.pattern.edges)
+        without = replace(self, pattern=replace(self.pattern, windows=free, conditions=()))
+        found, before = [], Progress(0.0, 1.0)
+        for number, step in enumerate(steps):
+            some, every = (
+                one.follow(before, steps[:number], step) if number else one.begin(step) for one in (self, without)
+            )
+            share = max(before.matches, np.finfo(float).tiny)
+            found.append((some.matches / share, every.matches / share))
+            before = some
+        return found
 
     def _meet(self, before, steps, step, kept):
         """Paths are kept for each row at the first vertex; where none ends, the step before binds nothing."""
