@@ -28,8 +28,9 @@ from cusubmatch.dask.on_worker import MemoryGuard, graph_of, one_thread, worker_
 from cusubmatch.dask.sources import Source
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.query import Query, empty_frame
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.result_columns import empty_frame
 from cusubmatch.execution.shared_plan import SharedPlan, other_strategy, query_of, share, strategy_on
 from cusubmatch.graph import Graph
 from cusubmatch.graph.labels import absent_in

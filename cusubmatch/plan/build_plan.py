@@ -33,14 +33,16 @@ def build_plan(problem: PlanningProblem, alternative: Alternative) -> Plan:
     pattern, constraints, core = problem.pattern, problem.constraints, alternative.core
     order = alternative.order.vertices
     visited = order if core is None else order[: len(order) - len(core.suffix)]
-    group = pattern.automorphisms if core is None else core.symmetry
+    group = problem.group if core is None else core.symmetry
     backward = [_rows(constraints.required, order, level, len(visited)) for level in range(len(order))]
     forbidden = [_rows(constraints.forbidden, order, level, len(visited)) for level in range(len(order))]
-    bounds = restrictions(group, visited) if problem.restricted else [[] for _ in visited]
-    factor = group.order if problem.restricted and not problem.unique else 1
+    bounds: list[list[int]] = [[] for _ in visited]
+    factor = 1
+    if group is not None and problem.restricted:
+        bounds, factor = restrictions(group, visited), 1 if problem.unique else group.order
     divisor, suffix, counted = 1, None, list[tuple[tuple[NeighbourRows, ...], int]]()
     if core is not None:
-        factor = math.prod(len(others) + 1 for others in group.chain(visited)) if problem.injective else 1
+        factor = math.prod(len(others) + 1 for others in core.symmetry.chain(visited)) if problem.injective else 1
         divisor = pattern.automorphisms.order if problem.unique else 1
         suffix = suffix_of(core, order, constraints, divisor // factor)
         counted = [(variable.made_of(len(visited) - 1), variable.choosers) for variable in suffix.variables]

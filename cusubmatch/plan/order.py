@@ -163,7 +163,7 @@ class _OrderSearch:
         self.problem, self.estimator, self.walk_cost = problem, estimator, walk_cost_of(problem, estimator)
         self.effort, self.cost_limit, self.alternatives = effort, cost_limit, alternatives
         self.vertices = problem.vertices
-        self.rigid = problem.group.is_trivial
+        self.rigid = problem.group is None or problem.group.is_trivial
         self.only_order: tuple[int, ...] | None = None
         self.prefixes_left = self.max_prefixes = 0
         self.best: list[MatchingOrder] = []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from cusubmatch.graph.statistics import Statistics
 from cusubmatch.pattern import Pattern
+from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.equivalent_vertices import equivalent_pairs
 from cusubmatch.plan.estimate import Cardinalities
@@ -35,6 +36,8 @@ class PlanningProblem:
         As the public functions take them.
     counting : bool
         Whether no rows are wanted.
+    few_rows : bool
+        Whether the first rows that are found are enough: then symmetry is not broken where every embedding is wanted.
     """
 
     pattern: Pattern
@@ -45,6 +48,7 @@ class PlanningProblem:
     semantics: str
     unique: bool
     counting: bool
+    few_rows: bool = False
 
     @property
     def injective(self) -> bool:
@@ -59,7 +63,14 @@ class PlanningProblem:
     @functools.cached_property
     def restricted(self) -> bool:
         """Whether restrictions break the symmetry, though every embedding may be wanted."""
-        return self.injective and (self.unique or self.counting or _can_expand_orbits(self.pattern))
+        return self.injective and (
+            self.unique or self.counting or (not self.few_rows and _can_expand_orbits(self.pattern))
+        )
+
+    @functools.cached_property
+    def group(self) -> AutomorphismGroup | None:
+        """The automorphisms, where they matter."""
+        return self.pattern.automorphisms if self.restricted or not self.few_rows else None
 
     @functools.cached_property
     def neighbours(self) -> list[set[int]]:
