@@ -40,7 +40,7 @@ __all__ = ["plan_of", "replan", "tables_of", "walk_plan"]
 
 MIN_KEPT_PLANS = 16
 FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
-MAX_WORTH = 8e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
+MAX_WORTH = 3e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
 MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
 
 

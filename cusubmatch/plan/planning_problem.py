@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cusubmatch.graph.statistics import Statistics
@@ -75,21 +76,19 @@ class PlanningProblem:
     @functools.cached_property
     def neighbours(self) -> list[set[int]]:
         """Per pattern vertex, the vertices that share an edge with it."""
-        span = range(len(self.pattern))
-        return [{w for w in span if (v, w) in self.constraints.required} for v in span]
+        return _by_vertex(self.constraints.required, len(self.pattern))
 
     @functools.cached_property
     def non_neighbours(self) -> list[set[int]]:
         """Per pattern vertex, the vertices that it must not be adjacent to."""
-        span = range(len(self.pattern))
-        return [{u for u in span if (u, v) in self.constraints.forbidden} for v in span]
+        return _by_vertex(((u, v) for v, u in self.constraints.forbidden), len(self.pattern))
 
     @functools.cached_property
     def paired(self) -> set[frozenset[int]]:
         """Pairs of vertices that are counted together as the last two levels."""
         if not self.counting or self.asks_for_absence:
             return set()
-        return equivalent_pairs(self.pattern, self.constraints, self.filters)
+        return equivalent_pairs(self.constraints, self.filters)
 
 
 @dataclass(frozen=True)
@@ -115,6 +114,14 @@ class PlanOptions:
     order: tuple[int, ...] | None = None
     suffix: int | None = None
     worth: float = math.inf
+
+
+def _by_vertex(pairs: Iterable[tuple[int, int]], size: int) -> list[set[int]]:
+    """For each vertex v the vertices w of pairs (v, w)."""
+    others: list[set[int]] = [set() for _ in range(size)]
+    for v, w in pairs:
+        others[v].add(w)
+    return others
 
 
 def _can_expand_orbits(pattern):
