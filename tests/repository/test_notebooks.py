@@ -16,7 +16,8 @@ nbformat = pytest.importorskip("nbformat")
 from notebook_kernel import ROOT, execute, outputs_of  # noqa: E402 - needs nbclient
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-FIGURES = {"first_steps": 0, "payments": 3, "query_sets": 0}
+FIGURES = {"first_steps": 0, "payments": 3, "proteins": 3, "query_sets": 0}
+LONG = {"proteins", "query_sets"}
 SAID = {
     "first_steps": ["550 rings, 2375 ways to choose their payments", "counting: done, 28,150 matches", "(2, 12, 6)"],
     "payments": [
@@ -25,6 +26,13 @@ SAID = {
         # Counted by self joins in DuckDB, as in test_examples.py.
         *("ring of 3 550 ", "ring of 4 3458 ", "ring of 5 28150 "),
         *("1% 1.000 0.058", "10% 0.863 0.070"),
+    ],
+    "proteins": [
+        "3,112 proteins of 71 classes, 12,519 interactions",
+        "6,590 triangles of 653 kinds",
+        "class 36: 3,764 matches around 165 proteins",
+        "43 queries, 43 counted as recorded, the largest 2e+13",
+        "100,000 rows of 32 proteins",
     ],
     "query_sets": [
         "200 queries, such as (a:Fraud)-->(b:Fraud), (b:Fraud)-->(c:Clean), (c:Clean)-->(a:Fraud)",
@@ -176,7 +184,7 @@ def test_a_graph_names_its_first_labels_and_counts_the_others():
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=pytest.mark.thorough if path.stem == "query_sets" else ()) for path in NOTEBOOKS],
+    [pytest.param(path, marks=pytest.mark.thorough if path.stem in LONG else ()) for path in NOTEBOOKS],
     ids=lambda path: path.stem,
 )
 def test_a_notebook_is_kept_without_outputs_and_runs_without_a_warning(path, tmp_path):
