@@ -29,8 +29,9 @@ from cusubmatch.dask.on_worker import MemoryGuard, graph_of, one_thread, worker_
 from cusubmatch.dask.questions import Absent, Answer, Question, RowsShard, Shard
 from cusubmatch.dask.sources import Source
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.query import Query, empty_frame
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.result_columns import empty_frame
 from cusubmatch.execution.shared_plan import SharedPlan, other_strategy, query_of, strategy_on
 from cusubmatch.execution.shared_rows import RowOutline, range_of, share_call
 from cusubmatch.graph import Graph

@@ -39,7 +39,8 @@ from cusubmatch.plan.sampled_orders import make_sampled_plan
 __all__ = ["plan_of", "replan", "tables_of", "walk_plan"]
 
 MIN_KEPT_PLANS = 16
-MAX_WORTH = 8e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
+FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
+MAX_WORTH = 3e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
 MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
 
 
@@ -52,11 +53,15 @@ def plan_of(
     counting: bool = True,
     suffix: int | None = None,
     by_trial: bool = True,
+    few_rows: bool = False,
 ) -> tuple[Plan, Prepared]:
-    """The plan of a call, and what it is walked on; `graph` is where the engine works."""
+    """The plan of a call, and what it is walked on; `graph` is where the engine works.
+
+    `few_rows`: the first rows that are found are enough, so that on a candidate graph a greedy order is.
+    """
 
     def make() -> tuple[Plan, Prepared]:
-        plan, prepared = _walking(graph, engine, pattern, semantics, unique, counting, suffix, by_trial)
+        plan, prepared = _walking(graph, engine, *call)
         if pattern.conditions or not counting or suffix is not None:  # negated edges are walked
             return plan, prepared
         if plan.arcs is not None and semantics != "induced":
@@ -69,7 +74,7 @@ def plan_of(
                 plan = dataclasses.replace(plan, tables=tables_of(engine, plan, prepared, plan.cost))
         return plan, prepared
 
-    call = pattern, semantics, unique, counting, suffix, by_trial
+    call = pattern, semantics, unique, counting, suffix, by_trial, few_rows
     return _kept(graph, "plans", call, make, MIN_KEPT_PLANS)
 
 
@@ -124,7 +129,7 @@ def walk_plan(graph: Graph, engine: Engine, pattern: Pattern, term: EnumerateTer
     quotient = _quotient_of(graph, pattern, term.members)
 
     def make() -> tuple[Plan, Prepared]:
-        return _walking(graph, engine, quotient, "monomorphism", False, True, None, True)
+        return _walking(graph, engine, quotient, "monomorphism", False, True, None, True, False)
 
     return _kept(graph, "walks", quotient, make, MIN_KEPT_QUOTIENTS)
 
@@ -148,14 +153,17 @@ def _walking(
     counting: bool,
     suffix: int | None,
     by_trial: bool,
+    few_rows: bool,
 ) -> tuple[Plan, Prepared]:
     """The plan of walking a pattern, and what it is walked on."""
     constraints = constraints_of(pattern, graph, semantics)
     prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
+    few_rows = few_rows and prepared.candidate_graph is not None
     problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting)
+    problem = dataclasses.replace(problem, few_rows=few_rows)
     options = PlanOptions(engine.methods, suffix=suffix)
     if prepared.candidate_graph is not None:
-        worth = math.inf
+        worth = FEW_ROWS_WORTH if few_rows else math.inf
         if counting and suffix is None and semantics != "induced":
             worth = min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
         options = PlanOptions(engine.candidate_graph_methods, suffix=suffix, worth=worth)

@@ -20,7 +20,13 @@ from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import asked_of, refined, with_words
-from cusubmatch.execution.result_columns import BLOCKS_AT_ONCE, blocks_of_parts, names_of_columns, result_budget
+from cusubmatch.execution.result_columns import (
+    BLOCKS_AT_ONCE,
+    blocks_of_parts,
+    ids_of_blocks,
+    names_of_columns,
+    result_budget,
+)
 from cusubmatch.execution.row_order import RowOrder
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.table_count import TableCount, Tables
@@ -33,7 +39,7 @@ from cusubmatch.system.deadlines import each_until, until
 if TYPE_CHECKING:
     from cusubmatch.execution.row_query import RowQuery
 
-__all__ = ["PlannedCall", "Query", "asked_by", "asked_query", "conditioned_query", "empty_frame", "make_query"]
+__all__ = ["PlannedCall", "Query", "asked_by", "asked_query", "conditioned_query", "make_query"]
 
 FRAME_AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids in one step
 TRIAL_SECONDS = 1.0  # that choosing a plan by timing samples may take; a shorter time limit does without
@@ -195,11 +201,12 @@ class Query(NamedTuple):
 
     def _frame(self, blocks: list[Any]) -> Any:
         names, graph = self.columns(), self.graph
-        plain_ids = None
-        if graph.xp is not np and blocks and sum(block.nbytes for block in blocks) <= FRAME_AT_ONCE_BYTES:
-            plain_ids = graph.plain_ids
-        if plain_ids is not None:  # a dataframe costs a device's library a fixed time a step: few, large steps
+        together = blocks and sum(block.nbytes for block in blocks) <= FRAME_AT_ONCE_BYTES
+        plain_ids = graph.plain_ids if together else None
+        if plain_ids is not None:  # a dataframe costs a library a fixed time a column and a step: few, large steps
             blocks = [self.returned(block) for block in blocks]
+            if graph.xp is np:
+                return graph.family.block(names, ids_of_blocks(plain_ids, blocks))
             whole = blocks[0] if len(blocks) == 1 else graph.xp.concatenate(blocks, axis=1)
             return graph.family.block(names, plain_ids[whole])
         return graph.family.frame({name: self._ids([block[i] for block in blocks]) for i, name in enumerate(names)})
@@ -226,12 +233,6 @@ class Query(NamedTuple):
 
 
 PlannedCall: TypeAlias = "Query | RowQuery"
-
-
-def empty_frame(graph: Graph, pattern: Pattern) -> Any:
-    """A dataframe of the graph's family for no match of a pattern."""
-    ids = graph.to_ids(graph.xp.empty(0, np.int32))
-    return graph.family.frame(dict.fromkeys(names_of_columns(graph, pattern), ids))
 
 
 def _in_embeddings(factor: int, progress: ProgressCallback) -> Callable[[float, int], None]:
@@ -292,8 +293,8 @@ def _planned(
 ) -> tuple[Plan, Prepared]:
     """The plan of a call on the graph where the engine works."""
     call = pattern, options.semantics, options.one_per_orbit, options.counting, options.suffix
-    by_trial = options.by_trial
+    by_trial, few_rows = options.by_trial, options.few_rows and any(labels is not None for labels in pattern.labels)
     if options.time_limit is not None and options.time_limit < TRIAL_SECONDS:
-        by_trial = by_trial and placed.cache.holds("plans", (*call, True))
+        by_trial = by_trial and placed.cache.holds("plans", (*call, True, few_rows))
     with until(deadline):
-        return plan_of(placed, engine, *call, by_trial)
+        return plan_of(placed, engine, *call, by_trial, few_rows)

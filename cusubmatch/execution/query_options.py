@@ -11,6 +11,8 @@ from typing import Any
 
 __all__ = ["QueryOptions"]
 
+FEW_ROWS = 1 << 20  # rows that take milliseconds to find
+
 
 @dataclass(frozen=True, slots=True)
 class QueryOptions:
@@ -75,6 +77,12 @@ class QueryOptions:
     edges: str = "any"
     edge_id: Any = None
     devices: Any = None
+
+    @property
+    def few_rows(self) -> bool:
+        """Whether any few rows are wanted, which a search for a better plan would take longer than."""
+        some = self.limit is not None and self.limit <= FEW_ROWS
+        return some and not self.counting and not self.sort and self.touching is None
 
     @property
     def one_per_orbit(self) -> bool:

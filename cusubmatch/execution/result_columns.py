@@ -1,4 +1,4 @@
-"""What results have in common: the names of their columns, their memory, and the rows of further calls."""
+"""What results have in common: names and ids of their columns, their memory, and the rows of further calls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.host_memory import free_bytes
 
-__all__ = ["BLOCKS_AT_ONCE", "blocks_of_parts", "names_of_columns", "names_with_edges", "result_budget"]
+__all__ = [
+    "BLOCKS_AT_ONCE",
+    "blocks_of_parts",
+    "empty_frame",
+    "ids_of_blocks",
+    "names_of_columns",
+    "names_with_edges",
+    "result_budget",
+]
 
 BLOCKS_AT_ONCE = 32  # blocks of rows that exist at the same time under a memory limit, about
 
@@ -52,3 +60,19 @@ def blocks_of_parts(parts: Iterable[Any], limit: int | None, *options: Any) -> G
 def result_budget(memory_limit: int | None, xp: Any) -> int:
     """Bytes that a result may take where arrays of `xp` lie: all but a quarter of what is free, by default."""
     return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4
+
+
+def ids_of_blocks(ids: np.ndarray, blocks: Sequence[np.ndarray]) -> np.ndarray:
+    """The ids of internal vertices in blocks of rows, as one array (columns, rows)."""
+    whole, begin = np.empty((len(blocks[0]), sum(block.shape[1] for block in blocks)), ids.dtype), 0
+    for block in blocks:
+        for vertices, column in zip(block, whole, strict=True):
+            ids.take(vertices, out=column[begin : begin + len(vertices)], mode="clip")  # "raise" makes a copy
+        begin += block.shape[1]
+    return whole
+
+
+def empty_frame(graph: Graph, pattern: Pattern) -> Any:
+    """A dataframe of the graph's family for no match of a pattern."""
+    ids = graph.to_ids(graph.xp.empty(0, np.int32))
+    return graph.family.frame(dict.fromkeys(names_of_columns(graph, pattern), ids))

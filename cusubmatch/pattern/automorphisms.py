@@ -53,8 +53,19 @@ class AutomorphismGroup:
             whole = self.orbits()
             fixed = frozenset(v for v in fixed if whole.count(whole[v]) > 1)
         if fixed not in self._orbits:
-            self._orbits[fixed] = self._find_orbits(fixed)
+            symmetric = bool(fixed) and self._is_symmetric
+            self._orbits[fixed] = self._orbits_without(fixed) if symmetric else self._find_orbits(fixed)
         return self._orbits[fixed]
+
+    @functools.cached_property
+    def _is_symmetric(self) -> bool:
+        """Whether any two vertices of an orbit may be exchanged, so that an orbit is mapped in all ways."""
+        return all(self._transposition(first, v) for v, first in enumerate(self.orbits()) if v != first)
+
+    def _orbits_without(self, fixed):
+        """The orbits where any vertices of an orbit may be exchanged: those without the fixed vertices."""
+        first: dict[int, int] = {}
+        return tuple(v if v in fixed else first.setdefault(orbit, v) for v, orbit in enumerate(self.orbits()))
 
     def stabiliser(self, vertices: Iterable[int]) -> AutomorphismGroup:
         """The automorphisms that map a set of vertices to itself."""

@@ -33,14 +33,16 @@ def build_plan(problem: PlanningProblem, alternative: Alternative) -> Plan:
     pattern, constraints, core = problem.pattern, problem.constraints, alternative.core
     order = alternative.order.vertices
     visited = order if core is None else order[: len(order) - len(core.suffix)]
-    group = pattern.automorphisms if core is None else core.symmetry
-    backward = [_rows(constraints.required, order, level, len(visited)) for level in range(len(order))]
-    forbidden = [_rows(constraints.forbidden, order, level, len(visited)) for level in range(len(order))]
-    bounds = restrictions(group, visited) if problem.restricted else [[] for _ in visited]
-    factor = group.order if problem.restricted and not problem.unique else 1
+    group = problem.group if core is None else core.symmetry
+    backward = _rows(constraints.required, order, len(visited))
+    forbidden = _rows(constraints.forbidden, order, len(visited))
+    bounds: list[list[int]] = [[] for _ in visited]
+    factor = 1
+    if group is not None and problem.restricted:
+        bounds, factor = restrictions(group, visited), 1 if problem.unique else group.order
     divisor, suffix, counted = 1, None, list[tuple[tuple[NeighbourRows, ...], int]]()
     if core is not None:
-        factor = math.prod(len(others) + 1 for others in group.chain(visited)) if problem.injective else 1
+        factor = math.prod(len(others) + 1 for others in core.symmetry.chain(visited)) if problem.injective else 1
         divisor = pattern.automorphisms.order if problem.unique else 1
         suffix = suffix_of(core, order, constraints, divisor // factor)
         counted = [(variable.made_of(len(visited) - 1), variable.choosers) for variable in suffix.variables]
@@ -55,6 +57,7 @@ def build_plan(problem: PlanningProblem, alternative: Alternative) -> Plan:
     if suffix is not None:
         suffix = with_sources(suffix, sources[len(visited) :], len(visited) - 1)
     implied = [*implied_bounds(bounds), *(set() for _ in order[len(visited) :])]
+    differs = _different(constraints, order)
     levels = [
         Level(
             vertex,
@@ -65,7 +68,7 @@ def build_plan(problem: PlanningProblem, alternative: Alternative) -> Plan:
             tuple(deferred[level]) if level < len(visited) else (),
             _injectivity_checks(
                 constraints,
-                range(min(level, len(visited))),
+                [earlier for earlier in differs[level] if earlier < min(level, len(visited))],
                 order,
                 vertex,
                 {row.level for row in backward[level]},
@@ -106,13 +109,22 @@ def _arcs(problem):
     return {pair: int(arcs) for pair, arcs in problem.cardinalities.pairs.items()}
 
 
-def _rows(relations, order, level, visited):
-    """The rows of earlier visited levels that the relations of a level's vertex name."""
-    return [
-        NeighbourRows(relation, earlier)
-        for earlier in range(min(level, visited))
-        for relation in relations.get((order[earlier], order[level]), ())
-    ]
+def _rows(relations, order, visited):
+    """Per level, the rows of earlier visited levels that the relations of its vertex name."""
+    rows, place = [[] for _ in order], {vertex: level for level, vertex in enumerate(order)}
+    for earlier, level, names in sorted((place[u], place[w], names) for (u, w), names in relations.items()):
+        if earlier < min(level, visited):
+            rows[level] += [NeighbourRows(relation, earlier) for relation in names]
+    return rows
+
+
+def _different(constraints, order):
+    """Per level, the levels whose images must differ from its image, ascending."""
+    levels, place = [[] for _ in order], {vertex: level for level, vertex in enumerate(order)}
+    for u, w in constraints.distinct:
+        levels[place[u]].append(place[w])
+        levels[place[w]].append(place[u])
+    return [sorted(others) for others in levels]
 
 
 def _injectivity_checks(constraints, earlier_levels, order, vertex, adjacent, implied):
@@ -120,8 +132,7 @@ def _injectivity_checks(constraints, earlier_levels, order, vertex, adjacent, im
     return tuple(
         level
         for level in earlier_levels
-        if constraints.must_differ(order[level], vertex)
-        and level not in adjacent
+        if level not in adjacent
         and level not in implied
         and not are_disjoint(constraints.labels[order[level]], constraints.labels[vertex])
     )

@@ -90,11 +90,14 @@ def local_constraints(
     `arcs`: of each relation; a forbidden one without arcs forbids nothing. Bit w of `shares[u]` is set where pattern
     vertices u and w share a candidate.
     """
+    size = len(shares)
     return constraints._replace(
         relations=tuple(
             constraints.relations[relation.relations[0]]._replace(between=relation) for relation in relations
         ),
         required={pair: (number,) for pair, number in required.items()},
         forbidden={pair: (number,) for pair, number in forbidden.items() if arcs[number]},
-        distinct=frozenset(pair for pair in constraints.distinct if shares[pair[0]] >> pair[1] & 1),
+        distinct=constraints.distinct.intersection(
+            (u, w) for u, shared in enumerate(shares) if shared >> u > 1 for w in range(u + 1, size) if shared >> w & 1
+        ),
     )

@@ -86,9 +86,13 @@ def candidate_constraints_of(constraints: Constraints, injective: bool) -> Candi
     for (u, _), relations in required.items():
         for relation in relations:
             min_degrees[u][relation] = min_degrees[u].get(relation, 0) + 1 if injective else 1
+    earlier: list[list[int]] = [[] for _ in range(size)]
+    for u, w in required:
+        if w < u:
+            earlier[u].append(w)
     colours: list[int] = []
-    for u in range(size):
-        taken = {colours[w] for w in range(u) if (u, w) in required}
+    for others in earlier:
+        taken = {colours[w] for w in others}
         colours.append(next(colour for colour in range(size) if colour not in taken))
     edges = sorted((colours[u], u, w, relation) for (u, w), relations in required.items() for relation in relations)
     begins = [i for i, edge in enumerate(edges) if i == 0 or edge[0] != edges[i - 1][0]]

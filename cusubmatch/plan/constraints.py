@@ -7,6 +7,8 @@ forbids b to a, and `a--b` leaves both directions free. A negated edge of the pa
 
 from __future__ import annotations
 
+import functools
+from itertools import combinations, permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cusubmatch.errors import GraphError
@@ -84,11 +86,10 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
             relation = index(direction, codes, pair[1])
             if relation not in required.get(pair, ()):
                 required[pair] = (*required.get(pair, ()), relation)
-    pairs = [(u, w) for u in range(len(pattern)) for w in range(len(pattern)) if u != w]
     forbidden: dict[tuple[int, int], tuple[int, ...]] = {}
     if semantics == "induced":
         free = {pair for s, t, directed, *_ in pattern.edges for pair in ([(s, t)] if directed else [(s, t), (t, s)])}
-        for u, w in pairs:
+        for u, w in permutations(range(len(pattern)), 2):
             no_out, no_in = (u, w) not in free, (w, u) not in free
             if no_out or no_in:
                 forbidden[u, w] = (index("any" if no_out and no_in else "out" if no_out else "in", None, w),)
@@ -102,9 +103,13 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
             relation = index(direction, codes, pair[1])
             if relation not in forbidden.get(pair, ()):
                 forbidden[pair] = (*forbidden.get(pair, ()), relation)
-    every_pair = frozenset(pair for pair in pairs if pair[0] < pair[1])
-    distinct = pattern.distinct if semantics == "homomorphism" else every_pair
+    distinct = pattern.distinct if semantics == "homomorphism" else _every_pair(len(pattern))
     return Constraints(tuple(relations), required, forbidden, distinct, labels, names)
+
+
+@functools.lru_cache(64)
+def _every_pair(size: int) -> frozenset[tuple[int, int]]:
+    return frozenset(combinations(range(size), 2))
 
 
 def negated_edges(pattern: Pattern) -> list[Absent]:

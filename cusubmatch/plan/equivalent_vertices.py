@@ -10,7 +10,7 @@ from itertools import combinations
 __all__ = ["equivalent_pairs", "same_candidates"]
 
 
-def equivalent_pairs(pattern, constraints, filters):
+def equivalent_pairs(constraints, filters):
     """Pairs of vertices with the same neighbours, label, filter and inequalities, which share no edge."""
     required, labels = constraints.required, constraints.labels
     asked = [{} for _ in labels]  # by neighbour, the relations that it asks for
@@ -20,12 +20,14 @@ def equivalent_pairs(pattern, constraints, filters):
     for u, w in constraints.distinct:
         differs[u].add(w)
         differs[w].add(u)
+    alike: dict[tuple, list[int]] = {}
+    for u, relations in enumerate(asked):
+        alike.setdefault((labels[u], filters[u], frozenset(relations.items())), []).append(u)
     pairs = set()
-    for u, w in combinations(range(len(pattern)), 2):
-        if (w, u) in required or labels[u] != labels[w] or filters[u] != filters[w] or asked[u] != asked[w]:
-            continue
-        if differs[u] - {w} == differs[w] - {u}:
-            pairs.add(frozenset((u, w)))
+    for several in alike.values():
+        for u, w in combinations(several, 2):
+            if (w, u) not in required and differs[u] - {w} == differs[w] - {u}:
+                pairs.add(frozenset((u, w)))
     return pairs
 
 

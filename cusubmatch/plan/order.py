@@ -163,20 +163,29 @@ class _OrderSearch:
         self.problem, self.estimator, self.walk_cost = problem, estimator, walk_cost_of(problem, estimator)
         self.effort, self.cost_limit, self.alternatives = effort, cost_limit, alternatives
         self.vertices = problem.vertices
-        self.rigid = problem.group.is_trivial
-        self.only_order: tuple[int, ...] | None = None
+        self.rigid = problem.group is None or problem.group.is_trivial
         self.prefixes_left = self.max_prefixes = 0
         self.best: list[MatchingOrder] = []
 
     def run(self, max_prefixes):
         """Search all orders, or greedily from each of the best first vertices, expanding about so many prefixes."""
-        self.only_order, self.prefixes_left, self.max_prefixes = None, max_prefixes, max_prefixes
+        self.prefixes_left = self.max_prefixes = max_prefixes
         self._extend(self._start())
 
     def follow(self, order):
         """Cost one order."""
-        self.only_order, self.prefixes_left = order, len(order)
-        self._extend(self._start())
+        prefix, orbits, changed = self._start(), None, not self.rigid
+        for level, vertex in enumerate(order):
+            if not (prefix.near[vertex] if level else self.problem.may_be_first(vertex)):
+                return
+            if changed:
+                orbits = self.problem.group.orbits(order[:level])
+            child = self._child(prefix, vertex)
+            if child.cost >= self.cost_limit:
+                return
+            changed = orbits is not None and orbits.count(orbits[vertex]) > 1
+            prefix = self._matched(prefix, child, orbits)
+        self._complete(prefix)
 
     def _start(self):
         return _Prefix([], [], [], [[] for _ in self.problem.neighbours], self.estimator.start(), {}, 0.0)
@@ -186,7 +195,7 @@ class _OrderSearch:
         if len(order) == size:
             self._complete(prefix)
             return
-        large = size > EXHAUSTIVE_VERTICES and self.only_order is None
+        large = size > EXHAUSTIVE_VERTICES
         orbits = None if self.rigid else self.problem.group.orbits(order)
         children = self._children(prefix, orbits)
         if large and not order:
@@ -196,26 +205,30 @@ class _OrderSearch:
                 self.prefixes_left = self.max_prefixes
             if child.cost >= self.cost_limit:
                 continue
-            spent = self.prefixes_left <= 0 or (self.only_order is None and self.effort.left(self.cost_limit) <= 0)
+            spent = self.prefixes_left <= 0 or self.effort.left(self.cost_limit) <= 0
             if spent and self.cost_limit < math.inf:
                 continue
             self.prefixes_left -= 1
-            self.effort.prefixes += 1
-            vertex, bounds = child.vertex, prefix.bounds
-            if self.problem.restricted and orbits is not None:
-                bounds = [
-                    [*levels, len(order)] if orbits[w] == orbits[vertex] and w != vertex else levels
-                    for w, levels in enumerate(bounds)
-                ]
-            candidates, matches = [*prefix.candidates, child.candidates], [*prefix.matches, child.matches]
-            near = self.estimator.extend(prefix.near, order, vertex)
-            changed = self.problem.neighbours[vertex]
-            expected = {v: count for v, count in prefix.expected.items() if v not in changed and not bounds[v]}
-            self._extend(_Prefix([*order, vertex], candidates, matches, bounds, near, expected, child.cost))
+            self._extend(self._matched(prefix, child, orbits))
+
+    def _matched(self, prefix, child, orbits):
+        """The prefix with one more vertex; `orbits` are those that its images leave, None: none of several."""
+        order, vertex, bounds = prefix.order, child.vertex, prefix.bounds
+        self.effort.prefixes += 1
+        if self.problem.restricted and orbits is not None:
+            bounds = [
+                [*levels, len(order)] if orbits[w] == orbits[vertex] and w != vertex else levels
+                for w, levels in enumerate(bounds)
+            ]
+        candidates, matches = [*prefix.candidates, child.candidates], [*prefix.matches, child.matches]
+        near = self.estimator.extend(prefix.near, order, vertex)
+        changed = self.problem.neighbours[vertex]
+        expected = {v: count for v, count in prefix.expected.items() if v not in changed and not bounds[v]}
+        return _Prefix([*order, vertex], candidates, matches, bounds, near, expected, child.cost)
 
     def _children(self, prefix, orbits):
         """The vertices that may come next, the most promising first, one of each orbit."""
-        order, _, matches, bounds, near, known, cost = prefix
+        order, near = prefix.order, prefix.near
         children: list[_Child] = []
         tried = set()
         for vertex in self._next(order, near):
@@ -223,22 +236,24 @@ class _OrderSearch:
                 if orbits[vertex] in tried:
                     continue
                 tried.add(orbits[vertex])
-            expected = known.get(vertex)
-            if expected is None:
-                expected = self.estimator.candidates(order, vertex, bounds[vertex], near[vertex])
-                if order:
-                    known[vertex] = expected
-            reached = (matches[-1] if matches else 1.0) * expected
-            extension = Extension(order, matches, vertex, bounds[vertex], expected, near[vertex])
-            level_cost = cost + self.walk_cost.level(extension)
-            visited_cost = level_cost + reached * self.walk_cost.visit_ns
-            children.append(_Child(visited_cost, -len(near[vertex]), vertex, level_cost, expected, reached))
+            children.append(self._child(prefix, vertex))
         return sorted(children)
 
+    def _child(self, prefix, vertex):
+        """What it costs to match a vertex next."""
+        order, _, matches, bounds, near, known, cost = prefix
+        expected = known.get(vertex)
+        if expected is None:
+            expected = self.estimator.candidates(order, vertex, bounds[vertex], near[vertex])
+            if order:
+                known[vertex] = expected
+        reached = (matches[-1] if matches else 1.0) * expected
+        extension = Extension(order, matches, vertex, bounds[vertex], expected, near[vertex])
+        level_cost = cost + self.walk_cost.level(extension)
+        visited_cost = level_cost + reached * self.walk_cost.visit_ns
+        return _Child(visited_cost, -len(near[vertex]), vertex, level_cost, expected, reached)
+
     def _next(self, order, near):
-        if self.only_order:
-            vertex = self.only_order[len(order)]
-            return [vertex] if (near[vertex] if order else self.problem.may_be_first(vertex)) else []
         if order:
             return [v for v in self.vertices if near[v] and v not in order]
         return [v for v in self.vertices if self.problem.may_be_first(v)]

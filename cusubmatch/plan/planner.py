@@ -56,7 +56,7 @@ def make_plans(problem: PlanningProblem, options: PlanOptions | None = None, alt
 def order_problem(problem: PlanningProblem, method: str, core: Core | None) -> OrderProblem:
     """What an order is looked for, by a method and for a core if there is one."""
     return OrderProblem(
-        problem.pattern.automorphisms if core is None else core.symmetry,
+        problem.group if core is None else core.symmetry,
         problem.neighbours,
         problem.non_neighbours,
         problem.restricted,
@@ -122,7 +122,7 @@ class _PlanSearch:
     def _consider(self, method, core, searching):
         """Compare orders of a method, and of a core if there is one; `searching`: more than the first few."""
         problem, cardinalities, weight = self.problem, self.problem.cardinalities, 1.0
-        group = problem.pattern.automorphisms if core is None else core.symmetry
+        group = problem.group if core is None else core.symmetry
         if core is not None:
             weight = SUFFIX_COST_FACTOR ** (len(core.suffix) - 1) if cardinalities.biases else SUFFIX_COST_FACTOR
         for ascending in self._directions(group, core):
@@ -144,9 +144,10 @@ class _PlanSearch:
 
     def _directions(self, group, core):
         """The directions of restrictions that matter: one where no restriction is on a vertex that is visited."""
+        if not self.problem.restricted:
+            return (False,)
         visited = [v for v in range(group.size) if core is None or v not in core.suffix]
         orbits = group.orbits()
-        symmetric = self.problem.restricted and len({orbits[v] for v in visited}) < len(visited)
-        if not symmetric:
+        if len({orbits[v] for v in visited}) == len(visited):
             return (False,)
         return (False, True) if self.options.ascending is None else (self.options.ascending,)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from cusubmatch.graph.statistics import Statistics
 from cusubmatch.pattern import Pattern
+from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.equivalent_vertices import equivalent_pairs
 from cusubmatch.plan.estimate import Cardinalities
@@ -35,6 +37,8 @@ class PlanningProblem:
         As the public functions take them.
     counting : bool
         Whether no rows are wanted.
+    few_rows : bool
+        Whether the first rows that are found are enough: then symmetry is not broken where every embedding is wanted.
     """
 
     pattern: Pattern
@@ -45,6 +49,7 @@ class PlanningProblem:
     semantics: str
     unique: bool
     counting: bool
+    few_rows: bool = False
 
     @property
     def injective(self) -> bool:
@@ -59,26 +64,31 @@ class PlanningProblem:
     @functools.cached_property
     def restricted(self) -> bool:
         """Whether restrictions break the symmetry, though every embedding may be wanted."""
-        return self.injective and (self.unique or self.counting or _can_expand_orbits(self.pattern))
+        return self.injective and (
+            self.unique or self.counting or (not self.few_rows and _can_expand_orbits(self.pattern))
+        )
+
+    @functools.cached_property
+    def group(self) -> AutomorphismGroup | None:
+        """The automorphisms, where they matter."""
+        return self.pattern.automorphisms if self.restricted or not self.few_rows else None
 
     @functools.cached_property
     def neighbours(self) -> list[set[int]]:
         """Per pattern vertex, the vertices that share an edge with it."""
-        span = range(len(self.pattern))
-        return [{w for w in span if (v, w) in self.constraints.required} for v in span]
+        return _by_vertex(self.constraints.required, len(self.pattern))
 
     @functools.cached_property
     def non_neighbours(self) -> list[set[int]]:
         """Per pattern vertex, the vertices that it must not be adjacent to."""
-        span = range(len(self.pattern))
-        return [{u for u in span if (u, v) in self.constraints.forbidden} for v in span]
+        return _by_vertex(((u, v) for v, u in self.constraints.forbidden), len(self.pattern))
 
     @functools.cached_property
     def paired(self) -> set[frozenset[int]]:
         """Pairs of vertices that are counted together as the last two levels."""
         if not self.counting or self.asks_for_absence:
             return set()
-        return equivalent_pairs(self.pattern, self.constraints, self.filters)
+        return equivalent_pairs(self.constraints, self.filters)
 
 
 @dataclass(frozen=True)
@@ -104,6 +114,14 @@ class PlanOptions:
     order: tuple[int, ...] | None = None
     suffix: int | None = None
     worth: float = math.inf
+
+
+def _by_vertex(pairs: Iterable[tuple[int, int]], size: int) -> list[set[int]]:
+    """For each vertex v the vertices w of pairs (v, w)."""
+    others: list[set[int]] = [set() for _ in range(size)]
+    for v, w in pairs:
+        others[v].add(w)
+    return others
 
 
 def _can_expand_orbits(pattern):

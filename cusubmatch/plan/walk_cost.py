@@ -48,7 +48,7 @@ class OrderProblem(NamedTuple):
 
     Attributes
     ----------
-    group : AutomorphismGroup
+    group : AutomorphismGroup or None
         Automorphisms that the restrictions break; with a core, those that map it to itself.
     neighbours : list of sets
         Per pattern vertex, the vertices that share an edge with it.
@@ -67,7 +67,7 @@ class OrderProblem(NamedTuple):
         Only its vertices are ordered and visited. The suffix is counted.
     """
 
-    group: AutomorphismGroup
+    group: AutomorphismGroup | None
     neighbours: list[set[int]]
     non_neighbours: list[set[int]]
     restricted: bool
@@ -200,7 +200,8 @@ class _BitmapCost(WalkCost):
     def __init__(self, problem: OrderProblem, estimator: Estimator) -> None:
         super().__init__(problem, estimator)
         # Where restrictions bound every vertex by the first one, bitmaps hold one side of a neighbourhood only.
-        self.one_sided = problem.restricted and estimator.ascending and len(set(problem.group.orbits())) == 1
+        orbits = problem.group.orbits() if problem.group is not None else ()
+        self.one_sided = problem.restricted and estimator.ascending and len(set(orbits)) == 1
 
     def _set(self, extension, counted, last):
         order, matches, _, _, candidates, _ = extension

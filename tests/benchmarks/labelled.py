@@ -1,153 +1,113 @@
-"""Labelled queries: the GPU engine beside the CPU engine on two threads, whole calls, counts compared.
+"""Labelled queries that an engine has never seen: filters with candidate graph, plan and search, apart and together.
 
-    python tests/benchmarks/labelled.py [--only yeast,human,ego-Twitter] [--limit SECONDS]
+    python tests/benchmarks/labelled.py [--only yeast,human] [--engine gpu] [--sizes 8,12] [--queries 20] [--limit S]
 
-Yeast: its recorded queries with at most 10^8 embeddings. Human and ego-Twitter (with 16 random labels): the patterns
-that random walks of 8 to 16 vertices induce. Plans are made and kernels compiled before the clock runs. A query that
-only the GPU answers in time counts with the limit for the CPU. The median is of seconds where both do, and elsewhere of
-embeddings a second, of queries that are not counted by tables.
+Yeast: recorded queries of each size. The other sets: the patterns that random walks of so many vertices induce; human
+has its own labels, the others 16 random ones; seeds are printed. Cold is a query never seen on a graph that others have
+been asked of, kernels compiled; warm is the second call. Wall-clock milliseconds, the CPU engine on one thread. A query
+that is not counted within the limit has no part in the medians. With `--engine cpu,gpu` counts are compared, too.
 """
 
 from __future__ import annotations
 
-import os
-import threading
-import time
+from itertools import pairwise
+from time import perf_counter_ns
+from typing import Annotated
 
-os.environ["NUMBA_NUM_THREADS"] = "2"
-
-from itertools import combinations
-from typing import Annotated, NamedTuple
-
+import labelled_peers as peers  # the CPU engine gets one thread
 import numpy as np
 import pandas as pd
 import typer
 from cases import data_folder
 
 import cusubmatch as csm
+from cusubmatch.engines.cpu import CpuEngine
 
-WARM_S = 1.0
-QUERIES, SIZES, LABELS = 12, (8, 12, 16), 16
-MOST = 10**8  # embeddings of a recorded query
-
-
-def graph_of(edges, labels):
-    vertices = pd.DataFrame({"vertex": np.arange(len(labels)), "label": labels})
-    return csm.Graph.from_edgelist(edges[["src", "dst"]], vertices=vertices, vertex_label="label")
+SETS = "yeast,human,musae-github"  # also ego-Twitter and cnr-2000, which suit a GPU
+OTHER_QUERIES_LIMIT_S = 5.0
 
 
-def walked_queries(edges, labels, sizes, count):
-    """Patterns induced by random walks, with the labels of the vertices that they meet."""
-    neighbours = [[] for _ in labels]
-    for a, b in edges[["src", "dst"]].itertuples(index=False):
-        neighbours[a].append(b)
-        neighbours[b].append(a)
-    random, queries = np.random.default_rng(5), []
-    starts = np.flatnonzero([len(some) > 1 for some in neighbours])
-    while len(queries) < count:
-        size = sizes[len(queries) % len(sizes)]
-        here = int(random.choice(starts))
-        found, steps = [here], 0
-        while len(found) < size and steps < 50 * size:
-            here, steps = neighbours[here][int(random.integers(len(neighbours[here])))], steps + 1
-            if here not in found:
-                found.append(here)
-        if len(found) == size:
-            inside = [(i, j) for i, j in combinations(range(size), 2) if found[j] in set(neighbours[found[i]])]
-            queries.append(csm.Pattern(inside, labels={i: labels[v] for i, v in enumerate(found)}))
-    return queries
+def engine_class(name):
+    """The class of an engine; a GPU package is imported only if it is asked for."""
+    if name == "cpu":
+        return CpuEngine
+    from cusubmatch.engines.gpu.engine import GpuEngine
+
+    return GpuEngine
 
 
-def yeast_queries(folder):
-    parts, answers = (pd.read_parquet(folder / f"yeast.{kind}.parquet") for kind in ("queries", "answers"))
-    queries = []
-    for name in answers[answers["count"] <= MOST]["query"].iloc[::6]:
-        part = parts[parts["query"] == name]
-        vertices, edges = part[part.part == "v"], part[part.part == "e"]
-        labels = dict(zip(vertices.a.tolist(), vertices.b.tolist(), strict=True))
-        queries.append(csm.Pattern(list(zip(edges.a.tolist(), edges.b.tolist(), strict=True)), labels=labels))
-    return queries
-
-
-class Answer(NamedTuple):
-    """What a query brought: its count, or what was counted when the limit came (None: not known), and seconds."""
-
-    count: int | None
-    late: bool
-    seconds: float
-
-    @classmethod
-    def to(cls, graph, query, engine, limit_s):
-        begin = time.perf_counter()
-        try:
-            count, late = csm.count_matches(graph, query, unique=False, engine=engine, time_limit=limit_s), False
-        except csm.TimeLimitExceeded as error:
-            count, late = error.partial, True
-        return cls(count, late, time.perf_counter() - begin)
-
-
-def warm_up(graph, query, engine):
-    """Ask until all that the query needs is planned and compiled; compilers go on in threads when the limit passes."""
-    late, idle = True, 0
-    while late and idle < 2:
-        late = Answer.to(graph, query, engine, WARM_S).late
-        compiling = [thread for thread in threading.enumerate() if thread.name.startswith("cusubmatch compiler")]
-        for thread in compiling:
-            thread.join()
-        idle = 0 if compiling else idle + 1
-
-
-def sets(names):
-    """(name, graph, queries) of each set."""
+def load(name, sizes, count):
+    """(graph, queries by size, queries to prepare the graph with) of a set."""
     folder = data_folder()
-    for name in names:
-        edges = pd.read_parquet(folder / f"{name}.parquet")
-        if name == "ego-Twitter":
-            n = int(edges[["src", "dst"]].max().max()) + 1
-            labels = np.random.default_rng(16).integers(0, LABELS, n).tolist()
-        else:
-            labels = pd.read_parquet(folder / f"{name}.labels.parquet").sort_values("vertex").label.tolist()
-        queries = yeast_queries(folder) if name == "yeast" else walked_queries(edges, labels, SIZES, QUERIES)
-        yield name, graph_of(edges, labels), queries
+    edges = pd.read_parquet(folder / f"{name}.parquet")[["src", "dst"]]
+    if name in ("yeast", "human"):
+        labels = pd.read_parquet(folder / f"{name}.labels.parquet").sort_values("vertex").label.to_numpy()
+    else:
+        random = np.random.default_rng(peers.LABEL_SEED)
+        labels = random.integers(0, peers.LABELS, int(edges.max().max()) + 1)
+    vertices = pd.DataFrame({"vertex": np.arange(len(labels)), "label": labels})
+    graph = csm.Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    others = [query for size in (4, 8, 12) for query in peers.walked_queries(edges, labels, size, 3, seed=5)]
+    if name == "yeast":
+        answers = pd.read_parquet(folder / "yeast.answers.parquet")["query"]
+        queries = {size: recorded(folder, answers, size, count) for size in sizes}
+    else:
+        queries = {size: peers.walked_queries(edges, labels, size, count) for size in sizes}
+    return graph, queries, others
 
 
-def rows_of(pairs):
-    """The table's rows of a set: by which engine a query was answered in time, queries, seconds, ratios."""
-    for kind, late in (("both", (False, False)), ("gpu only", (False, True)), ("neither", (True, True))):
-        some = [(gpu, cpu) for gpu, cpu in pairs if (gpu.late, cpu.late) == late]
-        if not some:
-            continue
-        gpu_s, cpu_s = (sum(pair[engine].seconds for pair in some) for engine in (0, 1))
-        ratios = [cpu.seconds / gpu.seconds for gpu, cpu in some]
-        if kind != "both":
-            known = [(gpu, cpu) for gpu, cpu in some if gpu.count is not None and cpu.count is not None]
-            ratios = [max(gpu.count, 1) / gpu.seconds / (max(cpu.count, 1) / cpu.seconds) for gpu, cpu in known]
-        whole = f"{cpu_s / gpu_s:7.1f}" if kind != "neither" else " " * 7
-        marks = " WRONG" * (kind == "both" and any(gpu.count != cpu.count for gpu, cpu in some))
-        yield f"{kind:9} {len(some):7} {gpu_s:8.3f} {cpu_s:8.2f} {whole} {np.median(ratios):7.1f}{marks}"
+def recorded(folder, names, size, count):
+    """So many recorded queries of yeast with so many vertices, evenly spread."""
+    of_size = sorted(name for name in names if name.split("_")[2] == str(size))
+    cuts = np.linspace(0, len(of_size), min(count, len(of_size)) + 1).astype(int).tolist()
+    return list(peers.recorded_queries(folder, [of_size[begin] for begin, _ in pairwise(cuts)]).values())
+
+
+def row_of(pairs):
+    """The part of a row that tells of (cold, warm) calls: counted, medians of each step, the worst, the sum."""
+    solved = [(cold, warm) for cold, warm in pairs if cold.count is not None]
+    if not solved:
+        return f"{0:7}"
+    steps = [np.median([getattr(cold, step) for cold, _ in solved]) for step in ("filters", "plan")]
+    steps.append(np.median([cold.build + cold.search for cold, _ in solved]))
+    together = [cold.together for cold, _ in solved]
+    warm = np.median([warm.together for _, warm in solved])
+    numbers = [*steps, np.median(together), max(together), sum(together), warm]
+    return f"{len(solved):7} " + " ".join(f"{number:9.2f}" for number in numbers)
 
 
 def main(
-    only: Annotated[str, typer.Option(help="Sets, comma-separated.")] = "yeast,human,ego-Twitter",
-    limit: Annotated[float, typer.Option(help="Seconds that a query may take.")] = 3.0,
+    only: Annotated[str, typer.Option(help="Sets, comma-separated; also ego-Twitter, cnr-2000.")] = SETS,
+    engine: Annotated[str, typer.Option(help="Engines, comma-separated.")] = "cpu",
+    sizes: Annotated[str, typer.Option(help="Vertices of the queries, comma-separated.")] = "8,16,24",
+    queries: Annotated[int, typer.Option(help="Queries of each size.")] = 20,
+    limit: Annotated[float, typer.Option(help="Seconds that a query may take.")] = 2.0,
+    trials: Annotated[int, typer.Option(help="Cold calls of a query, of which the least counts.")] = 2,
 ):
-    """Ask every query of the sets on both engines, and print one table."""
-    print(f"{'graph':12} {'in time':9} {'queries':>7} {'gpu s':>8} {'cpu s':>8} {'faster':>7} {'median':>7}")
-    for name, graph, queries in sets(only.split(",")):
-        found, planned = {}, {}
-        for engine in ("gpu", "cpu"):
-            for query in queries:
-                warm_up(graph, query, engine)
-            begin = time.perf_counter()
-            for query in queries:
-                csm.explain(graph, query, unique=False, engine=engine)
-            planned[engine] = 1e3 * (time.perf_counter() - begin) / len(queries)
-            found[engine] = [Answer.to(graph, query, engine, limit) for query in queries]
-        for row in rows_of(list(zip(found["gpu"], found["cpu"], strict=True))):
-            print(f"{name:12} {row}", flush=True)
-        print(
-            f"{name:12} planned in {planned['gpu']:.2f} ms for the GPU, {planned['cpu']:.2f} ms for the CPU", flush=True
-        )
+    """Ask every query of the sets, and print a line for each set, size and engine."""
+    wanted = [int(size) for size in sizes.split(",")]
+    print(f"walks: seed {peers.WALK_SEED} and size; random labels: {peers.LABELS}, seed {peers.LABEL_SEED}")
+    print(f"least of {trials} cold calls, wall-clock ms; at most {limit:g} s a query")
+    columns = ("filters", "plan", "search", "together", "worst", "sum", "warm")
+    print(
+        f"{'graph':14}{'vertices':>8} {'engine':6} {'queries':>7} {'counted':>7} "
+        + " ".join(map("{:>9}".format, columns))
+    )
+    for name in only.split(","):
+        graph, by_size, others = load(name, wanted, queries)
+        counts: dict[int, list[list]] = {size: [] for size in wanted}
+        for one in engine.split(","):
+            how = {"engine": engine_class(one), "clock": perf_counter_ns}
+            for other in others:
+                peers.call(graph, other, OTHER_QUERIES_LIMIT_S, **how)
+            for size, asked in by_size.items():
+                pairs = [peers.cold(graph, query, limit, trials, **how) for query in asked]
+                counts[size].append([cold.count for cold, _ in pairs])
+                print(f"{name:14}{size:8} {one:6} {len(asked):7} {row_of(pairs)}", flush=True)
+        for size, found in counts.items():
+            differ = sum(len({count for count in query if count is not None}) > 1 for query in zip(*found, strict=True))
+            if differ:
+                print(f"{name:14}{size:8} WRONG: the engines differ in {differ} counts")
 
 
 if __name__ == "__main__":

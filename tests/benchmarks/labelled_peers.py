@@ -1,12 +1,14 @@
 """Labelled queries that the CPU engine has never seen, on one thread, beside the CPU peers that were measured before.
 
     python tests/benchmarks/labelled_peers.py [--query 8_0,query_dense_4_58] [--graph yeast] [--limit S] [--profile]
+    python tests/benchmarks/labelled_peers.py --rows 100000
 
 `labelled/peers.tsv` of the data folder lists the queries with the CPU milliseconds of each peer (`>`: not within 10 s);
 those of github (16 random labels) and human are made anew by the same random walks, those of yeast are recorded ones.
 Cold is a query never seen on a graph that other queries have been asked of, kernels compiled: the least of a few
 trials, each of which forgets what is kept for single queries. It is split into filters, plan, build and search. Warm is
-the second call. Times are CPU milliseconds of the process. Counts are compared with the recorded ones.
+the second call. Times are CPU milliseconds of the process. Counts are compared with the recorded ones. With --rows, so
+many matches are listed instead, and build and search are the walk and the dataframe; DAF's time is for 100,000.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ import os
 os.environ["NUMBA_NUM_THREADS"] = "1"
 
 import cProfile
+import math
 import pstats
 import time
+from collections import deque
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -30,6 +34,7 @@ from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query import make_query
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.row_collector import row_collector
 
 LABELS, LABEL_SEED, WALK_SEED, WALKS = 16, 1203, 77, 20
 STEPS_PER_VERTEX = 60  # of a random walk, before another one is begun
@@ -40,7 +45,7 @@ SHOWN = 30
 
 
 class Taken(NamedTuple):
-    """CPU milliseconds of one call, and its count (None: not within the limit)."""
+    """Milliseconds of one call, and its count (None: not within the limit)."""
 
     filters: float
     plan: float
@@ -115,34 +120,41 @@ def load(name, peers):
     return graph, queries, others
 
 
-def call(graph, query, limit_s, counting=True):
-    """Count a query in the steps of a public call, each with its CPU time."""
+def call(graph, query, limit_s, rows=0, engine=CpuEngine, clock=time.process_time_ns):
+    """Count a query in the steps of a public call, or list so many rows, each step with its time."""
     spent = {"filters": 0.0}
-    prepare = CpuEngine.prepare
+    prepare = engine.prepare
 
     def timed_prepare(*arguments):
-        begin = time.process_time_ns()
+        begin = clock()
         try:
             return prepare(*arguments)
         finally:
-            spent["filters"] += time.process_time_ns() - begin
+            spent["filters"] += clock() - begin
 
-    CpuEngine.prepare = timed_prepare
-    begin = time.process_time_ns()
+    engine.prepare = timed_prepare
+    begin = clock()
     deadline = time.monotonic() + limit_s
-    counted = None
+    counted = made = built = None
     try:
-        planned = make_query(graph, query, QueryOptions(unique=False, engine="cpu"), deadline)
-        made = time.process_time_ns()
-        run = planned.count_run(None)
-        built = time.process_time_ns()
-        counted = run.count()
+        options = QueryOptions(unique=False, engine=engine.name, counting=not rows, limit=rows or None)
+        planned = make_query(graph, query, options, deadline)
+        made = clock()
+        if rows:
+            found = row_collector(planned, rows, None)
+            deque(found.blocks(None), 0)
+            built = clock()
+            counted = len(found.frame())
+        else:
+            run = planned.count_run(None)
+            built = clock()
+            counted = run.count()
     except DeadlinePassed:
-        if "built" not in locals():
-            made = built = time.process_time_ns()
+        made = made or clock()
+        built = built or made
     finally:
-        CpuEngine.prepare = prepare
-    end = time.process_time_ns()
+        engine.prepare = prepare
+    end = clock()
     filters = spent["filters"]
     return Taken(filters / 1e6, (made - begin - filters) / 1e6, (built - made) / 1e6, (end - built) / 1e6, counted)
 
@@ -154,8 +166,8 @@ def forget(graph):
         graph.cache.forget("rows", "hubs")
 
 
-def cold(graph, query, limit_s, trials):
-    """The least of several calls as if the query had never been asked."""
+def cold(graph, query, limit_s, trials, rows=0, **how):
+    """The least of several calls as if the query had never been asked, and the call after them."""
     best = None
     for _ in range(trials):
         forget(graph)
@@ -164,20 +176,20 @@ def cold(graph, query, limit_s, trials):
             vertices=range(len(query)),
             labels=dict(enumerate(query.labels)),
         )
-        taken = call(graph, unseen, limit_s)
+        taken = call(graph, unseen, limit_s, rows, **how)
         if best is None or taken.together < best.together:
             best = taken
         if taken.together > 1e3:
             break
-    return best, call(graph, unseen, limit_s) if best.count is not None else best
+    return best, call(graph, unseen, limit_s, rows, **how) if best.count is not None else best
 
 
-def profiled(graph, query, limit_s):
+def profiled(graph, query, limit_s, rows):
     """Print where the Python time of a cold call goes."""
     forget(graph)
     profiler = cProfile.Profile()
     profiler.enable()
-    call(graph, query, limit_s)
+    call(graph, query, limit_s, rows)
     profiler.disable()
     pstats.Stats(profiler).strip_dirs().sort_stats("cumulative").print_stats(SHOWN)
 
@@ -221,11 +233,15 @@ def main(
     graph: Annotated[str, typer.Option(help="Only these workloads, separated by commas.")] = "",
     limit: Annotated[float, typer.Option(help="Seconds that a call may take.")] = 10.0,
     trials: Annotated[int, typer.Option(help="Cold calls of a query, of which the least counts.")] = 3,
+    rows: Annotated[int, typer.Option(help="List at most so many matches instead of counting.")] = 0,
     profile: Annotated[bool, typer.Option("--profile", help="Also profile a cold call of each query.")] = False,
     save: Annotated[str, typer.Option(help="File to write the table to, separated by tabs.")] = "",
 ):
     """Ask the queries of `labelled/peers.tsv`, and print a line for each."""
     peers = pd.read_csv(data_folder() / "labelled" / "peers.tsv", sep="\t", dtype={"count": "string"})
+    if rows:
+        peers = peers.drop(columns=["DAF", "RM"]).rename(columns={"DAF_1e5": "DAF", "RM_1e5": "RM"})
+        peers[["RMnoFS", "SMGQL", "SMGQLnoFS", "SMRI"]] = math.nan
     for peer in PEERS:
         peers[peer] = pd.to_numeric(peers[peer], errors="coerce")
     if query:
@@ -237,24 +253,25 @@ def main(
         f"{'query':26} {'count':>20} {'filters':>8} {'plan':>8} {'build':>7} {'search':>9} {'cold':>9} {'warm':>9} "
         f"{'DAF':>9} {'best':>9}"
     )
-    rows = []
+    lines = []
     for workload, wanted in peers.groupby("workload", sort=False):
         G, queries, others = load(workload, wanted)
         for other in others:
-            call(G, other, 5.0)
+            call(G, other, 5.0, rows)
         for peer in wanted.itertuples():
             P = queries[peer.query]
-            first, second = cold(G, P, limit, trials)
+            first, second = cold(G, P, limit, trials, rows)
             best = min((t for t in (getattr(peer, name) for name in PEERS) if t == t), default=float("nan"))
             solved = first.count is not None
-            wrong = solved and not pd.isna(peer.count) and first.count != int(peer.count)
+            expected = None if pd.isna(peer.count) else min(int(peer.count), rows or math.inf)
+            wrong = solved and expected not in (None, first.count)
             row = {
                 "graph": workload, "query": peer.query, "size": len(P), "count": first.count, "filters": first.filters,
                 "plan": first.plan, "build": first.build, "search": first.search,
                 "cold": first.together if solved else None, "warm": second.together if solved else None,
                 "DAF": peer.DAF, "best": best,
             }  # fmt: skip
-            rows.append(row)
+            lines.append(row)
             count = str(first.count) if solved else ">"
             shown_cold, shown_warm = (f"{row[k]:9.2f}" if solved else f"{'>':>9}" for k in ("cold", "warm"))
             print(
@@ -264,8 +281,8 @@ def main(
                 flush=True,
             )
             if profile:
-                profiled(G, P, limit)
-    table = pd.DataFrame(rows)
+                profiled(G, P, limit, rows)
+    table = pd.DataFrame(lines)
     if save:
         table.to_csv(save, sep="\t", index=False)
     print(*summary(table.astype(dict.fromkeys(("cold", "warm", "DAF", "best"), float))), sep="\n")

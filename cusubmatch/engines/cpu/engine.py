@@ -63,7 +63,8 @@ class CpuEngine:
         """Candidates of every pattern vertex in a host graph, and the rows of the pattern's relations or candidates."""
         adjacency, candidate_graph = graph.adjacency(constraints.relations), None
         with announced("filters"):
-            candidates = find_candidates(graph, pattern, constraints, adjacency, injective)
+            small = self.tunables.small_candidate_arcs if len(pattern) >= self.tunables.candidate_graph_vertices else -1
+            candidates = find_candidates(graph, pattern, constraints, adjacency, injective, few_arcs=small)
         if pays(constraints, candidates, adjacency, self.tunables):
             with announced("candidate graph"):
                 candidate_graph = build_candidate_graph(constraints, candidates, adjacency, self.tunables)

@@ -145,6 +145,10 @@ def test_counts_and_rows_on_it_are_those_of_the_definition(semantics, unique, da
             wanted = rows = Counter(embeddings(raw.naive(), pattern, semantics))
             assert rows_of(csm.subgraph_match(graph, pattern, **options)) == rows
             wanted = rows.total()
+            assert rows_of(csm.subgraph_match(graph, pattern, limit=wanted + 1, **options)) == rows
+            some = csm.subgraph_match(graph, pattern, limit=wanted // 2, **options)
+            assert len(some) == wanted // 2
+            assert rows_of(some) <= rows
         assert csm.count_matches(graph, pattern, **options) == wanted
         assert len(csm.subgraph_match(graph, pattern, **options)) == wanted
 
@@ -167,7 +171,7 @@ def test_all_calls_give_the_same_with_and_without_it(semantics, unique):
                 )
             )
             assert len(frame) == found[-1][0] > 0
-            some = csm.subgraph_match(graph, QUERY, limit=10, **options)
+            some = csm.subgraph_match(graph, QUERY, limit=10, **options)  # by a plan of its own
             assert len(some) == 10
             batches = csm.iter_matches(graph, QUERY, batch_rows=64, **options)
             assert sum((rows_of(batch) for batch in batches), Counter()) == rows_of(frame)

@@ -350,7 +350,7 @@ def add_all(state, times, values):
 @examples(100)
 @given(st.lists(st.tuples(st.integers(0, 2**31 - 1), st.integers(0, 2**62 - 1)), max_size=40))
 def test_the_limbs_of_a_count_hold_any_sum(additions):
-    state = program.State(np.zeros(program.REGISTERS, np.int64), *(np.zeros(1, np.int64) for _ in range(10)))
+    state = program.State(np.zeros(program.REGISTERS, np.int64), *(np.zeros(1, np.int64) for _ in range(11)))
     times, values = (np.array(column, np.int64) for column in zip(*additions, strict=True)) if additions else ([], [])
     add_all(state, np.asarray(times, np.int64), np.asarray(values, np.int64))
     low, middle, high = state.registers[program.COUNT_0 : program.COUNT_2 + 1].tolist()

@@ -130,7 +130,8 @@ def _number(masks: np.ndarray, size: int) -> _Numbering:
         local[members[begin:end]] = np.arange(end - begin, dtype=np.int32)
     begins = np.stack([ends[table], ends[table + 1]])
     vertices = [members[ends[group] : ends[group + 1]] for group in range(len(groups))]
-    alike = [next(w for w in range(u + 1) if w == u or not int(differs[u]) >> w & 1) for u in range(size)]
+    same = [~bits for bits in differs.tolist()]
+    alike = [min((bits & -bits).bit_length() - 1, u) for u, bits in enumerate(same)]
     return _Numbering(alike, shares.tolist(), members, begins, local, tuple(vertices[group] for group in table))
 
 

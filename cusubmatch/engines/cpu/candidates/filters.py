@@ -1,4 +1,4 @@
-"""Candidates on the CPU: labels, degrees, arc consistency and counts in one compiled pass over lists of candidates.
+"""Candidates on the CPU: labels, degrees, arc consistency and counts in one compiled call, on lists of candidates.
 
 The rest is `plan.candidates`. A vertex keeps the bit of a pattern vertex while each pattern edge there has a candidate
 at its other end. An edge is tested again only if its other end has lost a candidate since.
@@ -10,8 +10,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from cusubmatch.engines.cpu.candidates.lists import list_candidates
-from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.pattern import Pattern
@@ -37,31 +36,38 @@ def find_candidates(
     injective: bool,
     *,
     sample: int = SAMPLE,
+    few_arcs: float = -1.0,
 ) -> Candidates:
-    """Filter the vertices of a host graph for every vertex of `pattern`."""
+    """Filter the vertices of a host graph for every vertex of `pattern`.
+
+    Where about `few_arcs` arcs of candidates or fewer would be read, pairs are not counted but put at the mean: they
+    are counted with the candidate graph.
+    """
     requirements = candidate_constraints_of(constraints, injective)
     if requirements.uniform:
         masks = label_degree_filter(graph, constraints, requirements, adjacency)
         return uniform(graph.xp, requirements, adjacency, masks)
-    size = len(pattern)
-    words = _label_words(graph, constraints)
-    labels = graph.vertex_labels if len(words) > 1 else np.zeros(graph.n_vertices, np.int32)
+    size, edges = len(pattern), requirements.edges
+    vertices, begins = graph.cache.get("vertices by label", None, lambda: _by_label(graph), 1)
+    ranges, range_ends = _label_ranges(constraints, begins)
     needed = [need for of_vertex in requirements.min_degrees for need in of_vertex.items()]
-    ends = list(accumulate(map(len, requirements.min_degrees), initial=0))
+    need_ends = list(accumulate(map(len, requirements.min_degrees), initial=0))
     masks = np.zeros(graph.n_vertices, np.uint32)
-    counts = np.zeros(2 * size + 2 * len(requirements.edges), np.int64)
-    _filter(
+    counts = np.zeros(2 * size + 2 * len(edges), np.int64)
+    counted = _filter(
         adjacency.offsets,
         adjacency.targets,
-        labels,
-        words,
+        vertices,
+        np.array(ranges, np.int64).reshape(-1, 2),
+        np.array(range_ends, np.int64),
         np.array(needed, np.int64).reshape(-1, 2),
-        np.array(ends, np.int64),
-        requirements.edges,
+        np.array(need_ends, np.int64),
+        edges,
         masks,
         counts,
         ROUNDS,
         sample,
+        few_arcs,
     )
     sizes, sums = counts[:size].tolist(), counts[size : 2 * size].tolist()
     pair_counts = [(pairs, twos) for pairs, twos in counts[2 * size :].reshape(-1, 2).tolist()]
@@ -69,54 +75,99 @@ def find_candidates(
     def have_equal_candidates(u, w):
         return sums[u] == sums[w] and not (((masks >> np.uint32(u)) ^ (masks >> np.uint32(w))) & np.uint32(1)).any()
 
+    sample = sample if counted else max(sizes, default=0) + 1
     return select(graph, constraints, requirements, masks, sizes, pair_counts, have_equal_candidates, sample)
 
 
-def _label_words(graph, constraints):
-    """By label, the pattern vertices that allow it, as bits; no label is -1, the last element. One word: no labels."""
-    every = (1 << len(constraints.labels)) - 1
-    if all(allowed is None for allowed in constraints.labels):
-        return np.array([every], np.uint32)
-    words = [0] * (len(graph.vertex_label_values or ()) + 1)
-    free = sum(1 << u for u, allowed in enumerate(constraints.labels) if allowed is None)
-    for u, allowed in enumerate(constraints.labels):
-        for label in allowed or ():
-            words[label] |= 1 << u
-    return np.array([word | free for word in words], np.uint32)
+def _by_label(graph):
+    """The vertices by label code, those without a label first, and where those of each label begin."""
+    if graph.vertex_labels is None:
+        return np.arange(graph.n_vertices, dtype=np.int32), [0, graph.n_vertices]
+    counts = np.bincount(graph.vertex_labels + 1, minlength=len(graph.vertex_label_values) + 1)
+    return np.argsort(graph.vertex_labels, kind="stable").astype(np.int32), [0, *np.cumsum(counts).tolist()]
+
+
+def _label_ranges(constraints, begins):
+    """Ranges of the vertices by label that the labels of each pattern vertex allow, and where its ranges end."""
+    ranges, ends = [], [0]
+    for allowed in constraints.labels:
+        if allowed is None:
+            ranges.append((0, begins[-1]))
+        else:
+            ranges += [(begins[label + 1], begins[label + 2]) for label in allowed]
+        ends.append(len(ranges))
+    return ranges, ends
 
 
 @jit
-def _filter(offsets, targets, labels, words, needed, need_ends, edges, masks, counts, rounds, sample):
-    """Set the masks, and count: candidates of each pattern vertex, their sums, then what `_count_pairs` does."""
-    size, n = len(need_ends) - 1, len(masks)
+def _filter(
+    offsets,
+    targets,
+    vertices,
+    ranges,
+    range_ends,
+    needed,
+    need_ends,
+    edges,
+    masks,
+    counts,
+    rounds,
+    sample,
+    few_arcs,
+):
+    """Set the masks, and count: candidates of each pattern vertex, their sums, then what `_count_pairs` does.
+
+    Whether pairs were counted. Where about `few_arcs` arcs or fewer would be read, they are put at the mean.
+    """
+    size = len(need_ends) - 1
     lengths = counts[:size]
-    for v in range(n):
-        word = rest = words[labels[v]]
-        while rest:
-            u = trailing_zeros(rest)
-            rest &= rest - np.uint32(1)
-            for i in range(need_ends[u], need_ends[u + 1]):
-                relation = needed[i, 0]
-                if offsets[relation, v + 1] - offsets[relation, v] < needed[i, 1]:
-                    word ^= np.uint32(1) << u
-                    break
-            else:
-                lengths[u] += 1
-        masks[v] = word
+    for u in range(size):
+        for r in range(range_ends[u], range_ends[u + 1]):
+            some = vertices[ranges[r, 0] : ranges[r, 1]]
+            lengths[u] += _keep_with_degrees(offsets, some, needed[need_ends[u] : need_ends[u + 1]], u, masks)
     begins = np.zeros(size + 1, np.int64)
     for u in range(size):
         begins[u + 1] = begins[u] + lengths[u]
-    lists = np.empty(begins[size], np.int32)
-    list_candidates(masks, begins, lists)
+    lists = np.empty(begins[size] + 1, np.int32)
+    for u in range(size):
+        end = begins[u]
+        for r in range(range_ends[u], range_ends[u + 1]):
+            for i in range(ranges[r, 0], ranges[r, 1]):
+                v = vertices[i]
+                lists[end] = v  # the next one overwrites it if it is no candidate
+                end += (masks[v] >> np.uint32(u)) & np.uint32(1)
     _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds)
+    read = 0.0
     for u in range(size):
         for i in range(begins[u], begins[u] + lengths[u]):
             counts[size + u] += lists[i]
+    for e in range(len(edges)):
+        relation = offsets[edges[e, 2]]
+        pairs = lengths[edges[e, 0]] * (relation[-1] - relation[0]) / max(len(masks), 1)
+        counts[2 * size + 2 * e] = np.int64(np.ceil(pairs))
+        read += pairs
+    if read <= few_arcs:
+        return False
     for e in range(len(edges)):
         u = edges[e, 0]
         some = lists[begins[u] : begins[u] + lengths[u]]
         pairs, twos = _count_pairs(offsets, targets, masks, some, edges[e, 1], edges[e, 2], sample)
         counts[2 * size + 2 * e], counts[2 * size + 2 * e + 1] = pairs, twos
+    return True
+
+
+@jit
+def _keep_with_degrees(offsets, vertices, needed, u, masks):
+    """Set bit u of the vertices that have the degrees needed in each relation; their number."""
+    row_ends, stride, words, kept = pointer(offsets), offsets.shape[1], pointer(masks), 0
+    for v in vertices:
+        keep = 1
+        for i in range(len(needed)):
+            at = needed[i, 0] * stride + v
+            keep &= row_ends[at + 1] - row_ends[at] >= needed[i, 1]
+        words[v] |= np.uint32(keep) << np.uint32(u)
+        kept += keep
+    return kept
 
 
 @jit

@@ -18,12 +18,13 @@ from cusubmatch.engines.cpu.search.threaded_run import ThreadedRun
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.bitmap_walker import enter_bitmaps, walk_bitmaps
+from cusubmatch.engines.cpu.walker.count_limbs import take_count
 from cusubmatch.engines.cpu.walker.failing_set_walker import ALL_LEVELS, enter_failing_sets, walk_failing_sets
 from cusubmatch.engines.cpu.walker.graph_view import longest_rows, make_view
 from cusubmatch.engines.cpu.walker.list_walker import enter, walk
 from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import BitmapState, new_bitmap_state
 from cusubmatch.engines.cpu.walker.program import State, encode, new_list_state
-from cusubmatch.engines.cpu.walker.suffix_counts import walk_suffix
+from cusubmatch.engines.cpu.walker.suffix_counts import residues, walk_suffix
 from cusubmatch.engines.cpu.walker.suffix_program import take_residues
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
@@ -70,9 +71,11 @@ class Run(ThreadedRun):
     ):
         super().__init__(options, tunables)
         self.plan = plan
-        candidates, adjacency, self._vertices = prepared.walked_by(plan)
+        candidates, adjacency, names = prepared.walked_by(plan)
+        self._local = names is not None
         self.longest = longest_rows(prepared.graph, adjacency)
-        self.program, self.pool = encode(plan, {vertex: i for i, vertex in enumerate(plan.columns)}, self.longest)
+        columns = {vertex: i for i, vertex in enumerate(plan.columns)}
+        self.program, self.pool = encode(plan, columns, self.longest, names if plan.leaf_mode == "rows" else None)
         roots = candidates.of(plan.levels[0].vertex)
         if tasks is not None:
             roots = roots[tasks.begin : tasks.end]
@@ -98,7 +101,7 @@ class Run(ThreadedRun):
         if self.plan.suffix is not None:
             return "suffix"
         large = len(self.plan.levels) >= self.tunables.failing_set_vertices
-        return "failing sets" if large and not self._counting and self._vertices is not None else self.plan.method
+        return "failing sets" if large and not self._counting and self._local else self.plan.method
 
     def count(self) -> int:
         """The number of matches, by walking.
@@ -144,9 +147,9 @@ class Run(ThreadedRun):
         """Count this thread's tasks: None at each return of a walker."""
         no_rows, by_suffix = np.empty((0, 0), np.int32), self.plan.suffix is not None
         for _, state in self._walks(lambda: no_rows):
-            increment = p.take_count(state)
+            increment = take_count(state)
             if by_suffix:
-                increment += take_residues(*p.residues(self.program, state))
+                increment += take_residues(*residues(self.program, state))
             with self._lock:
                 self._work += self.tunables.work_units - int(state.registers[p.LEFT])
             self._add(increment)
@@ -161,21 +164,18 @@ class Run(ThreadedRun):
             self._add(filled - counted)
             counted = filled
             if status == p.FULL or self.tasks.stopped:
-                yield self._internal(out[:, :filled])
-                rows = min(2 * rows, self.block_rows)
+                yield out[:, :filled]
+                rows = min(2 * rows, self.block_rows, max(self._rows_left(), 1))
                 out = np.empty((len(self.plan.columns), rows), np.int32)
                 state.registers[p.FILLED] = counted = 0
             else:
                 yield None
         if counted:
-            yield self._internal(out[:, :counted])
+            yield out[:, :counted]
 
-    def _internal(self, rows):
-        """The internal vertices of found rows."""
-        if self._vertices is not None:
-            for column, vertex in zip(rows, self.plan.columns, strict=True):
-                column[:] = self._vertices[vertex][column]
-        return rows
+    def _rows_left(self):
+        """How many more rows are wanted."""
+        return self.block_rows if self.enough is None else self.enough - self.matches
 
     def _walks(self, out):
         """Work on tasks until none is left: (status, state) each time a walker returns. Rows are written to out()."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.walker import program as p
 
-__all__ = ["FULL_SUM", "add_to_count", "value_of"]
+__all__ = ["FULL_SUM", "add_to_count", "take_count", "value_of"]
 
 FULL_SUM = 1 << 62  # partial sums are added to the count before they pass 2**63
 
@@ -31,3 +33,10 @@ def add_to_count(state, times, value):
     registers[p.COUNT_0] = low & limb_mask
     registers[p.COUNT_1] = high & limb_mask
     registers[p.COUNT_2] += high >> p.LIMB_BITS
+
+
+def take_count(state: Any) -> int:
+    """The count of a walker's state, which is set to zero."""
+    low, middle, high = state.registers[p.COUNT_0 : p.COUNT_2 + 1].tolist()
+    state.registers[p.COUNT_0 : p.COUNT_2 + 1] = 0
+    return low + (middle << p.LIMB_BITS) + (high << 2 * p.LIMB_BITS)

@@ -5,6 +5,9 @@ these levels has one. Where a level draws from an empty set, it is the levels th
 is taken already, that level and the one that has it. If the failing set of a candidate does not hold its own level, its
 siblings fail for the same reason and are left out. Otherwise the failing set one level up is the union over all
 candidates and of the levels that these depend on. Where a match was found it is the set of all levels.
+
+Rows are written level by level: that of an image at an upper level is filled in for all its rows at once, when the
+next image comes there or the walk pauses. On a candidate graph an image is written as its internal vertex.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import numpy as np
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.walker import program as p
-from cusubmatch.engines.cpu.walker.list_walker import emit, enter, next_vertex, on_state
+from cusubmatch.engines.cpu.walker.list_walker import differs, enter, next_vertex, on_state
 from cusubmatch.engines.cpu.walker.local_candidates import level_row, make_sets, on_program, on_view, open_level
 
 __all__ = ["ALL_LEVELS", "enter_failing_sets", "walk_failing_sets"]
@@ -59,26 +62,64 @@ def _fail_leaf(program, view, state, leaf):
 
 
 @jit
+def _emit_leaf(program, view, state, leaf, out, row, capacity):
+    """Write the vertices of the leaf's open range, one a row, from `row` on, until the buffer is full."""
+    column, names = level_row(program, leaf)[p.COLUMN] * capacity, level_row(program, leaf)[p.NAMES]
+    while row < capacity and state.position[leaf] < state.end[leaf]:
+        x = next_vertex(view, state, leaf)
+        if differs(program, state, leaf, x):
+            if column >= 0:
+                out[column + row] = program.refs[names + x] if names >= 0 else x
+            row += 1
+    return row
+
+
+@jit
+def _fill(program, state, level, out, end, capacity):
+    """Write the image at a level to the rows up to `end` that were found with it."""
+    column, names, written = level_row(program, level)[p.COLUMN], level_row(program, level)[p.NAMES], state.written
+    if column >= 0:
+        x = state.matched[level]
+        x = program.refs[names + x] if names >= 0 else x
+        for row in range(column * capacity + written[level], column * capacity + end):
+            out[row] = x
+    written[level] = end
+
+
+@jit
 def walk_failing_sets(program, view, state, out, budget):
     """Go on with the task in `state` as `walk` does, for plans that write rows."""
     capacity = out.shape[1]
     program, view, state, out = on_program(program), on_view(view), on_state(state), pointer(out)
     registers, leaf = state.registers, program.header[p.LEAF]
+    for level in range(leaf):
+        state.written[level] = registers[p.FILLED]
+    status, level = _walk(program, view, state, out, capacity, budget)
+    registers[p.LEVEL] = level
+    for level in range(leaf):
+        _fill(program, state, level, out, registers[p.FILLED], capacity)
+    return status
+
+
+@jit
+def _walk(program, view, state, out, capacity, budget):
+    """Go on with the task: why the walk returns, and its level."""
+    registers, leaf = state.registers, program.header[p.LEAF]
     level, floor = registers[p.LEVEL], registers[p.FLOOR]
     while budget > 0:
         if level == leaf and state.position[level] < state.end[level]:
-            rows = emit(program, view, state, leaf, out, capacity)
+            rows = _emit_leaf(program, view, state, leaf, out, registers[p.FILLED], capacity) - registers[p.FILLED]
+            registers[p.FILLED] += rows
             budget -= rows + 1
             if rows > 0:
                 state.failing[leaf] = ALL_LEVELS
             if state.position[leaf] < state.end[leaf]:
-                registers[p.LEVEL] = level
-                return p.FULL
+                return p.FULL, level
             if state.failing[leaf] == 0:
                 _fail_leaf(program, view, state, leaf)
         if state.position[level] == state.end[level]:
             if level == floor:
-                return p.DONE
+                return p.DONE, level
             failing = state.failing[level]
             if not failing & FINAL:
                 failing |= np.int64(level_row(program, level)[p.DEPENDS]) & ALL_LEVELS
@@ -91,6 +132,8 @@ def walk_failing_sets(program, view, state, out, budget):
         if other >= 0:
             state.failing[level] |= (np.int64(1) << level) | (np.int64(1) << other)
             continue
+        if state.written[level] < registers[p.FILLED]:
+            _fill(program, state, level, out, registers[p.FILLED], capacity)
         state.matched[level] = x
         if not make_sets(program, view, state, level):
             _fail(state, level, registers[p.FAILED] & ALL_LEVELS)
@@ -99,5 +142,4 @@ def walk_failing_sets(program, view, state, out, budget):
         else:
             level += 1
             state.failing[level] = 0
-    registers[p.LEVEL] = level
-    return p.PAUSED
+    return p.PAUSED, level

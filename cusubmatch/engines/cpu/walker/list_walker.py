@@ -33,6 +33,7 @@ def on_state(state):
         pointer(state.marks),
         pointer(state.excluded),
         pointer(state.failing),
+        pointer(state.written),
     )
 
 
@@ -61,17 +62,18 @@ def differs(program, state, level, x):
 def emit(program, view, state, leaf, out, capacity):
     """Write one row per vertex of the leaf's open range, until the buffer is full; columns are rows of `out`."""
     first = row = state.registers[p.FILLED]
-    column = level_row(program, leaf)[p.COLUMN]
+    column, names = level_row(program, leaf)[p.COLUMN], level_row(program, leaf)[p.NAMES]
     while row < capacity and state.position[leaf] < state.end[leaf]:
         x = next_vertex(view, state, leaf)
         if differs(program, state, leaf, x):
             if column >= 0:
-                out[column * capacity + row] = x
+                out[column * capacity + row] = program.refs[names + x] if names >= 0 else x
             row += 1
     for level in range(leaf):
         column = level_row(program, level)[p.COLUMN]
         if column >= 0:
-            x = state.matched[level]
+            names, x = level_row(program, level)[p.NAMES], state.matched[level]
+            x = program.refs[names + x] if names >= 0 else x
             for i in range(first, row):
                 out[column * capacity + i] = x
     state.registers[p.FILLED] = row

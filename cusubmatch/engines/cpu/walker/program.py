@@ -7,11 +7,12 @@ a `State` is everything that one thread needs to go on where it stopped.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.walker.suffix_program import N_PRIMES, encode_suffix
+from cusubmatch.engines.cpu.walker.suffix_program import encode_suffix
 from cusubmatch.plan import NeighbourRows, Plan, implied_bounds
 
 # Fields of a level's row.
@@ -29,8 +30,9 @@ from cusubmatch.plan import NeighbourRows, Plan, implied_bounds
     STEP_END,
     COLUMN,
     DEPENDS,
-) = range(13)
-LEVEL_FIELDS = 13
+    NAMES,  # where the internal vertices by local index begin in `refs`; -1: images are internal vertices
+) = range(14)
+LEVEL_FIELDS = 14
 ROOTS, ROW, SET = 0, 1, 2  # kinds of candidates: the first level's list, a row of the graph, a set of the pool
 
 # Fields of a step's row.
@@ -62,7 +64,7 @@ class Program(NamedTuple):
     `bases` says where each set begins in the pool. For bitmaps, `outer` tells of each relation whether the first vertex
     is asked for it (1: as a backward neighbour, 2: as a non-neighbour), and `inner` numbers the relations that later
     vertices are asked for (-1: not). What counts a suffix follows in arrays that exist, since every array that passes
-    through a call costs time: its fields in `refs`, its constants in `bases`.
+    through a call costs time: its fields in `refs`, its constants in `bases`. So do internal vertices by local index.
     """
 
     header: np.ndarray
@@ -99,7 +101,8 @@ class State(NamedTuple):
     """Where one thread is: matched vertices, the open range of each level, and the sets made so far.
 
     `excluded` is for vertices that are taken off a set, at most one a level; what a suffix is counted in follows.
-    `failing` has the failing set of each level's partial match so far, as bits (`failing_set_walker`).
+    `failing` has the failing set of each level's partial match so far, as bits, and `written` the rows up to which its
+    column is filled (`failing_set_walker`).
     """
 
     registers: np.ndarray
@@ -113,6 +116,7 @@ class State(NamedTuple):
     marks: np.ndarray
     excluded: np.ndarray
     failing: np.ndarray
+    written: np.ndarray
 
 
 def new_list_state(program: Program, view: View, pool: int) -> State:
@@ -130,10 +134,13 @@ def new_list_state(program: Program, view: View, pool: int) -> State:
         marks=np.zeros(view.words, np.uint32),
         excluded=np.zeros(levels + int(program.header[SCRATCH]), np.int64),
         failing=np.zeros(levels, np.int64),
+        written=np.zeros(levels, np.int64),
     )
 
 
-def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[Program, int]:
+def encode(
+    plan: Plan, columns: dict[int, int], capacities: list[int], names: Sequence[np.ndarray] | None = None
+) -> tuple[Program, int]:
     """The program of a plan, and the size of the pool (elements) that it needs.
 
     Parameters
@@ -143,6 +150,8 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
         Output column of each pattern vertex that has one.
     capacities : list of int
         Longest row of each relation.
+    names : sequence of arrays, optional
+        Per pattern vertex the internal vertices by local index, for rows.
     """
     refs: list[int] = []
     steps = np.zeros((len(plan.steps), STEP_FIELDS), np.int32)
@@ -179,7 +188,7 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
         row[RESTRICTED], row[RESTRICTED_END] = _append(refs, level.bounds)
         row[STEP] = sum(step.when < index for step in plan.steps)
         row[STEP_END] = sum(step.when <= index for step in plan.steps)
-        row[COLUMN] = columns.get(level.vertex, -1)
+        row[COLUMN], row[NAMES] = columns.get(level.vertex, -1), -1
         row[DEPENDS] = _as_int32(_bits(level.deferred_restrictions) | _depends(level.source, depends))
     header = np.zeros(HEADER_FIELDS, np.int64)
     header[LEVELS] = len(plan.levels)
@@ -203,7 +212,21 @@ def encode(plan: Plan, columns: dict[int, int], capacities: list[int]) -> tuple[
         fields, constants, header[SCRATCH] = encode_suffix(plan, capacities, (ROOTS, ROW, SET))
         header[SUFFIX_AT], _ = _append(refs, fields)
         header[CONSTANTS_AT], bases = len(bases), np.concatenate([bases, constants])
-    return Program(header, levels.ravel(), steps.ravel(), np.array(refs or [0], np.int32), bases, outer, inner), base
+    numbers = np.array(refs or [0], np.int32)
+    if names is not None:
+        numbers = _with_names(numbers, levels, [names[level.vertex] for level in plan.levels])
+    return Program(header, levels.ravel(), steps.ravel(), numbers, bases, outer, inner), base
+
+
+def _with_names(numbers, levels, names):
+    """The numbers and after them the names of each level, equal ones once; where they begin is noted in `levels`."""
+    begins, parts = {}, [numbers]
+    for row, some in zip(levels, names, strict=True):
+        if id(some) not in begins:
+            begins[id(some)] = sum(map(len, parts))
+            parts.append(some)
+        row[NAMES] = begins[id(some)]
+    return np.concatenate(parts)
 
 
 def _bits(levels):
@@ -276,19 +299,3 @@ def _membership_rows(plan, leaf, last):
     if last.bounds or last.forbidden or any(step.mask is not None for step in plan.steps):
         return None
     return [row for row in last.backward_neighbours if row not in plan.levels[leaf].backward_neighbours]
-
-
-def residues(program: Program, state: State) -> tuple[np.ndarray, list[int]]:
-    """Where a state of the list walker keeps sums of residues of a suffix's counts, and their primes."""
-    header = program.header
-    n_primes = int(program.refs[header[SUFFIX_AT] + N_PRIMES])
-    first = int(header[CONSTANTS_AT])
-    sums = state.excluded[int(header[LEVELS]) :][: n_primes + 1]
-    return sums, program.bases[first : first + n_primes].tolist()
-
-
-def take_count(state: Any) -> int:
-    """The count of a walker's state, which is set to zero."""
-    low, middle, high = state.registers[COUNT_0 : COUNT_2 + 1].tolist()
-    state.registers[COUNT_0 : COUNT_2 + 1] = 0
-    return low + (middle << LIMB_BITS) + (high << 2 * LIMB_BITS)

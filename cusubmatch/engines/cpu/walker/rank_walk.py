@@ -17,6 +17,7 @@ from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.bitmap_walker import descend_bitmaps, walk_bitmaps
+from cusubmatch.engines.cpu.walker.count_limbs import take_count
 from cusubmatch.engines.cpu.walker.list_walker import descend, walk
 from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import BitmapState, new_bitmap_state
 from cusubmatch.engines.cpu.walker.program import Program, State, View, new_list_state
@@ -140,7 +141,7 @@ class RankWalk:
             status = self._walk(plan, NO_ROWS)
             if status == p.OVERSIZE:
                 matches += self.lists.count(plan, 0, *self.refused_root())
-        return matches + p.take_count(self.state)
+        return matches + take_count(self.state)
 
     def refused_root(self) -> tuple[int, int]:
         """The range of the root that bitmaps have just refused."""

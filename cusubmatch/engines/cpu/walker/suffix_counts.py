@@ -9,6 +9,8 @@ walker; it is compiled apart, since few counts need it.
 
 from __future__ import annotations
 
+import numpy as np
+
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import advance
 from cusubmatch.engines.cpu.primitives.sorted_sets import Slice
@@ -27,7 +29,7 @@ from cusubmatch.engines.cpu.walker.local_candidates import (
     row_of,
 )
 
-__all__ = ["walk_suffix"]
+__all__ = ["residues", "walk_suffix"]
 
 SURE = float(1 << 61)  # a bound below which a value is exact modulo 2**64
 
@@ -278,3 +280,12 @@ def walk_suffix(program, view, state, _out, budget):
             level += 1
     registers[p.LEVEL], registers[p.LEFT] = level, budget
     return p.PAUSED
+
+
+def residues(program: p.Program, state: p.State) -> tuple[np.ndarray, list[int]]:
+    """Where a state of the list walker keeps sums of residues of a suffix's counts, and their primes."""
+    header = program.header
+    n_primes = int(program.refs[header[p.SUFFIX_AT] + sp.N_PRIMES])
+    first = int(header[p.CONSTANTS_AT])
+    sums = state.excluded[int(header[p.LEVELS]) :][: n_primes + 1]
+    return sums, program.bases[first : first + n_primes].tolist()
