@@ -267,9 +267,11 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         problem = problem._replace(prepared=problem.prepared._replace(graph=placed))
         relations, keys, stepwise = problem.prepared.relations, problem.prepared.keys, engine.walks_rows_stepwise
         statistics = placed.cache.get("row statistics", keys, lambda: RowStatistics(relations), MIN_KEPT_PLANS)
-        plan, by_rows = plan_rows(problem.pattern, statistics, options.counting, stepwise=stepwise), None
+        asks = problem.pattern.by_programs() if stepwise else problem.pattern.by_windows()
+        once = problem.pattern.by_programs() if problem.pattern.existential else asks
+        plan, by_rows = plan_rows(once, statistics, options.counting, stepwise=stepwise), None
         if problem.pattern.existential and problem.pattern.bound_edges:
-            every = dataclasses.replace(problem.pattern, existential=False)
+            every = dataclasses.replace(asks, existential=False)
             by_rows = plan_rows(every, statistics, count=False, stepwise=stepwise)
             if by_rows.cost > MOST_BY_ROWS * plan.cost:
                 by_rows = None

@@ -26,8 +26,8 @@ class RowPlanText:
     ----------
     pattern : Pattern
     plan : RowPlan
-    conditions : sequence of str
-        Those on several vertices or edges.
+    conditions : sequence of (str, str)
+        Those on several vertices or edges, and what they are: a window of "time", or on a "column", or a "program".
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class RowPlanText:
         Nanoseconds, estimated.
     """
 
-    def __init__(self, pattern: Pattern, plan: RowPlan, conditions: Sequence[str]):
+    def __init__(self, pattern: Pattern, plan: RowPlan, conditions: Sequence[tuple[str, str]]):
         self.pattern, self._plan, self._conditions = pattern, plan, conditions
         self.cost = plan.cost
 
@@ -53,13 +53,26 @@ class RowPlanText:
             for vertex, size in enumerate(asked.candidates)
             if size is not None
         ]
-        lines += [
-            f"WHERE {condition}: a window, or tested where its last name is bound" for condition in self._conditions
-        ]
+        lines += [f"WHERE {text}: {self._applied(kind)}" for text, kind in self._conditions]
         lines += ["", f"estimated time: {duration(plan.cost)}"]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    @property
+    def _order(self) -> str:
+        """What rows lie in the order of."""
+        windows = self._plan.pattern.column_windows
+        return windows.column if windows is not None and self._plan.by_column else "time"
+
+    def _applied(self, kind: str) -> str:
+        """How a condition is applied."""
+        windows, by_column = self._plan.pattern.column_windows, self._plan.by_column
+        if kind == "program" or (kind == "column" and windows is None):
+            return "tested where its last name is bound"
+        searched = (kind == "column") == by_column
+        name = windows.column if windows is not None and kind == "column" else "time"
+        return f"a window of {name}, {'found by binary search' if searched else 'tested row by row'}"
 
     def _edge_names(self) -> list[str]:
         return [
@@ -75,7 +88,7 @@ class RowPlanText:
             case "vertices":
                 return f"all vertices: {found}"
             case "scan":
-                return f"rows of {rows} at {names[step.start]} in order of time: {found}"
+                return f"rows of {rows} at {names[step.start]} in order of {self._order}: {found}"
             case "close":
                 return f"rows of {rows} between two vertices"
             case "neighbours":
