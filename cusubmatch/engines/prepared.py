@@ -80,14 +80,14 @@ class PreparedRows(NamedTuple):
     graph : Graph or None
         Where the engine works. Runs keep derived arrays in its cache and read nothing else from it; None: nothing is
         kept.
-    keys : hashable
-        What tells the relations from others of the graph.
+    keys : tuple of hashable
+        What tells each of the relations from others of the graph.
     """
 
     relations: Sequence[Any]
     vertex_masks: Sequence[Any]
     graph: Graph | None = None
-    keys: Hashable = ()
+    keys: tuple[Hashable, ...] = ()
 
     @property
     def n_vertices(self) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Hashable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.host_memory import free_bytes

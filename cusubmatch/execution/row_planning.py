@@ -16,13 +16,13 @@ import numpy as np
 from cusubmatch.engines.prepared import PreparedRows
 from cusubmatch.graph.edge_rows import EdgeRows
 from cusubmatch.graph.masked_rows import masked_rows
-from cusubmatch.graph.properties import edge_label_codes, rows_by_either_end, rows_by_end, time_column
+from cusubmatch.graph.properties import edge_column, edge_label_codes, rows_by_either_end, rows_by_end, time_column
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.pattern.elements import Element, element_named
 from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.plan.asked import Asked
-from cusubmatch.plan.conditions.across import across_conditions
+from cusubmatch.plan.conditions.across import AcrossConditions, across_conditions
 from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.conditions.condition_program import Program
 from cusubmatch.plan.conditions.environment import Environment
@@ -86,7 +86,7 @@ def row_problem_of(
         RowEdge(
             edge.source,
             edge.target,
-            relations.of_edge(edge, _conditions_of(split, Element("edge", index))),
+            relations.of_edge(edge, _conditions_of(split, Element("edge", index)), _column_of(across, index)),
             edge.name is not None if each else Element("edge", index) in compared,
         )
         for index, edge in enumerate(pattern.edges)
@@ -108,25 +108,26 @@ def row_problem_of(
             conditions=tuple(map(_row_condition, across.programs)),
             existential=not each,
             candidates=tuple(None if mask is None else int(mask.sum()) for mask in masks),
+            column_windows=across.column_windows,
         ),
         PreparedRows(tuple(relations.rows), tuple(masks), keys=relations.keys),
-        tuple(_applied(pattern, split, environment, across.in_windows)),
+        tuple(_applied(pattern, split, environment, across.kinds)),
         (*_kept_vertices(asked, split, masks), *relations.kept),
     )
 
 
 def _applied(
-    pattern: Pattern, split: SplitConditions, environment: Environment, in_windows: tuple[bool, ...]
+    pattern: Pattern, split: SplitConditions, environment: Environment, kinds: tuple[str, ...]
 ) -> Iterator[AppliedCondition]:
     """The conditions on several elements, and what they name."""
-    for condition, in_window in zip(split.across, in_windows, strict=True):
+    for condition, kind in zip(split.across, kinds, strict=True):
         elements = environment.elements_in(condition)
         vertices = frozenset(element.index for element in elements if element.kind == "vertex")
         edges = frozenset(element.index for element in elements if element.kind == "edge")
-        yield AppliedCondition(expression_text(condition), vertices, edges, in_window)
+        yield AppliedCondition(expression_text(condition), vertices, edges, kind)
     for absent in split.absent:
         ends = (element_named(name, pattern.elements).index for name in (absent.source, absent.target))
-        yield AppliedCondition(expression_text(absent), frozenset(ends), frozenset(), in_window=False)
+        yield AppliedCondition(expression_text(absent), frozenset(ends), frozenset(), "program")
 
 
 def _kept_vertices(asked: Asked, split: SplitConditions, masks: Sequence[np.ndarray | None]) -> Iterator[str]:
@@ -153,6 +154,14 @@ def statistics_of(prepared: PreparedRows) -> RowStatistics:
 def _conditions_of(split: SplitConditions, element: Element) -> ElementConditions | None:
     """The conditions on one vertex or edge; None if there are none."""
     return next((part for part in split.single if part.element == element), None)
+
+
+def _column_of(across: AcrossConditions, edge: int) -> str | None:
+    """The column that an edge must have a value of, for windows on it."""
+    windows = across.column_windows
+    if windows is None or edge not in windows.edges or (windows.order.ranks >= 0).all():
+        return None
+    return windows.column
 
 
 def _vertex_mask(asked: Asked, split: SplitConditions, environment: Environment, vertex: int) -> np.ndarray | None:
@@ -227,32 +236,35 @@ class _Relations:
         self._numbers: dict[Any, int] = {}
         self.kept: list[str] = []  # of rows, in words
 
-    def of_edge(self, edge: Any, own: ElementConditions | None) -> int:
-        """The number of the rows for an edge with labels, in one or both directions, that fulfil conditions."""
+    def of_edge(self, edge: Any, own: ElementConditions | None, column: str | None = None) -> int:
+        """The number of the rows for an edge with labels, in one or both directions, that fulfil conditions.
+
+        `column`: one in which they have a value.
+        """
         both = self.graph.directed and not edge.directed
-        return self._number(both, edge.labels, own)
+        return self._number(both, edge.labels, own, column)
 
     @property
     def all_rows(self) -> int:
         """The number of all rows, in their direction."""
-        return self._number(False, None, None)
+        return self._number(False, None, None, None)
 
     @property
     def keys(self) -> tuple[Any, ...]:
         """What tells the rows from others of the graph."""
         return tuple(self._numbers)
 
-    def _number(self, both: bool, labels: frozenset | None, own: ElementConditions | None) -> int:
-        key = both, labels, None if own is None else own.key
+    def _number(self, both: bool, labels: frozenset | None, own: ElementConditions | None, column: str | None) -> int:
+        key = both, labels, None if own is None else own.key, column
         if key not in self._numbers:
             self._numbers[key] = len(self.rows)
             rows = rows_by_either_end(self.graph) if both else rows_by_end(self.graph)
-            mask = self._mask(labels, own)
+            mask = self._mask(labels, own, column)
             self.rows.append(rows if mask is None else masked_rows(rows, mask))
         return self._numbers[key]
 
-    def _mask(self, labels: frozenset | None, own: ElementConditions | None) -> np.ndarray | None:
-        masks = []
+    def _mask(self, labels: frozenset | None, own: ElementConditions | None, column: str | None) -> np.ndarray | None:
+        masks = [] if column is None else [edge_column(self.graph, column).valid]
         if labels is not None:
             wanted = sorted(self.graph.edge_label_codes(labels))
             masks.append(np.isin(edge_label_codes(self.graph), wanted))

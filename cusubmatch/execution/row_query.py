@@ -283,9 +283,11 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         problem = row_problem_of(asked, split, environment, options.semantics, options.one_per_orbit)
         problem = problem._replace(prepared=problem.prepared._replace(graph=placed))
         statistics, stepwise = statistics_of(problem.prepared), engine.walks_rows_stepwise
-        plan, by_rows = plan_rows(problem.pattern, statistics, options.counting, stepwise=stepwise), None
+        asks = problem.pattern.by_programs() if stepwise else problem.pattern.by_windows()
+        once = problem.pattern.by_programs() if problem.pattern.existential else asks
+        plan, by_rows = plan_rows(once, statistics, options.counting, stepwise=stepwise), None
         if problem.pattern.existential and problem.pattern.bound_edges:
-            every = dataclasses.replace(problem.pattern, existential=False)
+            every = dataclasses.replace(asks, existential=False)
             by_rows = plan_rows(every, statistics, count=False, stepwise=stepwise)
             if by_rows.cost > MOST_BY_ROWS * plan.cost:
                 by_rows = None

@@ -13,7 +13,7 @@ import numpy as np
 
 from cusubmatch.graph.csr import edge_keys, low_words, offsets_of
 
-__all__ = ["EdgeRows", "RowIndex", "edge_rows"]
+__all__ = ["EdgeRows", "RowIndex", "edge_rows", "stable_order"]
 
 
 class RowIndex(NamedTuple):
@@ -72,15 +72,15 @@ def edge_rows(n: int, source: np.ndarray, target: np.ndarray, times: np.ndarray 
     """
     rows = np.flatnonzero(source != target)
     if times is not None:
-        rows = rows[_stable_order(times[rows])]
+        rows = rows[stable_order(times[rows])]
     source, target = source[rows], target[rows]
     if not directed:  # each row twice, still in order
         source, target = np.stack([source, target], 1).ravel(), np.stack([target, source], 1).ravel()
         rows = np.repeat(rows, 2)
-    by_source = _by_vertex(n, source, target, times, rows, _stable_order(source))
-    by_end = _stable_order(target)
+    by_source = _by_vertex(n, source, target, times, rows, stable_order(source))
+    by_end = stable_order(target)
     by_target = _by_vertex(n, target, source, times, rows, by_end) if directed else by_source
-    order = by_end[_stable_order(source[by_end])]
+    order = by_end[stable_order(source[by_end])]
     keys = edge_keys(np, source[order], target[order])
     starts = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]]))
     arcs, offsets = keys[starts], np.append(starts, len(keys))
@@ -88,7 +88,7 @@ def edge_rows(n: int, source: np.ndarray, target: np.ndarray, times: np.ndarray 
     return EdgeRows(by_source, by_target, by_arc, offsets_of(np, arcs, n), low_words(np, arcs))
 
 
-def _stable_order(values):
+def stable_order(values):
     """What sorts integers, equal ones in the order in which they come."""
     if not len(values):
         return np.zeros(0, np.int32)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from row_cases import RowTable, closed
 
 from cusubmatch.plan.conditions.bounds import NO_BOUND
-from cusubmatch.plan.rows.row_plan import RowEdge, RowPattern, RowPlan
+from cusubmatch.plan.conditions.column_windows import ColumnWindows, column_order, first_ranks
+from cusubmatch.plan.rows.row_plan import RowCondition, RowEdge, RowPattern, RowPlan
 from cusubmatch.plan.rows.row_steps import first_steps, leaf_of, next_steps
 
 
@@ -77,7 +78,27 @@ def plans(draw, pattern, count):
     while following := list(next_steps(pattern, steps)):
         meetings = [step for step in following if step.kind == "meet"]
         steps.append(draw(st.sampled_from(meetings if meetings and draw(st.booleans()) else following)))
-    return RowPlan(pattern, tuple(steps), leaf_of(pattern, steps) if count else "rows")
+    by_column = pattern.column_windows is not None and draw(st.booleans())
+    return RowPlan(pattern, tuple(steps), leaf_of(pattern, steps) if count else "rows", by_column=by_column)
+
+
+@st.composite
+def with_column_windows(draw, plain, table):
+    """A pattern whose rows are compared by a column, `b >= a + margin` for the rows of two edges, and its values.
+
+    Programs are (a, b, margin).
+    """
+    values = np.array(draw(st.lists(st.integers(0, 5), min_size=len(table.source), max_size=len(table.source))), int)
+    order, least, conditions = column_order(values, None), {}, []
+    distinct = values[order.rows]
+    for a, b in draw(st.lists(st.permutations(plain.bound_edges).map(lambda edges: edges[:2]), min_size=1, max_size=4)):
+        margin = draw(st.integers(-3, 1))
+        ranks = first_ranks(len(distinct), lambda i, j, margin=margin: distinct[j] >= distinct[i] + margin)
+        least[a, b] = np.maximum(least.get((a, b), 0), ranks)
+        conditions.append(RowCondition((), (a, b), (a, b, margin)))
+    windows = ColumnWindows("amount", order, len(plain.edges), least, range(len(conditions)))
+    more = {"conditions": tuple(conditions), "column_windows": windows, "existential": False}
+    return RowPattern(**{**vars(plain), **more}), values
 
 
 def written(run):

@@ -20,7 +20,7 @@ from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.execution import row_query
-from cusubmatch.pattern.expressions import And, Comparison, Property
+from cusubmatch.pattern.expressions import And, Arithmetic, Comparison, Literal, Property
 
 PATTERNS = {
     "edge": "(a)-[p]->(b)",
@@ -101,6 +101,22 @@ def orders_of_time(pattern):
     return st.lists(order, max_size=3)
 
 
+def comparisons_of_amounts(pattern):
+    """Comparisons of the amounts of two edges, which are windows on the column."""
+    amounts = [Property(edge.name, "amount") for edge in pattern.edges if edge.name is not None]
+    if len(amounts) < 2:
+        return st.just([])
+    number = st.sampled_from((0.5, 0.9, 1, 2)).map(Literal)
+
+    def two(chosen):
+        left, right = map(st.just, chosen[:2])
+        side = right | st.builds(Arithmetic, st.just("*"), number, right)
+        side |= st.builds(Arithmetic, st.sampled_from("+-/"), right, number)
+        return st.builds(Comparison, st.sampled_from(("<", "<=", ">", ">=", "=")), left, side)
+
+    return st.lists(st.permutations(amounts).flatmap(two), max_size=3)
+
+
 @st.composite
 def questions(draw, named=PATTERNS):
     """A graph, a pattern with conditions, and parameters."""
@@ -108,6 +124,7 @@ def questions(draw, named=PATTERNS):
     text = draw(st.sampled_from(list((PATTERNS if naive.directed else UNDIRECTED).values())))
     pattern = Pattern.parse(text)
     asked = [*draw(st.lists(conditions(pattern, params=("n",)), max_size=2)), *draw(orders_of_time(pattern))]
+    asked += draw(comparisons_of_amounts(pattern))
     for condition in asked:
         pattern = pattern.where(condition)
     params = {"n": draw(st.integers(-2, 4))} if "n" in pattern.parameters else {}

@@ -28,14 +28,15 @@ class AppliedCondition(NamedTuple):
     ----------
     text : str
     vertices, edges : frozenset of int
-    in_window : bool
-        Whether it bounds times, and so cuts windows; else it is tested where the last of its names is bound.
+    kind : str
+        "time" for bounds between times, "column" for a window on a column of edges: both cut windows, by which rows are
+        found. "program" is tested where the last of its names is bound.
     """
 
     text: str
     vertices: frozenset[int]
     edges: frozenset[int]
-    in_window: bool
+    kind: str
 
 
 class RowPlanText:
@@ -105,11 +106,25 @@ class RowPlanText:
             for end in (number - 1, number)
         )
         return [
-            f"{condition.text}: {'cuts the window' if condition.in_window else 'tested here'}"
+            f"{condition.text}: {self._applied(condition.kind)}"
             for condition in self._conditions
             if (condition.vertices <= now[0] and condition.edges <= now[1])
             and not (condition.vertices <= before[0] and condition.edges <= before[1])
         ]
+
+    @property
+    def _order(self) -> str:
+        """What rows lie in the order of."""
+        windows = self._plan.pattern.column_windows
+        return windows.column if windows is not None and self._plan.by_column else "time"
+
+    def _applied(self, kind: str) -> str:
+        """How a condition is applied."""
+        windows, by_column = self._plan.pattern.column_windows, self._plan.by_column
+        if kind == "program" or (kind == "column" and windows is None):
+            return "tested here"
+        name = windows.column if windows is not None and kind == "column" else "time"
+        return f"cuts the window of {name}" if (kind == "column") == by_column else f"a window of {name}, tested here"
 
     def _edge_names(self) -> list[str]:
         return [
@@ -125,7 +140,7 @@ class RowPlanText:
             case "vertices":
                 return f"all vertices: {found}"
             case "scan":
-                return f"rows of {rows} at {names[step.start]} in order of time: {found}"
+                return f"rows of {rows} at {names[step.start]} in order of {self._order}: {found}"
             case "close":
                 return f"rows of {rows} between two vertices"
             case "neighbours":

@@ -17,6 +17,7 @@ __all__ = ["BIND_NS", "FILTERED_LOOK_UP_NS", "LOOK_UP_NS", "Progress", "RowEstim
 
 SEVERAL_WINDOWS_SHARE = 1 / 2  # of the smallest of several windows that overlap
 ROOT_NS, OPEN_NS, TEST_NS, BIND_NS, LOOK_UP_NS, MEET_NS, PAIR_NS = 8.0, 50.0, 1.5, 8.0, 100.0, 6.0, 3.0
+PASS_NS = 3.0  # passing over a kept path
 KEEP_NS, KEEP_FAR_NS, NEAR_PATHS = 12.0, 200.0, 1 << 15  # keeping a path; where more are kept than caches hold
 FILTERED_LOOK_UP_NS = 20.0  # of an arc, where a filter tells most absent ones
 CONDITION_NS = 40.0
@@ -40,11 +41,14 @@ class RowEstimates:
     statistics : RowStatistics
     look_up_ns : float
         Nanoseconds of looking up an arc.
+    by_column : bool
+        Whether rows lie in the order of the column of `pattern.column_windows`, not of time.
     """
 
     pattern: RowPattern
     statistics: RowStatistics
     look_up_ns: float = LOOK_UP_NS
+    by_column: bool = False
 
     def begin(self, step: RowStep) -> Progress:
         """The first step."""
@@ -62,9 +66,11 @@ class RowEstimates:
             return self._meet(before, steps, step, kept)
         edge = step.edges[0]
         if step.kind in ("scan", "neighbours"):
-            tested = n * self._rows_found(steps, edge, step.start)
-            spent = n * OPEN_NS + tested * (TEST_NS + self._asked(step, steps) * CONDITION_NS + kept * BIND_NS)
-            return Progress(before.cost + spent, tested * kept)
+            looked_at = n * self._rows_looked_at(steps, edge, step.start)
+            found = n * self._rows_found(steps, edge, step.start)
+            spent = n * OPEN_NS + looked_at * TEST_NS
+            spent += found * (self._asked(step, steps) * CONDITION_NS + kept * BIND_NS)
+            return Progress(before.cost + spent, found * kept)
         found = n * self._rows_between(steps, edge)
         if step.kind == "arc":
             found = min(found, n)
@@ -102,34 +108,43 @@ class RowEstimates:
 
     def _meet(self, before, steps, step, kept):
         """Paths are kept for each row at the first vertex; where none ends, the step before binds nothing."""
-        first, root = step.edges[0], steps[0]
-        kept_at_once, n = self._rows_found(steps[:1], first, root.start), self.statistics.rows(self._relation(first))
+        first, root, last = step.edges[0], steps[0], step.edges[-1]
+        n, looked_at = self.statistics.rows(self._relation(first)), 0.0
+        kept_at_once = self._rows_looked_at(steps[:1], first, root.start)
         if step.binds:
-            hop = step.edges[1]
-            hops = self._rows_found((RowStep("rows", (first,), root.start, step.binds),), hop, step.binds[0])
+            onward = (RowStep("rows", (first,), root.start, step.binds),)
+            hops = self._rows_found(onward, last, step.binds[0])
+            looked_at = n * self._rows_looked_at(onward, last, step.binds[0])
             kept_at_once, n = kept_at_once * hops, n * (1 + hops)
-            onward = (*steps, RowStep("scan", (hop,), step.start, step.binds))
-            paths = self._rows_found(steps, hop, step.start) * self._rows_between(onward, first)
+            onward = (*steps, RowStep("scan", (last,), step.start, step.binds))
+            paths = self._rows_found(steps, last, step.start) * self._rows_between(onward, first)
         else:
             paths = self._rows_between(steps, first)
-        build = n * (KEEP_NS if kept_at_once < NEAR_PATHS else KEEP_FAR_NS)
-        reached = before.matches * min(1.0, paths)
+        build = looked_at * TEST_NS + n * (KEEP_NS if kept_at_once < NEAR_PATHS else KEEP_FAR_NS)
+        ends_there = self._degree(steps, last, step.start) / max(self.statistics.rows(self._relation(last)), 1)
+        chain = kept_at_once * ends_there
+        reached = before.matches * min(1.0, chain)
         spared = (before.matches - reached) * BIND_NS if step.start in steps[-1].binds else 0.0
         found = before.matches * paths
-        return Progress(before.cost - spared + build + reached * MEET_NS + found * BIND_NS, found * kept)
+        spent = build + reached * MEET_NS + before.matches * chain * PASS_NS + found * BIND_NS
+        return Progress(before.cost - spared + spent, found * kept)
 
     def _relation(self, edge):
         return self.pattern.edges[edge].relation
 
     def _rows_found(self, steps, edge, start):
         """Rows of an edge at the image of a bound vertex, within the window that bound edges leave."""
+        return self._rows_looked_at(steps, edge, start) * self._tested_share(steps, edge, start)
+
+    def _rows_looked_at(self, steps, edge, start):
+        """Those rows within the windows that are found by binary search."""
         return self._degree(steps, edge, start) * self._window_share(steps, edge, start)
 
     def _rows_between(self, steps, edge):
         """Rows of an edge between the images of two bound vertices, within the window."""
         source, target, relation, bound = self.pattern.edges[edge]
         ends = self._degree(steps, edge, source) * self._degree(steps, edge, target)
-        share = self._window_share(steps, edge, source) if bound else 1.0
+        share = self._window_share(steps, edge, source) * self._tested_share(steps, edge, source) if bound else 1.0
         return ends / max(self.statistics.rows(relation), 1) * share
 
     def _degree(self, steps, edge, vertex):
@@ -145,7 +160,24 @@ class RowEstimates:
         return SOURCE if vertex == self.pattern.edges[edge].source else TARGET
 
     def _window_share(self, steps, edge, vertex):
-        """The share of a vertex's rows that bound edges leave an edge."""
+        """The share of a vertex's rows that bound edges leave an edge, by what rows are sorted by."""
+        share = self._share_by_column if self.by_column else self._share_by_time
+        return share(steps, edge, vertex)
+
+    def _tested_share(self, steps, edge, vertex):
+        """The share of those that the other windows leave."""
+        if self.pattern.column_windows is None:
+            return 1.0
+        share = self._share_by_time if self.by_column else self._share_by_column
+        return share(steps, edge, vertex)
+
+    def _share_by_column(self, steps, edge, _vertex):
+        windows = self.pattern.column_windows
+        bounds = [windows.share(other, edge) for step in steps for other in step.edges]
+        shares = [share for share in bounds if share < 1.0]
+        return min(shares, default=1.0) * (SEVERAL_WINDOWS_SHARE if len(shares) > 1 else 1.0)
+
+    def _share_by_time(self, steps, edge, vertex):
         if not self.pattern.edges[edge].bound:
             return 1.0
         windows, relation, end = self.pattern.windows, self.pattern.edges[edge].relation, self._end(edge, vertex)

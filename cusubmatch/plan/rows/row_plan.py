@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from cusubmatch.plan.conditions.column_windows import ColumnWindows
+
 __all__ = ["RowCondition", "RowEdge", "RowPattern", "RowPlan", "RowStep"]
 
 
@@ -81,6 +83,8 @@ class RowPattern:
         may then take one row. Otherwise each combination of rows is a match.
     candidates : tuple of int or None
         How many vertices each pattern vertex may be mapped to; None: no mask is given.
+    column_windows : ColumnWindows or None
+        What some of `conditions` are, as windows on a column; see `by_windows`.
     """
 
     n_vertices: int
@@ -94,10 +98,22 @@ class RowPattern:
     conditions: tuple[RowCondition, ...] = ()
     existential: bool = False
     candidates: tuple[int | None, ...] = ()
+    column_windows: ColumnWindows | None = None
 
     def must_differ(self, u: int, w: int) -> bool:
         """Whether two vertices have different images."""
         return (min(u, w), max(u, w)) in self.distinct
+
+    def by_programs(self) -> RowPattern:
+        """The pattern for a walk that tests all conditions by their programs."""
+        return replace(self, column_windows=None)
+
+    def by_windows(self) -> RowPattern:
+        """The pattern for a walk that keeps the windows on a column, without the conditions that these decide."""
+        if self.column_windows is None:
+            return self
+        decided = self.column_windows.decided
+        return replace(self, conditions=tuple(c for i, c in enumerate(self.conditions) if i not in decided))
 
     @property
     def bound_edges(self) -> tuple[int, ...]:
@@ -157,12 +173,16 @@ class RowPlan:
         with "pairs" the last two, which only a window joins.
     cost : float
         Nanoseconds.
+    by_column : bool
+        Whether rows lie in the order of the column of `pattern.column_windows`, and their times are tested; otherwise
+        they lie in the order of time.
     """
 
     pattern: RowPattern
     steps: tuple[RowStep, ...]
     leaf: str
     cost: float = 0.0
+    by_column: bool = False
 
     @property
     def counting(self) -> bool:

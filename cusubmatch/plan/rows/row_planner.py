@@ -55,7 +55,15 @@ def plan_rows(pattern: RowPattern, statistics: RowStatistics, count: bool, *, st
         Whether each step is taken alone: no paths are kept, no two steps are counted together, and a filter tells most
         arcs that are not there.
     """
-    estimates = RowEstimates(pattern, statistics, FILTERED_LOOK_UP_NS if stepwise else LOOK_UP_NS)
+    look_up_ns = FILTERED_LOOK_UP_NS if stepwise else LOOK_UP_NS
+    orders = (False, True) if pattern.column_windows is not None else (False,)
+    estimates = (RowEstimates(pattern, statistics, look_up_ns, by_column) for by_column in orders)
+    return min((_cheapest(one, count, stepwise) for one in estimates), key=lambda plan: plan.cost)
+
+
+def _cheapest(estimates: RowEstimates, count: bool, stepwise: bool) -> RowPlan:
+    """The plan that estimates take for the cheapest."""
+    pattern = estimates.pattern
     by_length: list[list[_Order]] = [[] for _ in range(len(pattern.edges) + 1)]
     for step in _first_steps(pattern):
         progress = estimates.begin(step)
@@ -72,7 +80,7 @@ def plan_rows(pattern: RowPattern, statistics: RowStatistics, count: bool, *, st
     leaf = "rows"
     if count:
         leaf = "count" if stepwise and len(best.steps) > 1 else leaf_of(pattern, best.steps)
-    return RowPlan(pattern, best.steps, leaf, best.progress.cost)
+    return RowPlan(pattern, best.steps, leaf, best.progress.cost, estimates.by_column)
 
 
 def _first_steps(pattern):

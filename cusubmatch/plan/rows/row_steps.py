@@ -68,7 +68,7 @@ def leaf_of(pattern: RowPattern, steps: Sequence[RowStep]) -> str:
 
 def can_be_pairs(pattern: RowPattern, one: RowStep, other: RowStep) -> bool:
     """Whether nothing but a window, and different images, joins two last steps, and each is a range of rows."""
-    if not {one.kind, other.kind} <= {"scan", "close"}:
+    if not {one.kind, other.kind} <= {"scan", "close"} or pattern.column_windows is not None:
         return False
     e, f = one.edges[0], other.edges[0]
     new = {*one.binds, *other.binds}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from program_strategies import conditioned, fulfils, programs
 from row_cases import RowTable, all_matches
-from row_strategies import plans, row_patterns, tables, written
+from row_strategies import masks_of, plans, row_patterns, tables, with_column_windows, written
 from test_row_walk import SMALL
 from tiers import examples
 
@@ -47,3 +47,25 @@ def test_walks_keep_what_conditions_across_elements_ask_in_any_order_of_steps(da
     prepared, engine = PreparedRows(table.relations, [None] * pattern.n_vertices), CpuEngine(Tunables(**SMALL))
     assert written(engine.walk_rows(data.draw(plans(pattern, count=False)), prepared)) == expected
     assert engine.walk_rows(data.draw(plans(pattern, count=True)), prepared).count() == expected.total()
+
+
+@examples(200)
+@given(data=st.data())
+def test_windows_on_a_column_keep_what_they_bound_in_any_order_of_steps(data):
+    table = data.draw(tables())
+    plain = data.draw(row_patterns(table.times is not None))
+    assume(len(plain.bound_edges) > 1)
+    pattern, values = data.draw(with_column_windows(plain, table))
+
+    def fulfilled(condition, _, row_of):
+        a, b, margin = condition.program
+        return values[row_of[b]] >= values[row_of[a]] + margin
+
+    masks = masks_of(data, pattern, table.n)
+    expected = Counter(all_matches(pattern, table, masks, fulfilled))
+    prepared, engine = PreparedRows(table.relations, masks), CpuEngine(Tunables(**SMALL))
+    assert written(engine.walk_rows(data.draw(plans(pattern.by_windows(), count=False)), prepared)) == expected
+    counting = data.draw(plans(pattern.by_windows(), count=True))
+    assert engine.walk_rows(counting, prepared).count() == expected.total()
+    chosen = plan_rows(pattern.by_windows(), RowStatistics(table.relations), count=False)
+    assert engine.walk_rows(chosen, prepared).count() == expected.total()

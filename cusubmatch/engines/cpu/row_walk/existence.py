@@ -10,15 +10,9 @@ from __future__ import annotations
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
 from cusubmatch.engines.cpu.row_walk import row_program as q
+from cusubmatch.engines.cpu.row_walk.row_bounds import BOUND_FIELDS, HIGH, LOW, OTHER
 from cusubmatch.engines.cpu.row_walk.row_conditions import holds
-from cusubmatch.engines.cpu.row_walk.row_tests import (
-    earliest,
-    edge_row,
-    latest,
-    offsets_of,
-    rows_of,
-    times_of,
-)
+from cusubmatch.engines.cpu.row_walk.row_tests import edge_row, offsets_of, rows_of, times_of, window_of
 from cusubmatch.plan.conditions.bounds import NO_BOUND
 
 __all__ = ["combination_exists"]
@@ -30,8 +24,9 @@ def _open(program, state, edge, slot):
     number = edge_row(program, edge)[q.ROWS_OF_ARC]
     offsets = offsets_of(program, number)
     begin, end = offsets[state.arc[edge]], offsets[state.arc[edge] + 1]
-    state.position[slot] = lower_bound(times_of(program, number), begin, end, earliest(program, state, edge))
-    state.end[slot], state.latest[slot] = end, latest(program, state, edge)
+    low, high = window_of(program, state, edge)
+    state.position[slot] = lower_bound(times_of(program, number), begin, end, low)
+    state.end[slot], state.latest[slot] = end, high
 
 
 @jit
@@ -62,12 +57,13 @@ def _can_be_in_windows(program, state, edge):
     number = fields[q.ROWS_OF_ARC]
     offsets, times = offsets_of(program, number), times_of(program, number)
     first, last = times[offsets[state.arc[edge]]], times[offsets[state.arc[edge] + 1] - 1]
-    for i in range(fields[q.WINDOW], fields[q.WINDOW_END], 3):
-        number = edge_row(program, refs[i])[q.ROWS_OF_ARC]
-        offsets, times, arc = offsets_of(program, number), times_of(program, number), state.arc[refs[i]]
-        if refs[i + 1] > -NO_BOUND and times[offsets[arc]] + refs[i + 1] > last:
+    for i in range(fields[q.WINDOW], fields[q.WINDOW_END], BOUND_FIELDS):
+        other = refs[i + OTHER]
+        number = edge_row(program, other)[q.ROWS_OF_ARC]
+        offsets, times, arc = offsets_of(program, number), times_of(program, number), state.arc[other]
+        if refs[i + LOW] > -NO_BOUND and times[offsets[arc]] + refs[i + LOW] > last:
             return False
-        if refs[i + 2] < NO_BOUND and times[offsets[arc + 1] - 1] + refs[i + 2] < first:
+        if refs[i + HIGH] < NO_BOUND and times[offsets[arc + 1] - 1] + refs[i + HIGH] < first:
             return False
     return True
 

@@ -7,13 +7,17 @@ from cusubmatch.engines.cpu.primitives.pointers import advance
 from cusubmatch.engines.cpu.row_walk import row_program as q
 from cusubmatch.engines.cpu.row_walk import row_state as s
 from cusubmatch.engines.cpu.row_walk.row_tests import (
+    FIRST_TIME,
+    LAST_TIME,
     accepts_vertex,
-    earliest,
+    beside_of,
     edge_row,
-    latest,
+    fits_beside,
+    limits_beside,
     neighbours_of,
     step_row,
     times_of,
+    window_of,
 )
 from cusubmatch.engines.cpu.row_walk.step_ranges import open_rows
 
@@ -30,7 +34,14 @@ def count_rows(program, view, state, level):
     number = step[q.LIST] if scan else edge_row(program, step[q.EDGE])[q.ROWS_OF_ARC]
     times, ends = times_of(program, number), neighbours_of(program, number)
     n, position = 0, begin
+    tested, low, high, beside = program.header[q.TESTS_BESIDE], FIRST_TIME, LAST_TIME, times
+    if tested:
+        beside = beside_of(program, number)
+        low, high = limits_beside(program, state, step[q.EDGE])
     while position < end and times[position] <= last:
+        if tested and not low <= beside[position] <= high:
+            position += 1
+            continue
         if not scan or accepts_vertex(program, view, state, vertex, ends[position]):
             n += 1
         position += 1
@@ -43,8 +54,9 @@ def count_paths(program, view, state, level):
     step = step_row(program, level)
     vertex, edge, hop_edge = step[q.VERTEX], step[q.EDGE], step[q.HOP_EDGE]
     hops = program.header[q.HOPS] == 2
-    low, high = earliest(program, state, edge), latest(program, state, edge)
-    hop_low, hop_high = (earliest(program, state, hop_edge), latest(program, state, hop_edge)) if hops else (low, high)
+    low, high = window_of(program, state, edge)
+    hop_low, hop_high = window_of(program, state, hop_edge) if hops else (low, high)
+    tested, hop_list = program.header[q.TESTS_BESIDE], step[q.HOP_LIST]
     slot = state.chains[state.image[step[q.START]] * s.CHAIN_FIELDS + s.HEAD]
     n = looked_at = 0
     while slot >= 0:
@@ -60,7 +72,11 @@ def count_paths(program, view, state, level):
         while slot != after:
             path = advance(state.kept, slot * s.KEPT_FIELDS)
             looked_at += 1
-            if low <= path[s.TIME] <= high and hop_low <= path[s.HOP_TIME] <= hop_high:
+            fits = low <= path[s.TIME] <= high and hop_low <= path[s.HOP_TIME] <= hop_high
+            if fits and tested:
+                fits = fits_beside(program, state, edge, step[q.LIST], path[s.POSITION])
+                fits = fits and (not hops or fits_beside(program, state, hop_edge, hop_list, path[s.HOP_POSITION]))
+            if fits:
                 n += 1
             slot = path[s.FOLLOWING]
     return n, looked_at

@@ -18,13 +18,15 @@ from cusubmatch.engines.cpu.row_walk import row_state as s
 from cusubmatch.engines.cpu.row_walk.row_tests import (
     FIRST_TIME,
     LAST_TIME,
+    beside_of,
+    earliest_by,
+    latest_by,
     neighbours_of,
     offsets_of,
     step_row,
     times_of,
     vertex_row,
 )
-from cusubmatch.plan.conditions.bounds import NO_BOUND
 
 __all__ = ["ends_a_path", "enter_group", "slide"]
 
@@ -51,8 +53,7 @@ def slide(program, view, state, time):
     header, registers = program.header, state.registers
     step = step_row(program, header[q.MEETING])
     times, end = times_of(program, step[q.LIST]), offsets_of(program, step[q.LIST])[registers[s.GROUP] + 1]
-    low = FIRST_TIME if header[q.SLIDE_LOW] <= -NO_BOUND else time + header[q.SLIDE_LOW]
-    high = LAST_TIME if header[q.SLIDE_HIGH] >= NO_BOUND else time + header[q.SLIDE_HIGH]
+    low, high = earliest_by(program.refs, header[q.SLIDE], time), latest_by(program.refs, header[q.SLIDE], time)
     begin, position = registers[s.HOP_BEGIN], registers[s.HOP_END]
     while begin < position and times[begin] < low:
         begin += 1
@@ -92,7 +93,7 @@ def _drop_before(state, position, several):
 @jit
 def _keep_paths(program, view, state, step, position, root_time):
     """Keep the paths that begin with a row; False if there is no room, and then none of them."""
-    header, registers = program.header, state.registers
+    header, refs, registers = program.header, program.refs, state.registers
     x = neighbours_of(program, step[q.LIST])[position]
     time = times_of(program, step[q.LIST])[position]
     room = registers[s.KEPT_BEGIN] + registers[s.CAPACITY]
@@ -106,10 +107,8 @@ def _keep_paths(program, view, state, step, position, root_time):
         return True
     hop = step[q.HOP_LIST]
     offsets, times, ends = offsets_of(program, hop), times_of(program, hop), neighbours_of(program, hop)
-    low = FIRST_TIME if header[q.HOP_LOW] <= -NO_BOUND else time + header[q.HOP_LOW]
-    if header[q.HOP_ROOT_LOW] > -NO_BOUND:
-        low = max(low, root_time + header[q.HOP_ROOT_LOW])
-    high = LAST_TIME if header[q.HOP_HIGH] >= NO_BOUND else time + header[q.HOP_HIGH]
+    low = max(earliest_by(refs, header[q.HOP], time), earliest_by(refs, header[q.HOP_ROOT], root_time))
+    high = latest_by(refs, header[q.HOP], time)
     group = registers[s.GROUP] if header[q.HOP_DIFFERS] else -1
     end = offsets[x + 1]
     begin = i = lower_bound(times, offsets[x], end, low)
@@ -117,8 +116,12 @@ def _keep_paths(program, view, state, step, position, root_time):
         i += 1
     if registers[s.KEPT_END] + (i - begin) > room:
         return False
+    least, most, beside = FIRST_TIME, LAST_TIME, times
+    if header[q.TESTS_BESIDE]:
+        value, beside = beside_of(program, step[q.LIST])[position], beside_of(program, hop)
+        least, most = earliest_by(refs, header[q.HOP_BESIDE], value), latest_by(refs, header[q.HOP_BESIDE], value)
     for j in range(begin, i):
-        if ends[j] != group:
+        if ends[j] != group and (not header[q.TESTS_BESIDE] or least <= beside[j] <= most):
             _keep(state, ends[j], x, time, times[j], position, j, header[q.SEVERAL])
     return True
 

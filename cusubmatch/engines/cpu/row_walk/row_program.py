@@ -2,7 +2,8 @@
 
 One walker serves every plan. A `Program` holds a row of integers for each step, pattern vertex and pattern edge; `refs`
 holds the short lists that they refer to, as ranges. Windows are kept as bounds against the edges bound before, without
-those that others imply.
+those that others imply; a row is found by its *time*, which may also be its rank in a column that rows are sorted by,
+and where there are both windows, the other one is tested *beside* it.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.row_walk.condition_code import Conditions
+from cusubmatch.engines.cpu.row_walk.row_bounds import bound_between, bounds_of
 from cusubmatch.engines.cpu.row_walk.row_lists import ListTable
-from cusubmatch.plan.conditions.bounds import NO_BOUND
-from cusubmatch.plan.rows.needed_bounds import needed_bound
 from cusubmatch.plan.rows.row_plan import RowPattern, RowPlan
 
 __all__ = ["Program", "encode"]
@@ -34,14 +34,14 @@ VERTEX_RANGES = ABOVE_END, BELOW_END, FORBIDDEN_END
 
 # Fields of a pattern edge's row: what its row is compared with, and lists.
 WINDOW, WINDOW_END, OTHER_ROW, OTHER_ROW_END, AFTER, AFTER_END, BEFORE, BEFORE_END = range(8)
-SOURCE, TARGET, ARCS, ROWS_OF_ARC, ROW_COLUMN, TESTED, TESTED_END = range(8, 15)
-EDGE_FIELDS = 15
+SOURCE, TARGET, ARCS, ROWS_OF_ARC, ROW_COLUMN, TESTED, TESTED_END, BESIDE, BESIDE_END = range(8, 17)
+EDGE_FIELDS = 17
 
 # Fields of the header.
 STEPS, LAST, LEAF, FILTERED, MEETING = range(5)
-SLIDE_LOW, SLIDE_HIGH, HOP_LOW, HOP_HIGH, HOP_ROOT_LOW, HOPS, HOP_DIFFERS, MEETING_SPLIT = range(5, 13)
-BETWEEN_LOW, BETWEEN_HIGH, PAIR_DIFFERS, SEARCHED, SEARCHED_END, PLAIN, SEVERAL = range(13, 20)
-HEADER_FIELDS = 20
+SLIDE, HOP, HOP_ROOT, HOP_BESIDE, HOPS, HOP_DIFFERS = range(5, 11)
+BETWEEN_LOW, BETWEEN_HIGH, PAIR_DIFFERS, SEARCHED, SEARCHED_END, PLAIN, SEVERAL, TESTS_BESIDE = range(11, 19)
+HEADER_FIELDS = 19
 EMIT, VISIT, COUNT, PAIRS = range(4)
 LEAVES = {"rows": EMIT, "visit": VISIT, "count": COUNT, "pairs": PAIRS}
 LEVELS_NOT_VISITED = {"rows": 0, "visit": 0, "count": 1, "pairs": 2}
@@ -51,8 +51,9 @@ class Program(NamedTuple):
     """A row plan as integers, int64, see the fields above.
 
     `lists` has for each list of rows or arcs that the plan reads the addresses of its arrays. Lists of rows have
-    neighbours (int32), times and rows (int64). Lists of arcs have ends (int32) and, in place of times, the number of
-    each arc where they are not in the order of arcs. `conditions`, `columns` and `code` are those of `Conditions`.
+    neighbours (int32), times, rows, and what is tested beside times (int64). Lists of arcs have ends (int32) and, in
+    place of times, the number of each arc where they are not in the order of arcs. `conditions`, `columns` and `code`
+    are those of `Conditions`.
     """
 
     header: np.ndarray
@@ -88,6 +89,7 @@ def encode(plan: RowPlan, lists: ListTable, masked: Sequence[bool], conditions: 
     header[STEPS], header[LEAF] = len(plan.steps), LEAVES[plan.leaf]
     header[LAST] = len(plan.steps) - 1 - LEVELS_NOT_VISITED[plan.leaf]
     header[MEETING] = header[FILTERED] = -1
+    header[TESTS_BESIDE] = pattern.column_windows is not None
     columns = {e: i for i, e in enumerate(pattern.bound_edges)}
     for e, (row, edge) in enumerate(zip(edges, pattern.edges, strict=False)):
         row[SOURCE], row[TARGET] = edge.ends
@@ -115,10 +117,10 @@ def encode(plan: RowPlan, lists: ListTable, masked: Sequence[bool], conditions: 
                 apart = step.edges if step.kind == "meet" else () if beside is None else beside.edges
                 known = [b for b in bound_edges if b not in apart]
                 implied = {root.edges[0]} if step.kind == "meet" and e == step.edges[0] else set()
-                _encode_edge(edges[e], e, pattern, known, bound_edges, implied, refs)
+                _encode_edge(edges[e], e, plan, known, bound_edges, implied, refs)
                 bound_edges.append(e)
         if step.kind == "meet":
-            _encode_meeting(header, row, plan, step, lists, index, masked)
+            _encode_meeting(header, row, plan, lists, index, masked, refs)
         names = _decidable(pattern, tested, bound_vertices, bound_edges)
         row[CONDITION], row[CONDITION_END] = refs.append(names)
         tested.update(names)
@@ -132,7 +134,7 @@ def encode(plan: RowPlan, lists: ListTable, masked: Sequence[bool], conditions: 
         header[PLAIN] = not compared & set(last.edges)
     header[SEARCHED], header[SEARCHED_END] = refs.append(searched)
     for k, e in enumerate(searched):
-        _encode_edge(edges[e], e, pattern, searched[:k], [], set(), refs)
+        _encode_edge(edges[e], e, plan, searched[:k], [], set(), refs)
         edges[e][TESTED], edges[e][TESTED_END] = refs.append(_searched_conditions(plan, searched, k))
     arrays = header, steps.ravel(), vertices.ravel(), edges.ravel(), refs.array(), lists.addresses()
     return Program(*arrays, conditions.table, conditions.columns, conditions.code)
@@ -175,39 +177,41 @@ def _encode_lists(edge_row, step_row, pattern, e, step, lists):
         edge_row[ROWS_OF_ARC] = lists.number(edge.relation, "arc")
 
 
-def _encode_edge(row, e, pattern: RowPattern, known, earlier, implied, refs):
+def _encode_edge(row, e, plan: RowPlan, known, earlier, implied, refs):
     """What the row of an edge is compared with: `known` edges in time, all `earlier` ones by row."""
-    windows, bounds = pattern.windows, []
-    for b in known:
-        low = None if b in implied else needed_bound(windows, b, e, known, lower=True)
-        high = None if b in implied else needed_bound(windows, b, e, known, lower=False)
-        if low is not None or high is not None:
-            bounds += [b, -NO_BOUND if low is None else -low, NO_BOUND if high is None else high]
-    row[WINDOW], row[WINDOW_END] = refs.append(bounds)
+    pattern, by_column = plan.pattern, plan.by_column
+    row[WINDOW], row[WINDOW_END] = refs.append(bounds_of(pattern, e, known, implied, by_column=by_column))
+    if pattern.column_windows is not None:
+        row[BESIDE], row[BESIDE_END] = refs.append(bounds_of(pattern, e, known, by_column=not by_column))
     others = [p if q == e else q for p, q in pattern.compared_rows if e in (p, q)]
     row[OTHER_ROW], row[OTHER_ROW_END] = refs.append([b for b in others if b in earlier])
     row[AFTER], row[AFTER_END] = refs.append([p for p, q in pattern.row_order if q == e and p in earlier])
     row[BEFORE], row[BEFORE_END] = refs.append([q for p, q in pattern.row_order if p == e and q in earlier])
 
 
-def _encode_meeting(header, row, plan, step, lists, index, masked):
+def _encode_meeting(header, row, plan, lists, index, masked, refs):
     """How the rows at the first step's vertex are kept."""
-    pattern, windows, root = plan.pattern, plan.pattern.windows, plan.steps[0]
+    pattern, root, step = plan.pattern, plan.steps[0], plan.steps[index]
+
+    def bound(b, e, by_column=plan.by_column):
+        return refs.append(bound_between(pattern, b, e, by_column=by_column))[0]
+
     first, group, from_root = step.edges[0], root.start, root.edges[0]
     edge = pattern.edges[first]
     header[MEETING], header[HOPS] = index, len(step.edges)
     row[LIST] = lists.number(edge.relation, "source" if edge.source == group else "target")
-    header[SLIDE_LOW], header[SLIDE_HIGH] = -windows[first][from_root], windows[from_root][first]
+    header[SLIDE] = bound(from_root, first)
     if len(step.edges) == 2:
         second, inner = step.edges[1], step.binds[0]
         hop = pattern.edges[second]
         row[HOP_EDGE] = second
         row[HOP_LIST] = lists.number(hop.relation, "source" if hop.source == inner else "target")
-        header[HOP_LOW], header[HOP_HIGH] = -windows[second][first], windows[first][second]
-        header[HOP_ROOT_LOW] = -windows[second][from_root]
+        header[HOP], header[HOP_ROOT] = bound(first, second), bound(from_root, second)
+        header[HOP_BESIDE] = bound(first, second, not plan.by_column)
         header[HOP_DIFFERS] = pattern.must_differ(group, step.start)
     header[FILTERED] = step.start
-    header[SEVERAL] = bool(step.binds) and not masked[step.binds[0]] and _mirrors_the_walk(plan, index)
+    mirrored = pattern.column_windows is None and bool(step.binds) and not masked[step.binds[0]]
+    header[SEVERAL] = mirrored and _mirrors_the_walk(plan, index)
 
 
 def _mirrors_the_walk(plan, index):

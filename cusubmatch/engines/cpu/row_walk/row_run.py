@@ -121,7 +121,7 @@ class RowRun(ThreadedRun):
         leaf = "visit" if counting and not self.plan.counting else self.plan.leaf
         plan = replace(self.plan, leaf=leaf)
         for method, way in (("rows", plan), ("search", plan.without_meeting())):
-            lists = ListTable(self.prepared.relations)
+            lists = ListTable(self.prepared, plan.pattern.column_windows, plan.by_column)
             if method == "rows" or way is not plan:
                 self._ways[method] = _Way(way, encode(way, lists, self._masked, self._conditions), lists)
 

@@ -47,16 +47,17 @@ class View(NamedTuple):
 class State(NamedTuple):
     """Where one thread is.
 
-    `image`, `row`, `time` and `arc` have what is bound; `begin`, `position`, `end` and `latest` the open range of each
-    step and the last time that its rows may have. `counter` counts by vertex the rows in a sliding window. `kept` is a
-    ring of kept paths; `chains` and `present` have by vertex the chain of those that end there, and a bit that says if
-    there is one. `ints`, `floats` and `known` are the stack of conditions.
+    `image`, `row`, `time`, `beside` and `arc` have what is bound; `begin`, `position`, `end` and `latest` the open
+    range of each step and the last time that its rows may have. `counter` counts by vertex the rows in a sliding
+    window. `kept` is a ring of kept paths; `chains` and `present` have by vertex the chain of those that end there,
+    and a bit that says if there is one. `ints`, `floats` and `known` are the stack of conditions.
     """
 
     registers: np.ndarray
     image: np.ndarray
     row: np.ndarray
     time: np.ndarray
+    beside: np.ndarray
     arc: np.ndarray
     begin: np.ndarray
     position: np.ndarray
@@ -84,6 +85,7 @@ def new_state(vertices: int, edges: int, steps: int, n: int, pairs: bool, capaci
         image=np.zeros(vertices, np.int64),
         row=np.zeros(edges + 1, np.int64),
         time=np.zeros(edges + 1, np.int64),
+        beside=np.zeros(edges + 1, np.int64),
         arc=np.zeros(edges + 1, np.int64),
         begin=np.zeros(steps + edges, np.int64),
         position=np.zeros(steps + edges, np.int64),
@@ -138,6 +140,7 @@ def on_state(state):
         pointer(state.image),
         pointer(state.row),
         pointer(state.time),
+        pointer(state.beside),
         pointer(state.arc),
         pointer(state.begin),
         pointer(state.position),

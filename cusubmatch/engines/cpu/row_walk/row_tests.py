@@ -6,6 +6,7 @@ from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import advance, int32_at, int64_at
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
 from cusubmatch.engines.cpu.row_walk import row_program as q
+from cusubmatch.engines.cpu.row_walk.row_bounds import BOUND_FIELDS, HIGH, HIGH_TABLE, LOW, LOW_TABLE, OTHER
 from cusubmatch.engines.cpu.row_walk.row_lists import LIST_FIELDS
 from cusubmatch.plan.conditions.bounds import NO_BOUND
 
@@ -13,16 +14,19 @@ __all__ = [
     "accepts_row",
     "accepts_vertex",
     "arc_between",
-    "earliest",
+    "beside_of",
+    "earliest_by",
     "edge_row",
-    "latest",
+    "fits_beside",
+    "latest_by",
+    "limits_beside",
     "neighbours_of",
     "offsets_of",
     "rows_of",
     "step_row",
     "times_of",
     "vertex_row",
-    "within_window",
+    "window_of",
 ]
 
 FIRST_TIME, LAST_TIME = -(1 << 63) + 1, (1 << 63) - 1
@@ -71,29 +75,58 @@ def rows_of(program, number):
 
 
 @jit
-def earliest(program, state, edge):
-    """The first time that the row of an edge may have, given the rows bound before it."""
-    row, time = edge_row(program, edge), FIRST_TIME
-    for i in range(row[q.WINDOW], row[q.WINDOW_END], 3):
-        if program.refs[i + 1] > -NO_BOUND:
-            time = max(time, state.time[program.refs[i]] + program.refs[i + 1])
-    return time
+def beside_of(program, number):
+    """What is tested beside the times of a list's rows, int64; as many."""
+    return int64_at(program.lists[number * LIST_FIELDS + 4])
 
 
 @jit
-def latest(program, state, edge):
-    """The last time that the row of an edge may have, given the rows bound before it."""
-    row, time = edge_row(program, edge), LAST_TIME
-    for i in range(row[q.WINDOW], row[q.WINDOW_END], 3):
-        if program.refs[i + 2] < NO_BOUND:
-            time = min(time, state.time[program.refs[i]] + program.refs[i + 2])
-    return time
+def earliest_by(refs, bound, value):
+    """The least value that a bound leaves beside another one."""
+    if refs[bound + LOW_TABLE] != 0:
+        return int64_at(refs[bound + LOW_TABLE])[value]
+    return FIRST_TIME if refs[bound + LOW] <= -NO_BOUND else value + refs[bound + LOW]
 
 
 @jit
-def within_window(program, state, edge, time):
-    """Whether the row of an edge may have this time."""
-    return earliest(program, state, edge) <= time <= latest(program, state, edge)
+def latest_by(refs, bound, value):
+    """The largest value that a bound leaves beside another one."""
+    if refs[bound + HIGH_TABLE] != 0:
+        return int64_at(refs[bound + HIGH_TABLE])[value]
+    return LAST_TIME if refs[bound + HIGH] >= NO_BOUND else value + refs[bound + HIGH]
+
+
+@jit
+def _limits(refs, values, begin, end):
+    """The least and the largest value that bounds leave beside those of bound rows."""
+    low, high = FIRST_TIME, LAST_TIME
+    for i in range(begin, end, BOUND_FIELDS):
+        value = values[refs[i + OTHER]]
+        low, high = max(low, earliest_by(refs, i, value)), min(high, latest_by(refs, i, value))
+    return low, high
+
+
+@jit
+def window_of(program, state, edge):
+    """The first and the last time that the row of an edge may have, given the rows bound before it."""
+    row = edge_row(program, edge)
+    return _limits(program.refs, state.time, row[q.WINDOW], row[q.WINDOW_END])
+
+
+@jit
+def limits_beside(program, state, edge):
+    """The least and the largest value beside its time that the row of an edge may have."""
+    row = edge_row(program, edge)
+    return _limits(program.refs, state.beside, row[q.BESIDE], row[q.BESIDE_END])
+
+
+@jit
+def fits_beside(program, state, edge, number, position):
+    """Whether a row of a list may be that of an edge by its value beside the time; it is then bound."""
+    low, high = limits_beside(program, state, edge)
+    value = beside_of(program, number)[position]
+    state.beside[edge] = value
+    return low <= value <= high
 
 
 @jit

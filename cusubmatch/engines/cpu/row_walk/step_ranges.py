@@ -11,18 +11,21 @@ from cusubmatch.engines.cpu.row_walk.existence import combination_exists
 from cusubmatch.engines.cpu.row_walk.meeting import ends_a_path, enter_group, slide
 from cusubmatch.engines.cpu.row_walk.row_conditions import holds
 from cusubmatch.engines.cpu.row_walk.row_tests import (
+    FIRST_TIME,
+    LAST_TIME,
     accepts_row,
     accepts_vertex,
     arc_between,
-    earliest,
+    beside_of,
     edge_row,
-    latest,
+    fits_beside,
+    limits_beside,
     neighbours_of,
     offsets_of,
     rows_of,
     step_row,
     times_of,
-    within_window,
+    window_of,
 )
 
 __all__ = ["FOUND", "NO_MORE", "NO_ROOM", "SPENT", "advance_step", "open_rows", "open_step"]
@@ -56,8 +59,9 @@ def open_rows(program, state, level):
             return
     offsets = offsets_of(program, number)
     end = offsets[group + 1]
-    state.position[level] = lower_bound(times_of(program, number), offsets[group], end, earliest(program, state, edge))
-    state.end[level], state.latest[level] = end, latest(program, state, edge)
+    low, high = window_of(program, state, edge)
+    state.position[level] = lower_bound(times_of(program, number), offsets[group], end, low)
+    state.end[level], state.latest[level] = end, high
 
 
 @jit
@@ -70,7 +74,7 @@ def open_step(program, state, level):
     elif kind == q.MEET:
         state.position[level] = state.chains[state.image[step[q.START]] * s.CHAIN_FIELDS + s.HEAD]
         state.end[level] = s.NONE  # the last path of a run whose inner vertex is accepted
-        state.latest[level] = latest(program, state, step[q.EDGE])
+        state.latest[level] = window_of(program, state, step[q.EDGE])[1]
     elif kind == q.NEIGHBOURS:
         offsets, x = offsets_of(program, step[q.LIST]), state.image[step[q.START]]
         state.position[level], state.end[level] = offsets[x], offsets[x + 1]
@@ -123,6 +127,8 @@ def _next_root(program, view, state):
         if accepts_vertex(program, view, state, other, x):
             state.image[other] = x
             state.time[edge], state.row[edge] = times[position], rows[position]
+            if program.header[q.TESTS_BESIDE]:
+                state.beside[edge] = beside_of(program, number)[position]
             if fulfils_conditions(program, state, 0):
                 return FOUND
     return NO_MORE
@@ -137,9 +143,16 @@ def _next_row(program, view, state, level):
     ends, times, rows = neighbours_of(program, number), times_of(program, number), rows_of(program, number)
     filtered = program.header[q.FILTERED] == vertex and scan
     position, end, last = state.position[level], state.end[level], state.latest[level]
+    tested, low, high, beside = program.header[q.TESTS_BESIDE], FIRST_TIME, LAST_TIME, times
+    if tested:
+        beside = beside_of(program, number)
+        low, high = limits_beside(program, state, edge)
     while position < end and times[position] <= last:
-        x, at = ends[position] if scan else 0, position
+        at = position
         position += 1
+        if tested and not low <= beside[at] <= high:
+            continue
+        x = ends[at] if scan else 0
         if filtered and not ends_a_path(state, x):
             continue
         if scan and not accepts_vertex(program, view, state, vertex, x):
@@ -149,6 +162,8 @@ def _next_row(program, view, state, level):
         if scan:
             state.image[vertex] = x
         state.time[edge], state.row[edge] = times[at], rows[at]
+        if tested:
+            state.beside[edge] = beside[at]
         if fulfils_conditions(program, state, level):
             state.position[level] = position
             return FOUND
@@ -161,10 +176,17 @@ def _bind_path(program, state, level, path):
     """Bind a kept path whose vertices are accepted, if its rows are; whether they are."""
     step, hops = step_row(program, level), program.header[q.HOPS]
     edge, hop_edge = step[q.EDGE], step[q.HOP_EDGE]
-    time, hop_time = path[s.TIME], path[s.HOP_TIME]
-    if not within_window(program, state, edge, time):
+    time, hop_time, tested = path[s.TIME], path[s.HOP_TIME], program.header[q.TESTS_BESIDE]
+    low, high = window_of(program, state, edge)
+    if not low <= time <= high:
         return False
-    if hops == 2 and not within_window(program, state, hop_edge, hop_time):
+    if hops == 2:
+        low, high = window_of(program, state, hop_edge)
+        if not low <= hop_time <= high:
+            return False
+    if tested and not fits_beside(program, state, edge, step[q.LIST], path[s.POSITION]):
+        return False
+    if tested and hops == 2 and not fits_beside(program, state, hop_edge, step[q.HOP_LIST], path[s.HOP_POSITION]):
         return False
     row = rows_of(program, step[q.LIST])[path[s.POSITION]]
     if not accepts_row(program, state, edge, row):
