@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
@@ -20,6 +21,7 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.graph.labels import absent_in, warn_absent
 from cusubmatch.pattern import Pattern
+from cusubmatch.pattern.coloured_graph import canonical_key
 
 __all__ = ["count_many"]
 
@@ -46,7 +48,8 @@ def count_many(
         The data graph. Edges are a dataframe, arrays or what else `Graph.from_edgelist` takes. They are directed if the
         pattern is.
     patterns : mapping of name to Pattern or str
-        The patterns. Their names, as text, tell the rows of the result apart.
+        The patterns. Their names, as text, tell the rows of the result apart. One that is another with its vertices
+        renamed is not counted again.
     semantics : {"monomorphism", "induced", "homomorphism"}
         What a match is. Monomorphism: vertices are mapped to different vertices, and G may have more edges between
         them. Induced: G has no more edges between them. Homomorphism: any mapping that keeps the edges.
@@ -123,7 +126,7 @@ def count_many(
     jobs = {name: Job(*job) for name, job in zip(readable, options_of_each(readable.values(), options), strict=True)}
     warn_absent_ids(absent_ids(graph, candidates, touching))
     if devices is None:
-        counted = [_counted(graph, job) for job in jobs.values()]
+        counted = _counted_once(graph, list(jobs.values()))
     else:
         counted = counts_on_devices(graph, list(jobs.values()), devices)
     ended = {name: (outcome, 0.0) for name, outcome in parsed.items()} | dict(zip(jobs, counted, strict=True))
@@ -135,6 +138,25 @@ def count_many(
         "reason": [outcome.reason for outcome, _ in ended.values()],
     }
     return count_table(graph.family, columns, nullable=True)
+
+
+def _counted_once(graph: Graph, jobs: Sequence[Job]) -> list[tuple[Outcome, float]]:
+    """How the count of each pattern ended; of those that are one pattern with other names only the first is counted."""
+    known: dict[Hashable, Outcome] = {}
+    ended = []
+    keys = [(len(job.pattern), len(job.pattern.edges)) for job in jobs]
+    alike = {size for size, times in Counter(keys).items() if times > 1}
+    for job, size in zip(jobs, keys, strict=True):
+        begin = time.perf_counter()
+        key = canonical_key(job.pattern) if size in alike else None
+        if key is not None and key in known:
+            ended.append((known[key], time.perf_counter() - begin))
+            continue
+        outcome, _ = _counted(graph, job)
+        if key is not None and outcome.status == DONE:
+            known[key] = outcome
+        ended.append((outcome, time.perf_counter() - begin))
+    return ended
 
 
 def _counted(graph: Graph, job: Job) -> tuple[Outcome, float]:

@@ -5,6 +5,7 @@ A device holds no more rows than its budget; what is beyond goes to host memory 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Generator
 from typing import Any
 
@@ -16,6 +17,7 @@ from cusubmatch.execution.query import PlannedCall
 
 __all__ = ["RowBuffer"]
 
+SMALL_RESULT_BYTES = 64 << 20  # for which it takes longer to ask how much memory is free
 DEVICE_SHARE = 0.5  # the part of a device's budget that waiting rows may take; the rest is for columns
 
 
@@ -39,9 +41,8 @@ class RowBuffer:
         self.query, self.rows = query, 0
         self._limit, self._memory_limit = limit, memory_limit
         self._blocks: list[Any] = []  # int32 (columns, rows)
-        self._budget = query.budget(memory_limit, query.graph.xp)
         self._device_budget = 0 if query.placed.xp is np else DEVICE_SHARE * query.budget(memory_limit, query.placed.xp)
-        self._device_bytes = 0
+        self._device_bytes, self._result_row_bytes = 0, query.result_row_bytes
         self._transfer: Transfer | None = None
 
     def blocks(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
@@ -72,10 +73,17 @@ class RowBuffer:
         self._transfer = self._transfer or self.query.engine.transfer(self._memory_limit)
         return self._transfer.fetch(block)
 
+    @functools.cached_property
+    def _budget(self) -> int:
+        """Bytes that the result may take."""
+        return self.query.budget(self._memory_limit, self.query.graph.xp)
+
     @property
     def too_large(self) -> bool:
         """Whether the rows, as blocks and as columns of ids, pass the memory for a result."""
-        return self.rows * self.query.result_row_bytes > self._budget
+        result_bytes = self.rows * self._result_row_bytes
+        few = self._memory_limit is None and result_bytes <= SMALL_RESULT_BYTES
+        return not few and result_bytes > self._budget
 
     def finish(self) -> None:
         """Wait until all that was found is there."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from itertools import islice
 
 __all__ = ["AutomorphismGroup"]
 
@@ -133,22 +134,29 @@ class AutomorphismGroup:
 
         It is the least of the ways to write the graph down, vertex after vertex.
         """
-        return repr((self._kinds, self._least(self._start)))
+        return repr((self._kinds, min(self._written(self._start))))
 
-    def _least(self, colours):
-        """The least of what the orders that individualisation and refinement lead to write down."""
+    def form_within(self, most: int) -> str | None:
+        """The same text where it is the least of at most so many ways to write the graph down, else None."""
+        ways = list(islice(self._written(self._start), most + 1))
+        return None if len(ways) > most else repr((self._kinds, min(ways)))
+
+    def _written(self, colours):
+        """What the orders that individualisation and refinement lead to write down."""
         cells: dict[int, list[int]] = {}
         for v, colour in enumerate(colours):
             cells.setdefault(colour, []).append(v)
         open_cells = [(len(cell), colour) for colour, cell in cells.items() if len(cell) > 1]
         if not open_cells:
             order = sorted(range(self._whole), key=colours.__getitem__)
-            return [self._first[v] for v in order], [[self._codes[v][w] for w in order] for v in order]
+            yield [self._first[v] for v in order], [[self._codes[v][w] for w in order] for v in order]
+            return
         representatives: list[int] = []  # of vertices that may be exchanged one is enough
         for v in cells[min(open_cells)[1]]:
             if not any(self._transposition(v, w) for w in representatives):
                 representatives.append(v)
-        return min(self._least(self._individualise(colours, [v])) for v in representatives)
+        for v in representatives:
+            yield from self._written(self._individualise(colours, [v]))
 
     def _find_orbits(self, fixed):
         colours = self._colours_with(fixed)

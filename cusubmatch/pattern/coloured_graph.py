@@ -11,7 +11,9 @@ from collections.abc import Hashable
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.pattern.elements import element_named
 
-__all__ = ["edge_automorphisms", "vertex_automorphisms"]
+__all__ = ["canonical_key", "edge_automorphisms", "vertex_automorphisms"]
+
+MOST_WAYS = 64  # of writing a pattern down; one with more has no key
 
 
 def vertex_automorphisms(pattern) -> AutomorphismGroup:
@@ -23,6 +25,30 @@ def edge_automorphisms(pattern) -> AutomorphismGroup:
     """The automorphisms as they act on the vertices and, numbered after them, the named edges."""
     named = [index for index, edge in enumerate(pattern.edges) if edge.name is not None]
     return ColouredGraph(pattern, named).group(len(pattern) + len(named))
+
+
+def canonical_key(pattern) -> Hashable | None:
+    """A value that patterns share exactly if one is the other with its vertices renamed, labels being the same.
+
+    None for patterns with conditions or parts, and for the few of which too much would have to be compared.
+    """
+    if pattern.conditions or pattern.quantifiers or pattern.parts or pattern.distinct:
+        return None
+    labels = {label for some in pattern.labels if some is not None for label in some}
+    labels |= {label for edge in pattern.edges if edge.labels is not None for label in edge.labels}
+    if not all(type(label) in (int, str) for label in labels):  # others may be equal and look different
+        return None
+
+    def text(some):
+        return None if some is None else sorted(map(repr, some))
+
+    codes = [[""] * len(pattern) for _ in range(len(pattern))]
+    for source, target, directed, kinds, _ in sorted(pattern.edges, key=lambda edge: repr((edge[2], text(edge[3])))):
+        codes[source][target] += f"{'out' if directed else 'any'} {text(kinds)};"
+        codes[target][source] += f"{'in' if directed else 'any'} {text(kinds)};"
+    colours = [repr(text(some)) for some in pattern.labels]
+    form = AutomorphismGroup(colours, codes).form_within(MOST_WAYS)
+    return None if form is None else (tuple(sorted(colours)), form)
 
 
 class ColouredGraph:

@@ -12,6 +12,7 @@ import cusubmatch as csm
 from cusubmatch import Graph, Pattern, ResultTooLarge, TimeLimitExceeded
 from cusubmatch.api import count_many as api
 from cusubmatch.frames import family_named
+from cusubmatch.pattern.coloured_graph import canonical_key
 
 TRIANGLE = "(a)--(b)--(c)--(a)"
 EDGES = {"src": [0, 0, 1, 2], "dst": [1, 2, 2, 3]}  # a triangle with a tail
@@ -139,3 +140,45 @@ def test_what_is_wrong_with_the_call_is_refused(graph, patterns, options, kinds,
 def test_a_graph_that_cannot_be_made_is_refused():
     with refuses(csm.GraphError, "source floats"):
         csm.count_many(pd.DataFrame({"src": [1.5], "dst": [2.5]}), {"bad": "("})
+
+
+SPIDER = "(a:X)--(b:Y), (a)--(c:Y), (a)--(d:Y), (b)--(e:X), (c)--(f:X), (d)--(g:X)"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("(a:X)--(b:Y)--(c:Z)", "(z:Z)--(y:Y)--(x:X)", True),
+        ("(a:X)--(b:Y)", "(a:Y)--(b:Z)", False),  # labels count, not only which of them are equal
+        ("(a)-->(b)-->(c)", "(c)-->(a)-->(b)", True),
+        ("(a)-->(b)-->(c)", "(a)-->(b)<--(c)", False),
+        ("(a)-[:K]->(b)-[:L]->(a)", "(a)-[:L]->(b)-[:K]->(a)", True),
+        ("(a)-[:K]->(b)-[:L]->(c)", "(a)-[:K]->(b)-[:K]->(c)", False),
+        (SPIDER, SPIDER.translate(str.maketrans("abcdefg", "ecgabfd")), True),
+    ],
+)
+def test_patterns_share_a_key_exactly_if_they_are_one_with_other_names(first, second, same):
+    keys = [canonical_key(Pattern.parse(text)) for text in (first, second)]
+    assert (keys[0] == keys[1]) == same
+    assert None not in keys
+
+
+def test_a_pattern_that_is_another_one_with_other_names_is_not_counted_again(graph, monkeypatch):
+    counted = []
+
+    def counting(graph, pattern, options):
+        counted.append(pattern)
+        return count(graph, pattern, options)
+
+    count = api.count_of_query
+    monkeypatch.setattr(api, "count_of_query", counting)
+    texts = [
+        TRIANGLE,
+        "(z)--(x), (y)--(z), (x)--(y)",
+        "(a)--(b)--(c)",
+        "(b)--(a), (c)--(b)",
+        "(a)--(b) WHERE id(a) <> 9",
+    ]
+    table = csm.count_many(graph, dict(enumerate(texts)))
+    assert table["count"].tolist() == [csm.count_matches(graph, text) for text in texts]
+    assert len(counted) == 3

@@ -95,7 +95,7 @@ def test_what_is_no_difference_is_a_program():
     split = split_conditions(pattern.conditions, environment)
     windows, programs, _, kinds = across_conditions(pattern, split, environment, "t")
     assert windows == ((0, NO_BOUND, NO_BOUND), (-1, 0, NO_BOUND), (-2, -1, 0))
-    assert kinds == ("program", "time", "time")
+    assert kinds == ("column", "time", "time")
     assert [sorted(element.index for element in program.elements) for program in programs] == [[0, 2]]
     contradiction = pattern.where("r.t < p.t")
     environment = Environment(graph, contradiction.elements, {})

@@ -39,7 +39,8 @@ def longest_rows(graph: Graph, adjacency: Adjacency) -> list[int]:
     """The length of the longest row of each relation; kept with the graph for the next call."""
 
     def measure():
-        return [int(np.diff(offsets).max(initial=0)) for offsets in adjacency.offsets]
+        offsets = adjacency.offsets
+        return (offsets[:, 1:] - offsets[:, :-1]).max(axis=1, initial=0).tolist()
 
     if adjacency.key is None:
         return measure()

@@ -7,6 +7,7 @@ a `State` is everything that one thread needs to go on where it stopped.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -178,6 +179,7 @@ def encode(
         bases[target] = base
         base += capacity[target] + 1
     levels = np.zeros((len(plan.levels), LEVEL_FIELDS), np.int32)
+    whens = [step.when for step in plan.steps]  # ascending
     for index, (row, level) in enumerate(zip(levels, plan.levels, strict=True)):
         if isinstance(level.source, NeighbourRows):
             row[KIND], row[SOURCE_A], row[SOURCE_B] = ROW, *level.source
@@ -186,15 +188,12 @@ def encode(
         row[INJECTIVITY], row[INJECTIVITY_END] = _append(refs, level.injectivity_checks)
         row[BOUND], row[BOUND_END] = _append(refs, level.deferred_restrictions)
         row[RESTRICTED], row[RESTRICTED_END] = _append(refs, level.bounds)
-        row[STEP] = sum(step.when < index for step in plan.steps)
-        row[STEP_END] = sum(step.when <= index for step in plan.steps)
+        row[STEP], row[STEP_END] = bisect_left(whens, index), bisect_right(whens, index)
         row[COLUMN], row[NAMES] = columns.get(level.vertex, -1), -1
         row[DEPENDS] = _as_int32(_bits(level.deferred_restrictions) | _depends(level.source, depends))
     header = np.zeros(HEADER_FIELDS, np.int64)
-    header[LEVELS] = len(plan.levels)
-    header[LEAF] = plan.walked - 1
-    header[LAST] = plan.walked
-    header[ASCENDING] = plan.ascending
+    header[LEVELS], header[ASCENDING] = len(plan.levels), plan.ascending
+    header[LEAF], header[LAST] = plan.walked - 1, plan.walked
     header[LEAF_MODE] = LEAF_MODES[plan.leaf_mode]
     chains = implied_bounds([level.bounds for level in plan.levels])
     header[ONE_SIDED] = all(0 in bounds for bounds in chains[1:])
