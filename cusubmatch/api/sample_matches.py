@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
-from cusubmatch.api.options import checked_call, plan_of_call
+from cusubmatch.api.options import checked_call, plain_call, plan_of_call
 from cusubmatch.engines.base import Sampler
 from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
@@ -160,7 +160,7 @@ def sample_matches(
         edge_id=edge_id,
         devices=devices,
     )
-    call = checked_call(G, P, options)
+    call = plain_call(checked_call(G, P, options, parts=True))
     ranked = touching is None and not needs_rows(asked_by(call.pattern, call.options))
     if not ranked:
         call = call._replace(options=dataclasses.replace(call.options, counting=False, suffix=None))
