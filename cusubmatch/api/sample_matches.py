@@ -27,7 +27,6 @@ from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
 from cusubmatch.execution.query import PlannedCall, Query, asked_by
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.random_choice import RandomChoice
-from cusubmatch.execution.row_query import needs_rows
 from cusubmatch.execution.whole_blocks import whole_blocks
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
@@ -161,6 +160,8 @@ def sample_matches(
         devices=devices,
     )
     call = plain_call(checked_call(G, P, options, parts=True))
+    from cusubmatch.execution.row_query import needs_rows
+
     ranked = touching is None and not needs_rows(asked_by(call.pattern, call.options))
     if not ranked:
         call = call._replace(options=dataclasses.replace(call.options, counting=False, suffix=None))

@@ -18,7 +18,6 @@ from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query import PlannedCall, Query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.touching import orbits_of_vertices
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.deadlines import until
@@ -133,6 +132,8 @@ def vertex_counts(
     pattern = call.pattern
     _check_orbits(pattern, semantics)
     query = plan_of_call(call, _no_counts)
+    from cusubmatch.execution.touching import orbits_of_vertices
+
     counts = _OrbitCounts(query, pattern, orbits_of_vertices(call.graph, pattern, call.options))
     run = None
     try:
