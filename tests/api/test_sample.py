@@ -336,6 +336,7 @@ def samples_of_two():
     return Counter(frozenset(rows_of(rows)) for rows in drawn)
 
 
+@pytest.mark.thorough
 def test_pairs_of_matches_are_as_likely_as_each_other():
     assert abs(excess(samples_of_two(), 1, comb(6, 2), DRAWS)) < 4
     with patch.object(sampling, "_distinct_ranks", neighbours_of_one):

@@ -43,7 +43,7 @@ def skewed_edges():
     return rmat(7, 5, seed=3)
 
 
-@pytest.fixture(params=[2, 3])
+@pytest.fixture(params=[2, pytest.param(3, marks=pytest.mark.thorough)])
 def machine(request):
     with machine_of(request.param) as engines:
         yield engines
@@ -146,6 +146,7 @@ def test_batches_files_and_labels_too(machine, labelled, tmp_path):
     )
 
 
+@pytest.mark.thorough
 def test_limits_and_what_touches_ids(machine, skewed_edges):
     graph = Graph.from_edgelist(skewed_edges)
     every = multiset(csm.subgraph_match(graph, TEXTS["square"], engine="cpu", unique=False))

@@ -176,11 +176,8 @@ def test_a_graph_names_its_first_labels_and_counts_the_others():
     assert "kind 10" not in markup
 
 
-@pytest.mark.parametrize(
-    "path",
-    [pytest.param(path, marks=pytest.mark.thorough if path.stem == "query_sets" else ()) for path in NOTEBOOKS],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_is_kept_without_outputs_and_runs_without_a_warning(path, tmp_path):
     kept = nbformat.read(path, as_version=4)
     cells = [cell for cell in kept.cells if cell.cell_type == "code"]

@@ -32,6 +32,11 @@ def examples(count):
     return settings(max_examples=max(1, count * settings.default.max_examples // WHOLE))
 
 
+def is_thorough():
+    """Whether this is the profile of the second tier, or a longer one."""
+    return settings.default.max_examples >= WHOLE
+
+
 def thorough(*values):
     """Parameters for the second tier; a plain tuple is a value for each argument."""
     rows = [value if type(value) is tuple else (value,) for value in values]

@@ -288,13 +288,13 @@ def test_an_edge_without_direction_is_one_way_or_the_other_less_both(semantics):
 # Walks and trees by linear algebra -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("directed", [True, *thorough(False)])
-def test_homomorphisms_of_paths_and_cycles_are_powers_of_the_adjacency_matrix(directed):
+@pytest.mark.parametrize(("directed", "longest"), [(True, 4), *thorough((True, 5), (False, 5))])
+def test_homomorphisms_of_paths_and_cycles_are_powers_of_the_adjacency_matrix(directed, longest):
     graph, matrix = skewed_graph(directed), skewed_matrix(directed)
-    for k in range(2, 6):
+    for k in range(2, longest + 1):
         walks = reduce(np.dot, [matrix] * (k - 1)).sum()
         assert count_matches(graph, Pattern.path(k, directed=directed), semantics="homomorphism") == walks
-    for k in range(2 if directed else 3, 6):
+    for k in range(2 if directed else 3, longest + 1):
         closed = np.trace(reduce(np.dot, [matrix] * k))
         assert count_matches(graph, Pattern.cycle(k, directed=directed), semantics="homomorphism") == closed
 

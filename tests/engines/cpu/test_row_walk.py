@@ -15,6 +15,7 @@ from tiers import examples
 
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.engines.cpu.search.run_progress import RunProgress
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.prepared import PreparedRows
 from cusubmatch.errors import DeadlinePassed
@@ -146,6 +147,15 @@ def test_a_run_stops_at_its_deadline_and_reports_progress(table):
     assert reports[-1] == (1.0, count)
     assert fractions == sorted(fractions)
     assert len(fractions) > 3
+
+
+def test_progress_does_not_go_back_where_its_sum_does():
+    reports = []
+    progress = RunProgress(lambda done, _: reports.append(done), lambda: 0, report_s=-1.0)
+    for weight in (0.5, -0.25, 0.5):  # the sum falls between the end of a task and its addition
+        progress.finish_task(weight)
+        progress.report_if_due()
+    assert reports == [0.5, 0.5, 0.75]
 
 
 def test_a_plan_that_counts_writes_no_rows(table):

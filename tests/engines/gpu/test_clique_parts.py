@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from targets import one_lane
+from targets import native_lane
 
 from cusubmatch import Graph
 from cusubmatch.engines.base import TaskRange
@@ -46,8 +46,8 @@ def counters():
     graph = Graph.from_edgelist(rmat(9, 10, seed=1))
     oriented = orient(np, graph.offsets, graph.targets, None)
     limits = Limits(word=4, warp=7, block=12)
-    cliques = {k: Cliques(one_lane(), np, oriented, k, **TINY, limits=limits) for k in (4, 5)}
-    return {3: Triangles(one_lane(), np, oriented, **TINY, window=64, long=4)} | cliques
+    cliques = {k: Cliques(native_lane(), np, oriented, k, **TINY, limits=limits) for k in (4, 5)}
+    return {3: Triangles(native_lane(), np, oriented, **TINY, window=64, long=4)} | cliques
 
 
 @settings(max_examples=8, deadline=None)

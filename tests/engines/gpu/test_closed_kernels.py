@@ -236,6 +236,7 @@ def test_pieces_give_the_same_count_and_tell_how_far_they_are():
         assert counter.count() == expected, f"{name} again, whole"
 
 
+@pytest.mark.thorough
 def test_a_graph_of_few_edges_is_one_piece(data_graph):
     graph = orient(np, data_graph("soc-Epinions1").offsets, data_graph("soc-Epinions1").targets)
     seen = []

@@ -37,9 +37,12 @@ def kernels():
 QUICK_GENERATION = 9
 
 
+LARGE = {"wide walk", "walk by task", "walk with a suffix", "walk of rows", "walk of rows with conditions"}
+
+
 def parameters():
-    """All kernels; of each group one is quick."""
-    seen = set()
+    """All kernels; of each group that compiles fast one is quick."""
+    seen = set(LARGE)
     for module, name, function, signature in kernels():
         marks = [pytest.mark.thorough] if module in seen else []
         seen.add(module)

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsqb_queries import LSQB_QUERIES
 from strategies import cases, skewed_rows
-from targets import emulator, one_lane
+from targets import emulator, native_lane
 from test_yeast import pattern_of
 from tiers import examples
 
@@ -87,7 +87,7 @@ def skewed_graph(labelled=True, directed=True):
 
 @pytest.fixture(scope="module")
 def native():
-    return {"gpu": gpu_of(one_lane())}
+    return {"gpu": gpu_of(native_lane())}
 
 
 def gpu_of(target, **tuned):

@@ -103,6 +103,7 @@ def test_values_past_64_bits_are_summed_by_residues(lane):
 
 
 @pytest.mark.parametrize("tails", [6, 24])
+@pytest.mark.thorough
 def test_a_star_between_hubs_passes_any_word(lane, tails):
     leaves = 3000
     hub, leaf = np.zeros(leaves, np.int64), np.arange(2, leaves + 2)

@@ -91,6 +91,7 @@ def test_kernels_agree_with_those_of_the_cpu_lane_by_lane(name, how, prime, monk
 
 @pytest.mark.one_each
 @pytest.mark.parametrize(("how", "prime"), WAYS)
+@pytest.mark.thorough
 def test_kernels_agree_with_those_of_the_cpu_on_one_lane(how, prime, monkeypatch):
     monkeypatch.setattr(tables, "FEW_WEDGES", 20)
     all_kernels(*both(support(9), NATIVE, LaunchShape(window=50)), how, prime)

@@ -304,6 +304,7 @@ WORDWISE = {  # orders that end in a set of two rows or more, or carry the size 
 @pytest.mark.parametrize("name", [name for name in WORDWISE if name != "house"] + thorough("house"))
 @pytest.mark.parametrize("semantics", ["monomorphism", "induced"])
 @pytest.mark.parametrize("ascending", [False, True])
+@pytest.mark.thorough
 def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, ascending):
     text, order = WORDWISE[name]
     pattern = Pattern.parse(text)
@@ -338,6 +339,7 @@ def lane():
     ("name", "count"),
     [("triangle", 1_612_010), ("square", 144_023_053), *thorough(("diamond", 228_787_050))],
 )
+@pytest.mark.thorough
 def test_one_lane_counts_a_social_network(data_graph, lane, name, count):
     graph = data_graph("facebook_combined")
     found, _ = result_of(graph, Pattern.parse(SHAPES[name]), Settings(grid=(1, 1)), counting=True, target=lane)

@@ -193,14 +193,15 @@ class RowRun(ThreadedRun):
         return state
 
     def _donate(self, state, method, weight):
-        """Give half of the open range to a thread that waits, if it can be halved; the weight that is kept."""
-        position, end = int(state.position[0]), int(state.end[0])
+        """Give half of what is left to a thread that waits, if it can be halved; the weight that is kept."""
+        begin, position, end = (int(edge[0]) for edge in (state.begin, state.position, state.end))
         if end - position < 2:
             return weight
         half = (position + end + 1) // 2
         state.end[0] = half
-        self.tasks.put(Task((), half, end, weight / 2, method))
-        return weight / 2
+        given = weight * (end - half) / (end - begin)
+        self.tasks.put(Task((), half, end, given, method))
+        return weight - given
 
     def _new_state(self, plan: RowPlan) -> s.State:
         pattern = plan.pattern

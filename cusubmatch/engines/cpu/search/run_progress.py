@@ -25,7 +25,7 @@ LEVELS_LOOKED_AT = 3
 
 
 class RunProgress:
-    """Adds up what the threads of a run have done, and reports it every so often.
+    """Adds up what the threads of a run have done, and reports it every so often; a report never goes back.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class RunProgress:
 
     def __init__(self, callback: ProgressCallback | None, matches_so_far: Callable[[], Any], report_s: float):
         self.callback, self._matches_so_far, self._report_s = callback, matches_so_far, report_s
-        self._done = self._reported_at = 0.0
+        self._done = self._reported = self._reported_at = 0.0
         self._open: dict[int, float] = {}  # what each thread has done of its task
         self._lock = threading.RLock()
 
@@ -59,8 +59,9 @@ class RunProgress:
         now = time.monotonic()
         if self.callback is not None and now > self._reported_at + self._report_s:
             self._reported_at = now
-            done = self._done + sum(self._open.copy().values())
-            self.callback(min(done, 1.0), self._matches_so_far())
+            done = self._done + sum(self._open.copy().values())  # less where a task is being finished, or by rounding
+            self._reported = max(self._reported, min(done, 1.0))
+            self.callback(self._reported, self._matches_so_far())
 
     def report_end(self) -> None:
         """Report that all is done."""

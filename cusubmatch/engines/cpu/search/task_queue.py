@@ -73,11 +73,16 @@ class TaskQueue:
 
 
 def donate_work(state: Any, weight: float, method: str) -> Task | None:
-    """Half of the shallowest open range of a walker as a task of half its weight; None if there is nothing to halve."""
+    """Half of what is left of a walker's shallowest open range as a task; None if there is nothing to halve.
+
+    Its weight is the share of the given candidates in the walker's task, which has this weight.
+    """
     for level in range(int(state.registers[p.FLOOR]), int(state.registers[p.LEVEL]) + 1):
-        position, end = int(state.position[level]), int(state.end[level])
+        begin, position, end = (int(edge[level]) for edge in (state.begin, state.position, state.end))
         if end - position >= 2:
-            half, begin = (position + end + 1) // 2, int(state.begin[level])
+            half = (position + end + 1) // 2
             state.end[level] = half
-            return Task(tuple(state.matched[:level].tolist()), half - begin, end - begin, weight / 2, method)
+            given = weight * (end - half) / (end - begin)
+            return Task(tuple(state.matched[:level].tolist()), half - begin, end - begin, given, method)
+        weight /= max(end - begin, 1)
     return None
