@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
-from cusubmatch.api.options import checked_call
+from cusubmatch.api.options import checked_call, plain_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed, EngineUnavailable, PatternError
 from cusubmatch.execution.query_options import QueryOptions
@@ -136,10 +136,10 @@ def count_by(
         touching=touching,
         edges=edges,
     )
-    call = checked_call(G, P, options)
+    call = checked_call(G, P, options, parts=True)
     if engine == "gpu":
         raise EngineUnavailable("engine: matches are grouped on the CPU engine only; use engine='cpu' or 'auto'")
-    least = _checked_least(min_count)
+    least, call = _checked_least(min_count), plain_call(call)
     vertices = _vertices_named(call.pattern, by)
     names = _columns(call.graph, [call.pattern.names[vertex] for vertex in vertices])
     from cusubmatch.execution.grouping.grouped_count import grouped_count

@@ -20,14 +20,13 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
-from cusubmatch.api.options import checked_call, plan_of_call
+from cusubmatch.api.options import checked_call, plain_call, plan_of_call
 from cusubmatch.engines.base import Sampler
 from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
 from cusubmatch.execution.query import PlannedCall, Query, asked_by
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.random_choice import RandomChoice
-from cusubmatch.execution.row_query import needs_rows
 from cusubmatch.execution.whole_blocks import whole_blocks
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
@@ -160,7 +159,9 @@ def sample_matches(
         edge_id=edge_id,
         devices=devices,
     )
-    call = checked_call(G, P, options)
+    call = plain_call(checked_call(G, P, options, parts=True))
+    from cusubmatch.execution.row_query import needs_rows
+
     ranked = touching is None and not needs_rows(asked_by(call.pattern, call.options))
     if not ranked:
         call = call._replace(options=dataclasses.replace(call.options, counting=False, suffix=None))

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, UniqueSemantics
-from cusubmatch.api.options import as_pattern, checked_call, plan_of_call
+from cusubmatch.api.options import as_pattern, checked_call, plain_call, plan_of_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query import PlannedCall, Query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.touching import orbits_of_vertices
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.deadlines import until
@@ -116,8 +115,7 @@ def vertex_counts(
     >>> vertex_counts(edges, "(a)--(b)--(c)--(a), (a)--(tail)").sort_values("vertex").values.tolist()
     [[0, 0, 1, 0], [1, 0, 1, 0], [2, 1, 0, 0], [3, 0, 0, 1]]
     """
-    pattern = as_pattern(P, "pattern", conditions=True, edges=edges)
-    _check_orbits(pattern, semantics)
+    _check_orbits(as_pattern(P, "pattern", conditions=True, parts=True, edges=edges), semantics)
     options = QueryOptions(
         semantics,
         None,
@@ -130,8 +128,12 @@ def vertex_counts(
         touching=touching,
         edges=edges,
     )
-    call = checked_call(G, pattern, options)
+    call = plain_call(checked_call(G, P, options, parts=True))
+    pattern = call.pattern
+    _check_orbits(pattern, semantics)
     query = plan_of_call(call, _no_counts)
+    from cusubmatch.execution.touching import orbits_of_vertices
+
     counts = _OrbitCounts(query, pattern, orbits_of_vertices(call.graph, pattern, call.options))
     run = None
     try:

@@ -40,17 +40,20 @@ def test_rows_name_their_edges_by_a_column_of_the_table(graph):
     assert found["q"].astype(object).where(found["q"].notna(), None).tolist() == [7, None, None, 5]
 
 
+def in_order(frame):
+    return frame.sort_values(list(frame.columns), ignore_index=True)
+
+
 def test_batches_and_files_hold_what_one_dataframe_holds(graph, tmp_path):
     whole = csm.subgraph_match(graph, OPTIONAL)
     batches = list(csm.iter_matches(graph, OPTIONAL, batch_rows=3))
     assert [len(batch) for batch in batches] == [3, 1]
-    pd.testing.assert_frame_equal(pd.concat(batches, ignore_index=True), whole)
+    pd.testing.assert_frame_equal(in_order(pd.concat(batches)), in_order(whole))
     assert csm.write_matches(graph, OPTIONAL, tmp_path / "rows.parquet") == 4
     assert pd.read_parquet(tmp_path / "rows.parquet")["c"].isna().sum() == whole["c"].isna().sum() == 2
     assert len(csm.subgraph_match(graph, OPTIONAL, limit=3)) == 3
     batches = list(csm.iter_matches(graph, OPTIONAL, batch_rows=3, sort=True))
-    sorted_rows = whole.sort_values(["a", "b", "c"]).reset_index(drop=True)
-    pd.testing.assert_frame_equal(pd.concat(batches, ignore_index=True), sorted_rows)
+    pd.testing.assert_frame_equal(pd.concat(batches, ignore_index=True), in_order(whole))
 
 
 @pytest.mark.parametrize("unique", [True, False])
@@ -110,6 +113,27 @@ def test_explain_says_how_parts_are_found_and_joined(graph):
     assert "the 3 lengths of its paths are added up" in str(csm.explain(graph, "(a)-->{1,3}(b)", touching=[1]))
 
 
-def test_sampling_says_that_it_takes_no_parts(graph):
-    with refuses(PatternError, "OPTIONAL count_matches"):
-        csm.sample_matches(graph, OPTIONAL, 1)
+OTHERS = {
+    "sample": lambda *call, **how: csm.sample_matches(*call, 9, **how)[0],
+    "count_by": lambda *call, **how: csm.count_by(*call, by=["a", "b"], **how)[["a", "b"]],
+    "vertex_counts": csm.vertex_counts,
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_exists_at_one_vertex_is_taken_by_every_function_and_other_parts_are_refused(graph, name):
+    text = "(a)-[p]->(b) WHERE EXISTS { (b)-->{1,2}(z) } AND NOT EXISTS { (a)-[q]->(y) WHERE q.cents > $x }"
+    call, rows = OTHERS[name], csm.subgraph_match(graph, text, params={"x": 6}, sort=True)
+    assert rows.to_numpy().tolist() == [[1, 2], [1, 3]]
+    found = sorted(call(graph, text, params={"x": 6}).to_numpy().tolist())
+    if name == "vertex_counts":
+        assert found == [[1, 2, 0], [2, 0, 1], [3, 0, 1], [4, 0, 0]]
+    else:
+        assert found == [[1, 2], [1, 3]]
+    for part, words in (
+        (OPTIONAL, "OPTIONAL"),
+        ("(a)-->{1,2}(b)", "lengths"),
+        ("(a)-->(b) WHERE EXISTS { (a)-->()-->(b) }", "EXISTS several"),
+    ):
+        with refuses(PatternError, f"{words} count_matches"):
+            call(graph, part)
