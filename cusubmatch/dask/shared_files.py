@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
-import functools
 import os
-import shutil
 import tempfile
 import warnings
 from pathlib import Path
@@ -15,6 +12,7 @@ import dask
 
 from cusubmatch.dask.clients import on_all_workers
 from cusubmatch.dask.cluster_error import ClusterError
+from cusubmatch.dask.left_folders import OWNER_FILE, owned_folder
 from cusubmatch.dask.sources import FileStamp, stamps_of
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import is_dask_frame
@@ -61,12 +59,11 @@ def _part_name(number: int) -> str:
 
 
 def shared_folder(client: Any) -> str | None:
-    """A new folder that all workers see; None if there is none. It is removed when this process ends."""
+    """A new folder that all workers see; None if there is none; it is removed when this process has ended."""
     parent = dask.config.get("temporary-directory", None) or tempfile.gettempdir()
-    folder = tempfile.mkdtemp(prefix="cusubmatch-", dir=parent)
-    _remove_at_exit(folder)
-    (Path(folder) / "token").write_text(folder, encoding="utf-8")
-    seen = on_all_workers(client, _reads, f"{folder}/token", folder)
+    folder = owned_folder(parent)
+    token = Path(folder, OWNER_FILE)
+    seen = on_all_workers(client, _reads, str(token), token.read_text(encoding="utf-8"))
     return folder if all(seen.values()) else None
 
 
@@ -87,12 +84,3 @@ def _reads(path: str, content: str) -> bool:
         return Path(path).read_text(encoding="utf-8") == content
     except OSError:
         return False
-
-
-def _remove_at_exit(folder: str) -> None:
-    atexit.register(functools.partial(_remove, os.getpid(), folder))
-
-
-def _remove(process: int, folder: str) -> None:
-    if os.getpid() == process:  # not in a fork
-        shutil.rmtree(folder, ignore_errors=True)

@@ -15,8 +15,8 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.engines.prepared import RowBlock
-from cusubmatch.engines.registry import choose_engine
-from cusubmatch.errors import EngineUnavailable, GraphError
+from cusubmatch.errors import GraphError
+from cusubmatch.execution.devices.several_devices import engine_for
 from cusubmatch.execution.distinct_matches import DistinctMatches
 from cusubmatch.execution.match_order import MatchOrder
 from cusubmatch.execution.query_options import QueryOptions
@@ -265,15 +265,11 @@ def make_row_query(graph: Graph, options: QueryOptions, deadline: float | None, 
         If sorted rows are asked for, and the ids have no order.
     """
     pattern = asked.pattern
-    if options.devices is not None:
-        raise EngineUnavailable(
-            "devices: conditions that compare vertices or edges, and edges='each', run on one GPU; leave devices out"
-        )
     if asked.edges == "each" and all(edge.name is None for edge in pattern.edges):
         raise PatternError("edges: 'each' binds every named edge to a row, and no edge has a name; write -[p]->")
     if options.edge_id is not None and str(options.edge_id) not in (names := edge_columns(graph)):
         raise GraphError(f"edge_id: the edge table has no column {options.edge_id!r}; its columns are {names}")
-    engine, _ = choose_engine(options.engine, graph)
+    engine, _ = engine_for(options, graph)
     placed, host = engine.place(graph), graph.host
     call = options.semantics, options.one_per_orbit, options.counting, engine.name
 

@@ -413,10 +413,19 @@ def test_the_cpu_engine_has_no_devices(skewed_edges):
         csm.count_matches(skewed_edges, "(a)--(b)", engine="cpu", devices="all")
 
 
-def test_rows_of_the_edge_table_are_not_walked_on_devices():
-    payments = pd.DataFrame({"src": [0, 1], "dst": [1, 2], "at": [1, 2]})
-    with machine_of(2), pytest.raises(csm.EngineUnavailable, match=r"^devices: conditions that compare"):
-        csm.count_matches(payments, "(a)-[p]->(b)-[q]->(c) WHERE p.at < q.at", devices="all")
+@pytest.mark.thorough
+@pytest.mark.parametrize("edges", ["any", "each"])
+def test_walks_over_rows_of_the_edge_table_on_several_devices_are_those_of_one(machine, edges):
+    random = np.random.default_rng(5)
+    payments = pd.DataFrame(random.integers(0, 30, (400, 2)), columns=["src", "dst"])
+    graph = Graph.from_edgelist(payments.assign(at=random.integers(0, 50, 400)), directed=True, time="at")
+    call = graph, "(a)-[p]->(b)-[q]->(c) WHERE p.at < q.at AND q.at < p.at + 20"
+    expected = csm.count_matches(*call, edges=edges, engine="cpu")
+    assert csm.count_matches(*call, edges=edges, devices="all") == expected > 1000
+    found = multiset(csm.subgraph_match(*call, edges=edges, devices="all"))
+    assert found == multiset(csm.subgraph_match(*call, edges=edges, engine="cpu"))
+    assert all(engine.at.copies for engine in machine)
+    assert len(csm.subgraph_match(*call, edges=edges, devices="all", limit=10)) == 10
 
 
 @settings(max_examples=60)

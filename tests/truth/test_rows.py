@@ -59,7 +59,7 @@ def walked(by):
     target, grid = (one_lane(), (1, 1)) if by == "one lane" else (emulator(1), (1, 1))
     engine = GpuEngine(Device(target, 1, 228 << 10, tunables=Tunables(grid=grid)))
     with (
-        mock.patch.object(row_query, "choose_engine", lambda *_: (engine, "a test")),
+        mock.patch.object(row_query, "engine_for", lambda *_: (engine, "a test")),
         mock.patch.object(Graph, "device", property(lambda graph: graph)),
     ):
         yield "auto"

@@ -65,11 +65,14 @@ class DeviceGroup(NamedTuple):
 
     def ranges(self, plan: Plan, prepared: Prepared) -> list[WorkRange]:
         """The ranges of a run, in the order in which they are taken."""
+        return self.cut(plan.cost, *self.cells(plan, prepared))
+
+    def cut(self, cost_ns: float, edges: list[int], work: list[float]) -> list[WorkRange]:
+        """Ranges of tasks of a run that is expected to take so long, the largest first; `edges` bound cells of work."""
         cutting = self.cutting
-        smallest = max(cutting.smallest, cutting.min_range_s * len(self.engines) / max(plan.cost / 1e9, 1e-9))
+        smallest = max(cutting.smallest, cutting.min_range_s * len(self.engines) / max(cost_ns / 1e9, 1e-9))
         shares = factored(len(self.engines), cutting.largest, min(smallest, 1.0))
-        ranges = cut_at(*self.cells(plan, prepared), shares)
-        return sorted(ranges, key=lambda one: -one.share)
+        return sorted(cut_at(edges, work, shares), key=lambda one: -one.share)
 
     def cells(self, plan: Plan, prepared: Prepared) -> tuple[list[int], list[float]]:
         """Boundaries of small ranges of tasks, and the estimated work of each; kept with the graph."""

@@ -19,6 +19,7 @@ from cusubmatch.engines.prepared import Prepared, PreparedRows
 from cusubmatch.engines.registry import choose_engine, device_engines
 from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
 from cusubmatch.execution.devices.device_group import Cutting, DeviceGroup
+from cusubmatch.execution.devices.shared_row_run import SharedRowRun
 from cusubmatch.execution.devices.shared_run import SharedRun
 from cusubmatch.execution.devices.shared_sampler import SharedSampler
 from cusubmatch.execution.query_options import QueryOptions
@@ -100,8 +101,11 @@ class SeveralDevices:
         options: RunOptions = DEFAULTS,
         tasks: TaskRange | None = None,
     ) -> Run:
-        """As on the first device."""
-        return self.home.walk_rows(plan, prepared, options, tasks)
+        """A run that all devices share, where it is worth while."""
+        few = len(self.group.engines) == 1 or plan.cost < self.group.cutting.worth_ns
+        if tasks is not None or few or prepared.graph is None:
+            return self.home.walk_rows(plan, prepared, options, tasks)
+        return SharedRowRun(self.group, plan, prepared, options)
 
     def descents(self, prepared: Prepared) -> Descents:
         """As on the first device."""

@@ -12,17 +12,15 @@ import functools
 import itertools
 import queue
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
 from cusubmatch.engines.base import ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.device_engine import Landing
-from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.devices.device_group import DeviceGroup
 from cusubmatch.execution.work_ranges import WorkRange
-from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import checking, until
 from cusubmatch.system.workers import Workers
 
@@ -44,7 +42,7 @@ class SharedRun:
     Parameters
     ----------
     devices : DeviceGroup
-    plan, prepared
+    plan, prepared : Plan, Prepared
         A plan, and what it is walked on on the first device.
     options : RunOptions
 
@@ -56,7 +54,7 @@ class SharedRun:
         By whom each range was walked, and from when to when.
     """
 
-    def __init__(self, devices: DeviceGroup, plan: Plan, prepared: Prepared, options: RunOptions):
+    def __init__(self, devices: DeviceGroup, plan: Any, prepared: Any, options: RunOptions):
         self._devices, self._plan, self._prepared, self._options = devices, plan, prepared, options
         self.matches: int | None = 0
         self.taken: list[tuple[int, TaskRange, float, float]] = []
@@ -75,7 +73,7 @@ class SharedRun:
         ------
         DeadlinePassed
         """
-        self.matches = self._plan.matches_of(self.total())
+        self.matches = self._matches_of(self.total())
         if self._options.progress is not None:
             self._options.progress(1.0, self.matches)
         return self.matches
@@ -144,9 +142,30 @@ class SharedRun:
 
     def _begin(self) -> Landing:
         with until(self._options.deadline):
-            self._ranges = self._devices.ranges(self._plan, self._prepared)
+            self._ranges = self._cut()
         self._next = itertools.count()
         return self._devices.home.landing()
+
+    # What another kind of run does otherwise.
+
+    def _cut(self) -> list[WorkRange]:
+        """The ranges, in the order in which they are taken."""
+        return self._devices.ranges(self._plan, self._prepared)
+
+    def _prepared_on(self, number: int) -> Any:
+        """What a device walks on."""
+        return self._devices.prepared_on(number, self._plan, self._prepared)
+
+    def _run_on(self, number: int, prepared: Any, options: RunOptions, tasks: TaskRange) -> Any:
+        """The run of a range."""
+        return self._devices.engines[number].run(self._plan, prepared, options, tasks)
+
+    def _sent_blocks(self, run: Callable[[RunOptions], Any], options: RunOptions, landing: Landing) -> Any:
+        """Of each block its rows, and the block on its way to the first device."""
+        return run(dataclasses.replace(options, then=lambda rows: (rows.shape[1], landing.bring(rows)))).blocks()
+
+    def _matches_of(self, total: int) -> int:
+        return self._plan.matches_of(total)
 
     def _taken(self, number: int) -> Iterator[tuple[int, WorkRange]]:
         """The ranges that a device takes from the counter."""
@@ -163,10 +182,10 @@ class SharedRun:
     def _count_on(self, number: int, landing: Landing) -> None:
         """Count ranges on a device."""
         with self._where(number, landing), checking(self._check), until(self._options.deadline):
-            prepared = self._devices.prepared_on(number, self._plan, self._prepared)
+            prepared = self._prepared_on(number)
             for index, (tasks, _) in self._taken(number):
                 options = dataclasses.replace(self._options, progress=self._heard_of(index))
-                run = self._runs[index] = self._devices.engines[number].run(self._plan, prepared, options, tasks)
+                run = self._runs[index] = self._run_on(number, prepared, options, tasks)
                 self._totals[index] = run.total()
                 del self._runs[index]
 
@@ -182,18 +201,18 @@ class SharedRun:
         if block_rows is not None:
             block_rows = max(1, block_rows // len(self._numbers))
         with self._where(number, landing), checking(self._check), until(self._options.deadline):
-            prepared = self._devices.prepared_on(number, self._plan, self._prepared)
+            prepared = self._prepared_on(number)
             for index, (tasks, _) in self._taken(number):
                 options = dataclasses.replace(
                     self._options,
                     progress=self._heard_of(index),
-                    then=lambda rows: (rows.shape[1], landing.bring(rows)),
                     block_rows=block_rows,
                     first_rows=first_rows,
                     ahead_rows=1,
                 )
                 first_rows = None
-                blocks: Any = self._devices.engines[number].run(self._plan, prepared, options, tasks).blocks()
+                run = functools.partial(self._run_on, number, prepared, tasks=tasks)
+                blocks = self._sent_blocks(run, options, landing)
                 try:
                     for rows, brought in blocks:
                         if self._enough():
@@ -247,4 +266,4 @@ class SharedRun:
         counted = [found for found in begun if found is not None]
         if len(counted) < len(begun) or (self._plan.suffix is not None and not self._plan.suffix.whole):
             return None
-        return sum(counted) + self._plan.matches_of(sum(totals.values()))
+        return sum(counted) + self._matches_of(sum(totals.values()))
