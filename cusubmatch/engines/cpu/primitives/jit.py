@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numba
 from llvmlite import ir
+from numba import int64
 from numba.core import config
 from numba.extending import intrinsic
 
@@ -14,7 +15,7 @@ from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching, 
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
 from cusubmatch.system.thread_limit import thread_limit
 
-__all__ = ["announced", "inlined", "jit", "popcount", "threads", "trailing_zeros"]
+__all__ = ["address_of", "announced", "inlined", "inner", "jit", "popcount", "threads", "trailing_zeros"]
 
 _announced: set[str] = set()  # by this process
 _compiled: set[str] = set()
@@ -28,6 +29,26 @@ def jit(function):
     """Compile `function` when it is first called, or load what an earlier process compiled."""
     dispatcher = numba.njit(nogil=True, boundscheck=False, error_model="numpy")(function)
     return compiles_in_thread(enable_caching(dispatcher, config, _folder()))
+
+
+def address_of(entry, numbers: int) -> int:
+    """Where the code of a function of so many int64 is, compiled or loaded; it gives an int64.
+
+    A function that is called at its address is compiled once, and only if it is called; one that is called by its name
+    is optimized again within each of its callers.
+    """
+    signature = (int64,) * numbers
+    if signature not in entry.overloads:
+        entry.compile(signature)
+    compiled = entry.overloads[signature]
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+
+
+def inner(function):
+    """Compile `function` for callers that are compiled themselves: with no way in from Python, and not on disk."""
+    return numba.njit(
+        nogil=True, boundscheck=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )(function)
 
 
 def inlined(function):

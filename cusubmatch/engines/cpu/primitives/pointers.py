@@ -3,7 +3,8 @@
 Numba tests every index for being negative, which keeps loops from being vectorised, and counts references to every
 array that passes through a call, with atomic operations that cost more than a small intersection. `pointer(array)`
 gives a value that is indexed like an array and does neither. The array must outlive it: the entry points take arrays
-and hand pointers down.
+and hand pointers down. Where there are many, one pointer to a table of their addresses goes down instead
+(`bundled`): each value that is passed to a call costs compile time in the caller and in what is called.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ import operator
 
 from llvmlite import ir
 from numba import types
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, lower_getattr_generic, models, register_model
 
-__all__ = ["Pointer", "advance", "bool_at", "float64_at", "int32_at", "int64_at", "pointer"]
+__all__ = ["Pointer", "advance", "bool_at", "bundled", "call_at", "float64_at", "int32_at", "int64_at", "pointer"]
 
 
 class Pointer(types.Type):
@@ -104,3 +105,68 @@ def _address(builder, sig, arguments):
     if index.type.width < 64:
         index = (builder.sext if sig.args[1].signed else builder.zext)(index, ir.IntType(64))
     return builder.gep(arguments[0], [index])
+
+
+class Bundle(types.Type):
+    """The address of a table of words: the addresses of arrays, by name and dtype, and numbers, whose dtype is None."""
+
+    def __init__(self, fields):
+        self.fields = fields
+        self.places = {name: (place, dtype) for place, (name, dtype) in enumerate(fields)}
+        super().__init__(name=f"Bundle({', '.join(f'{name} {dtype}' for name, dtype in fields)})")
+
+
+@register_model(Bundle)
+class BundleModel(models.PrimitiveModel):
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, ir.IntType(64).as_pointer())
+
+
+@infer_getattr
+class BundleField(AttributeTemplate):
+    key = Bundle
+
+    def generic_resolve(self, kind, name):
+        if name not in kind.places:
+            return None
+        dtype = kind.places[name][1]
+        return types.int64 if dtype is None else Pointer(dtype)
+
+
+@lower_getattr_generic(Bundle)
+def get_field(context, builder, kind, table, name):
+    place, dtype = kind.places[name]
+    word = builder.load(builder.gep(table, [ir.Constant(ir.IntType(64), place)]))
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))  # nobody writes to the table
+    return word if dtype is None else builder.inttoptr(word, context.get_data_type(dtype).as_pointer())
+
+
+def bundled(**fields):
+    """A function that makes a bundle of an int64 array, or of its address: an attribute for each field, in order.
+
+    A field is the dtype of an array whose address stands in the array, or None for a number that does.
+    """
+    kind = Bundle(tuple(fields.items()))
+
+    @intrinsic
+    def bundle(_context, table):
+        def generate(context, builder, signature, arguments):
+            if isinstance(table, types.Integer):
+                return builder.inttoptr(arguments[0], context.get_value_type(kind))
+            return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+        return kind(table), generate
+
+    return bundle
+
+
+@intrinsic
+def call_at(_context, address, program, view, state, number):
+    """Call the function at an address (`jit.address_of`) with the addresses of three bundles and a number; int64."""
+
+    def generate(_context, builder, _signature, arguments):
+        word = ir.IntType(64)
+        function = builder.inttoptr(arguments[0], ir.FunctionType(word, [word] * 4).as_pointer())
+        return builder.call(function, [*(builder.ptrtoint(bundle, word) for bundle in arguments[1:4]), arguments[4]])
+
+    return types.int64(types.int64, program, view, state, types.int64), generate

@@ -7,7 +7,7 @@ the edges reached so far prunes partial matches.
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
 from cusubmatch.engines.cpu.row_walk import row_program as q
 from cusubmatch.engines.cpu.row_walk.row_bounds import BOUND_FIELDS, HIGH, LOW, OTHER
@@ -18,7 +18,7 @@ from cusubmatch.plan.conditions.bounds import NO_BOUND
 __all__ = ["combination_exists"]
 
 
-@jit
+@inner
 def _open(program, state, edge, slot):
     """Open the rows of an edge's arc that the rows bound before leave."""
     number = edge_row(program, edge)[q.ROWS_OF_ARC]
@@ -29,7 +29,7 @@ def _open(program, state, edge, slot):
     state.end[slot], state.latest[slot] = end, high
 
 
-@jit
+@inner
 def _advance(program, state, edge, slot, step):
     """Bind the next row of an edge that fulfils the conditions decidable at a step; whether there is one."""
     fields, number = edge_row(program, edge), edge_row(program, edge)[q.ROWS_OF_ARC]
@@ -50,7 +50,7 @@ def _advance(program, state, edge, slot, step):
     return False
 
 
-@jit
+@inner
 def _can_be_in_windows(program, state, edge):
     """Whether the first and the last time of an edge's arc leave a row of it in each window of the edges before it."""
     fields, refs = edge_row(program, edge), program.refs
@@ -68,7 +68,7 @@ def _can_be_in_windows(program, state, edge):
     return True
 
 
-@jit
+@inner
 def combination_exists(program, state, step, searched):
     """Whether the first `searched` edges can take rows together, at a step of the walk."""
     first = program.header[q.SEARCHED]

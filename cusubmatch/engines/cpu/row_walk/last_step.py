@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from numba import int64
+
+from cusubmatch.engines.cpu.primitives.jit import inner
 from cusubmatch.engines.cpu.primitives.pointers import advance
 from cusubmatch.engines.cpu.row_walk import row_program as q
 from cusubmatch.engines.cpu.row_walk import row_state as s
@@ -24,7 +26,7 @@ from cusubmatch.engines.cpu.row_walk.step_ranges import open_rows
 __all__ = ["count_paths", "count_rows"]
 
 
-@jit
+@inner
 def count_rows(program, view, state, level):
     """The rows of a scan, or of an arc, that fit; and how many were looked at."""
     step = step_row(program, level)
@@ -42,13 +44,13 @@ def count_rows(program, view, state, level):
         if tested and not low <= beside[position] <= high:
             position += 1
             continue
-        if not scan or accepts_vertex(program, view, state, vertex, ends[position]):
+        if not scan or accepts_vertex(program, view, state, vertex, int64(ends[position])):
             n += 1
         position += 1
     return n, position - begin
 
 
-@jit
+@inner
 def count_paths(program, view, state, level):
     """The kept paths at the image of a vertex that fit; and how many were looked at."""
     step = step_row(program, level)

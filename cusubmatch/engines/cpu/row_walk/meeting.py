@@ -10,7 +10,9 @@ looked up, not searched, and a bit for each vertex tells where there are none; c
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from numba import int64
+
+from cusubmatch.engines.cpu.primitives.jit import inner
 from cusubmatch.engines.cpu.primitives.pointers import advance
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
 from cusubmatch.engines.cpu.row_walk import row_program as q
@@ -31,23 +33,23 @@ from cusubmatch.engines.cpu.row_walk.row_tests import (
 __all__ = ["ends_a_path", "enter_group", "slide"]
 
 
-@jit
+@inner
 def ends_a_path(state, x):
     """Whether a kept path ends at x, or several where the walk itself is one of them."""
     return (state.present[x >> 6] >> (x & 63)) & 1
 
 
-@jit
+@inner
 def enter_group(program, state, x):
     """Drop all kept paths and begin with the rows at x."""
     registers = state.registers
-    _drop_before(state, LAST_TIME, program.header[q.SEVERAL])
+    _drop_before(state, int64(LAST_TIME), program.header[q.SEVERAL])
     registers[s.GROUP] = x
     offsets = offsets_of(program, step_row(program, program.header[q.MEETING])[q.LIST])
     registers[s.HOP_BEGIN] = registers[s.HOP_END] = offsets[x]
 
 
-@jit
+@inner
 def slide(program, view, state, time):
     """Move the window to a row of the first step at `time`; whether there was room for all paths."""
     header, registers = program.header, state.registers
@@ -67,7 +69,7 @@ def slide(program, view, state, time):
     return True
 
 
-@jit
+@inner
 def _drop_before(state, position, several):
     """Drop the kept paths whose first row stands before a position."""
     registers, slots = state.registers, state.registers[s.CAPACITY] - 1
@@ -90,7 +92,7 @@ def _drop_before(state, position, several):
     registers[s.KEPT_BEGIN] = first
 
 
-@jit
+@inner
 def _keep_paths(program, view, state, step, position, root_time):
     """Keep the paths that begin with a row; False if there is no room, and then none of them."""
     header, refs, registers = program.header, program.refs, state.registers
@@ -100,7 +102,7 @@ def _keep_paths(program, view, state, step, position, root_time):
     if header[q.HOPS] == 1:
         if registers[s.KEPT_END] >= room:
             return False
-        _keep(state, x, x, time, time, position, position, False)
+        _keep(state, x, x, time, time, position, position, header[q.SEVERAL])
         return True
     inner = step[q.VERTEX]
     if vertex_row(program, inner)[q.MASKED] and not (view.masks[x] >> inner) & 1:
@@ -126,7 +128,7 @@ def _keep_paths(program, view, state, step, position, root_time):
     return True
 
 
-@jit
+@inner
 def _keep(state, x, inner, time, hop_time, position, hop_position, several):
     """Append a path that ends at x to the ring, and to the chain of x."""
     registers = state.registers

@@ -7,7 +7,9 @@ both steps, whatever the number of pairs.
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from numba import int64
+
+from cusubmatch.engines.cpu.primitives.jit import inner
 from cusubmatch.engines.cpu.row_walk import row_program as q
 from cusubmatch.engines.cpu.row_walk.row_tests import (
     FIRST_TIME,
@@ -23,13 +25,13 @@ from cusubmatch.plan.conditions.bounds import NO_BOUND
 __all__ = ["count_pairs"]
 
 
-@jit
+@inner
 def _list_number(program, step):
     """The list that a scan or a close reads."""
     return step[q.LIST] if step[q.KIND] == q.SCAN else edge_row(program, step[q.EDGE])[q.ROWS_OF_ARC]
 
 
-@jit
+@inner
 def count_pairs(program, view, state, level):
     """The pairs of rows of step `level` and the one after it, and the rows that were looked at."""
     header, one, other = program.header, step_row(program, level), step_row(program, level + 1)
@@ -52,7 +54,7 @@ def count_pairs(program, view, state, level):
         while position < other_end and other_times[position] <= until:
             if other_vertex < 0:
                 window += 1
-            elif accepts_vertex(program, view, state, other_vertex, other_ends[position]):
+            elif accepts_vertex(program, view, state, other_vertex, int64(other_ends[position])):
                 window += 1
                 if differs:
                     state.counter[other_ends[position]] += 1
@@ -60,14 +62,14 @@ def count_pairs(program, view, state, level):
         while begin < position and other_times[begin] < since:
             if other_vertex < 0:
                 window -= 1
-            elif accepts_vertex(program, view, state, other_vertex, other_ends[begin]):
+            elif accepts_vertex(program, view, state, other_vertex, int64(other_ends[begin])):
                 window -= 1
                 if differs:
                     state.counter[other_ends[begin]] -= 1
             begin += 1
         if vertex < 0:
             pairs += window
-        elif accepts_vertex(program, view, state, vertex, ends[i]):
+        elif accepts_vertex(program, view, state, vertex, int64(ends[i])):
             pairs += window
             if differs:
                 pairs -= state.counter[ends[i]]

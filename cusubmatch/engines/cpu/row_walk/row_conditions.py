@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inlined, inner
 from cusubmatch.engines.cpu.primitives.pointers import advance, bool_at, float64_at, int64_at
 from cusubmatch.engines.cpu.primitives.sorted_sets import has
 from cusubmatch.engines.cpu.row_walk import condition_code as c
@@ -33,7 +33,7 @@ AND, OR = int(Opcode.AND), int(Opcode.OR)
 TWO_63 = 2.0**63
 
 
-@jit
+@inner
 def holds(program, state, condition):
     """Whether a condition is true of what is bound."""
     row = advance(program.conditions, condition * c.CONDITION_FIELDS)
@@ -56,7 +56,7 @@ def holds(program, state, condition):
     return state.known[0] != 0 and state.ints[0] != 0
 
 
-@jit
+@inlined
 def _push(program, state, row, top, opcode, operand):
     """Push a constant, or the value of a column at what is bound."""
     state.known[top] = 1
@@ -78,7 +78,7 @@ def _push(program, state, row, top, opcode, operand):
             state.floats[top] = float64_at(column[c.VALUES])[at]
 
 
-@jit
+@inlined
 def _change(state, row, top, opcode, operand):
     """An operation on the top of the stack."""
     ints, floats = state.ints, state.floats
@@ -106,7 +106,7 @@ def _change(state, row, top, opcode, operand):
             ints[top] = has(float64_at(row[c.FLOATS]), begin, end, floats[top])
 
 
-@jit
+@inlined
 def _join(state, top, is_or):
     """AND and OR of three truth values."""
     decided = 1 if is_or else 0
@@ -117,7 +117,7 @@ def _join(state, top, is_or):
         state.ints[top], state.known[top] = 1 - decided, int(a_known and b_known)
 
 
-@jit
+@inlined
 def _compare(state, top, opcode, signs):
     """A comparison of the two elements at the top of the stack."""
     if opcode == COMPARE_INT:
@@ -137,7 +137,7 @@ def _compare(state, top, opcode, signs):
     state.ints[top] = 1 if signs & sign else 0
 
 
-@jit
+@inlined
 def _calculate(state, top, opcode):
     """Arithmetic of the two elements at the top of the stack."""
     ints, floats, known = state.ints, state.floats, state.known
@@ -165,7 +165,7 @@ def _calculate(state, top, opcode):
         _divide(state, top, opcode)
 
 
-@jit
+@inlined
 def _divide(state, top, opcode):
     """The quotient of ints rounded towards 0, or the remainder with the sign of the dividend."""
     ints, left, right = state.ints, state.ints[top], state.ints[top + 1]

@@ -41,7 +41,8 @@ EDGE_FIELDS = 17
 STEPS, LAST, LEAF, FILTERED, MEETING = range(5)
 SLIDE, HOP, HOP_ROOT, HOP_BESIDE, HOPS, HOP_DIFFERS = range(5, 11)
 BETWEEN_LOW, BETWEEN_HIGH, PAIR_DIFFERS, SEARCHED, SEARCHED_END, PLAIN, SEVERAL, TESTS_BESIDE = range(11, 19)
-HEADER_FIELDS = 19
+FULFILS, SLIDES, COUNTS = range(19, 22)  # where the functions of `row_calls` are
+HEADER_FIELDS = 22
 EMIT, VISIT, COUNT, PAIRS = range(4)
 LEAVES = {"rows": EMIT, "visit": VISIT, "count": COUNT, "pairs": PAIRS}
 LEVELS_NOT_VISITED = {"rows": 0, "visit": 0, "count": 1, "pairs": 2}
@@ -132,6 +133,8 @@ def encode(plan: RowPlan, lists: ListTable, masked: Sequence[bool], conditions: 
     if last.kind in ("scan", "close", "meet") and steps[-1][CONDITION] == steps[-1][CONDITION_END]:
         compared = {e for pair in (*pattern.row_order, *pattern.compared_rows) for e in pair}
         header[PLAIN] = not compared & set(last.edges)
+    if plan.leaf == "count" and not header[PLAIN]:
+        header[LEAF], header[LAST] = VISIT, len(plan.steps) - 1
     header[SEARCHED], header[SEARCHED_END] = refs.append(searched)
     for k, e in enumerate(searched):
         _encode_edge(edges[e], e, plan, searched[:k], [], set(), refs)

@@ -13,6 +13,7 @@ from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.row_walk import row_state as s
 from cusubmatch.engines.cpu.row_walk.condition_code import encode_conditions
+from cusubmatch.engines.cpu.row_walk.row_calls import set_calls
 from cusubmatch.engines.cpu.row_walk.row_lists import ListTable
 from cusubmatch.engines.cpu.row_walk.row_program import Program, encode
 from cusubmatch.engines.cpu.row_walk.row_walker import DONE, FULL, GROW, PAUSED, enter_rows, walk_rows
@@ -30,11 +31,12 @@ NO_COLUMNS = np.empty((0, 0), np.int32), np.empty((0, 0), np.int64)
 
 
 class _Way(NamedTuple):
-    """A plan as it is walked: with paths kept, or searched where they are too many."""
+    """A plan as it is walked, with paths kept, or searched where they are too many; and the table of its program."""
 
     plan: RowPlan
     program: Program
     lists: ListTable
+    table: np.ndarray
 
 
 class RowRun(ThreadedRun):
@@ -71,7 +73,9 @@ class RowRun(ThreadedRun):
         self.plan, self.prepared = plan, prepared
         masks = prepared.vertex_masks
         self._masked = [mask is not None for mask in masks]
-        self.view = s.View(_mask_bits(masks, prepared.n_vertices), _roots(plan, prepared), prepared.n_vertices)
+        sizes = prepared.n_vertices, plan.pattern.n_vertices, len(plan.pattern.edges)
+        self._view = s.View(_mask_bits(masks, prepared.n_vertices), _roots(plan, prepared), *sizes)
+        self._view_table = s.table_of(self._view)
         self._conditions = encode_conditions(plan.pattern.conditions)
         number = number_of_row_tasks(plan, prepared)
         begin, end = (min(edge, number) for edge in tasks or (0, number))
@@ -123,7 +127,8 @@ class RowRun(ThreadedRun):
         for method, way in (("rows", plan), ("search", plan.without_meeting())):
             lists = ListTable(self.prepared, plan.pattern.column_windows, plan.by_column)
             if method == "rows" or way is not plan:
-                self._ways[method] = _Way(way, encode(way, lists, self._masked, self._conditions), lists)
+                program = encode(way, lists, self._masked, self._conditions)
+                self._ways[method] = _Way(way, program, lists, s.table_of(program))
 
     def _count_blocks(self):
         """Count this thread's tasks: None at each return of a walker."""
@@ -164,14 +169,16 @@ class RowRun(ThreadedRun):
             if task.method not in states:
                 states[task.method] = self._new_state(self._ways[task.method].plan)
                 self._compile(task.method, states[task.method], out())
-            state, weight, program = states[task.method], task.weight, self._ways[task.method].program
+            state, weight, program = states[task.method], task.weight, self._ways[task.method].table
+            table = s.table_of(state)
             state.registers[s.FILLED] = filled
             enter_rows(state, task.begin, task.end)
             status = PAUSED
             while status != DONE:
-                status = walk_rows(program, self.view, state, *out(), self.tunables.work_units)
+                status = walk_rows(program, self._view_table, table, *out(), self.tunables.work_units)
                 if status == GROW:
                     state = states[task.method] = self._more_room(state)
+                    table = s.table_of(state)
                     continue
                 yield status, state
                 if self.tasks.stopped:
@@ -214,8 +221,9 @@ class RowRun(ThreadedRun):
     def _compile(self, method, state, out):
         """Have the walker compiled, or loaded, before it runs."""
         with announced("rows of the edge table"):
+            set_calls(self._ways[method].program)
             enter_rows(state, 0, 0)
-            walk_rows(self._ways[method].program, self.view, state, *out, 0)
+            walk_rows(self._ways[method].table, self._view_table, s.table_of(state), *out, 0)
 
     def _add(self, increment):
         """Add to the matches, and look whether the run is to end."""

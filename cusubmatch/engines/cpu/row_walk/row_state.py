@@ -9,17 +9,19 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
-from cusubmatch.engines.cpu.primitives.jit import jit
-from cusubmatch.engines.cpu.primitives.pointers import pointer
+from cusubmatch.engines.cpu.primitives.pointers import bundled
 from cusubmatch.engines.cpu.row_walk.row_program import Program
 from cusubmatch.engines.cpu.walker import program as p
 
-__all__ = ["State", "View", "grow_kept", "new_state", "on_program", "on_state", "on_view"]
+__all__ = ["State", "View", "grow_kept", "new_state", "on_program", "on_state", "on_view", "table_of"]
 
 FILLED = p.FILLED
-DEPTH, COUNT, GROUP, GROUP_END, KEPT_BEGIN, KEPT_END, HOP_BEGIN, HOP_END, CAPACITY = range(p.REGISTERS, p.REGISTERS + 9)
-REGISTERS = p.REGISTERS + 9
+DEPTH, COUNT, GROUP, GROUP_END, KEPT_BEGIN, KEPT_END, HOP_BEGIN, HOP_END, CAPACITY, WORK = range(
+    p.REGISTERS, p.REGISTERS + 10
+)
+REGISTERS = p.REGISTERS + 10
 NO_GROUP, NONE = -1, -1
 NO_SLOTS = 1  # of what a plan does not use
 
@@ -30,6 +32,7 @@ KEPT_FIELDS = 8
 # Fields of a vertex, int32: the first and the last path of its chain, and the first path of the chain's last run.
 HEAD, TAIL, LAST_RUN = range(3)
 CHAIN_FIELDS = 4
+STATE_TYPES = {"counter": types.int32, "chains": types.int32, "floats": types.float64}  # others are int64
 
 
 class View(NamedTuple):
@@ -42,6 +45,8 @@ class View(NamedTuple):
     masks: np.ndarray
     roots: np.ndarray
     vertices: int
+    images: int
+    rows: int
 
 
 class State(NamedTuple):
@@ -110,47 +115,11 @@ def grow_kept(state: State, capacity: int) -> State:
     return state._replace(kept=np.empty(KEPT_FIELDS * capacity, np.int64))
 
 
-@jit
-def on_program(program):
-    """The program with pointers in place of arrays."""
-    return Program(
-        pointer(program.header),
-        pointer(program.steps),
-        pointer(program.vertices),
-        pointer(program.edges),
-        pointer(program.refs),
-        pointer(program.lists),
-        pointer(program.conditions),
-        pointer(program.columns),
-        pointer(program.code),
-    )
+on_program = bundled(**dict.fromkeys(Program._fields, types.int64))
+on_view = bundled(masks=types.uint32, roots=types.int32, **dict.fromkeys(View._fields[2:]))
+on_state = bundled(**{name: STATE_TYPES.get(name, types.int64) for name in State._fields})
 
 
-@jit
-def on_view(view):
-    """The view with pointers in place of arrays."""
-    return View(pointer(view.masks), pointer(view.roots), view.vertices)
-
-
-@jit
-def on_state(state):
-    """The state with pointers in place of arrays."""
-    return State(
-        pointer(state.registers),
-        pointer(state.image),
-        pointer(state.row),
-        pointer(state.time),
-        pointer(state.beside),
-        pointer(state.arc),
-        pointer(state.begin),
-        pointer(state.position),
-        pointer(state.end),
-        pointer(state.latest),
-        pointer(state.counter),
-        pointer(state.chains),
-        pointer(state.present),
-        pointer(state.kept),
-        pointer(state.ints),
-        pointer(state.floats),
-        pointer(state.known),
-    )
+def table_of(arrays: Program | View | State) -> np.ndarray:
+    """The table, int64, that `on_program`, `on_view` and `on_state` take; the arrays must outlive it."""
+    return np.array([x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays], np.int64)

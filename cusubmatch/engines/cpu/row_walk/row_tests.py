@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner
 from cusubmatch.engines.cpu.primitives.pointers import advance, int32_at, int64_at
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
 from cusubmatch.engines.cpu.row_walk import row_program as q
@@ -32,55 +32,55 @@ __all__ = [
 FIRST_TIME, LAST_TIME = -(1 << 63) + 1, (1 << 63) - 1
 
 
-@jit
+@inner
 def step_row(program, step):
     """The fields of a step."""
     return advance(program.steps, step * q.STEP_FIELDS)
 
 
-@jit
+@inner
 def vertex_row(program, vertex):
     """The fields of a pattern vertex."""
     return advance(program.vertices, vertex * q.VERTEX_FIELDS)
 
 
-@jit
+@inner
 def edge_row(program, edge):
     """The fields of a pattern edge."""
     return advance(program.edges, edge * q.EDGE_FIELDS)
 
 
-@jit
+@inner
 def offsets_of(program, number):
     """The offsets of a list, int64."""
     return int64_at(program.lists[number * LIST_FIELDS])
 
 
-@jit
+@inner
 def neighbours_of(program, number):
     """The other ends of a list's rows or arcs, int32."""
     return int32_at(program.lists[number * LIST_FIELDS + 1])
 
 
-@jit
+@inner
 def times_of(program, number):
     """The times of a list's rows, or the numbers of its arcs, int64."""
     return int64_at(program.lists[number * LIST_FIELDS + 2])
 
 
-@jit
+@inner
 def rows_of(program, number):
     """The positions of a list's rows in the edge table, int64."""
     return int64_at(program.lists[number * LIST_FIELDS + 3])
 
 
-@jit
+@inner
 def beside_of(program, number):
     """What is tested beside the times of a list's rows, int64; as many."""
     return int64_at(program.lists[number * LIST_FIELDS + 4])
 
 
-@jit
+@inner
 def earliest_by(refs, bound, value):
     """The least value that a bound leaves beside another one."""
     if refs[bound + LOW_TABLE] != 0:
@@ -88,7 +88,7 @@ def earliest_by(refs, bound, value):
     return FIRST_TIME if refs[bound + LOW] <= -NO_BOUND else value + refs[bound + LOW]
 
 
-@jit
+@inner
 def latest_by(refs, bound, value):
     """The largest value that a bound leaves beside another one."""
     if refs[bound + HIGH_TABLE] != 0:
@@ -96,7 +96,7 @@ def latest_by(refs, bound, value):
     return LAST_TIME if refs[bound + HIGH] >= NO_BOUND else value + refs[bound + HIGH]
 
 
-@jit
+@inner
 def _limits(refs, values, begin, end):
     """The least and the largest value that bounds leave beside those of bound rows."""
     low, high = FIRST_TIME, LAST_TIME
@@ -106,21 +106,21 @@ def _limits(refs, values, begin, end):
     return low, high
 
 
-@jit
+@inner
 def window_of(program, state, edge):
     """The first and the last time that the row of an edge may have, given the rows bound before it."""
     row = edge_row(program, edge)
     return _limits(program.refs, state.time, row[q.WINDOW], row[q.WINDOW_END])
 
 
-@jit
+@inner
 def limits_beside(program, state, edge):
     """The least and the largest value beside its time that the row of an edge may have."""
     row = edge_row(program, edge)
     return _limits(program.refs, state.beside, row[q.BESIDE], row[q.BESIDE_END])
 
 
-@jit
+@inner
 def fits_beside(program, state, edge, number, position):
     """Whether a row of a list may be that of an edge by its value beside the time; it is then bound."""
     low, high = limits_beside(program, state, edge)
@@ -129,7 +129,7 @@ def fits_beside(program, state, edge, number, position):
     return low <= value <= high
 
 
-@jit
+@inner
 def arc_between(program, number, x, y):
     """The number of the arc (x, y) in a list of arcs; -1 if there is none."""
     offsets, ends = offsets_of(program, number), neighbours_of(program, number)
@@ -138,7 +138,7 @@ def arc_between(program, number, x, y):
     return position if position < end and ends[position] == y else -1
 
 
-@jit
+@inner
 def accepts_vertex(program, view, state, vertex, x):
     """Whether a pattern vertex may be mapped to x, given the vertices bound before it."""
     row, refs = vertex_row(program, vertex), program.refs
@@ -148,7 +148,7 @@ def accepts_vertex(program, view, state, vertex, x):
     return not row[q.MORE] or _accepts_more(program, view, state, vertex, x)
 
 
-@jit
+@inner
 def _accepts_more(program, view, state, vertex, x):
     """What is seldom asked of a vertex: a mask, orders and forbidden arcs."""
     row, refs = vertex_row(program, vertex), program.refs
@@ -168,7 +168,7 @@ def _accepts_more(program, view, state, vertex, x):
     return True
 
 
-@jit
+@inner
 def accepts_row(program, state, edge, row):
     """Whether an edge may take a row, given the rows bound before it."""
     fields, refs = edge_row(program, edge), program.refs

@@ -6,14 +6,12 @@ last step that is visited binds its rows one by one; where a plan counts, the st
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
-from cusubmatch.engines.cpu.primitives.pointers import pointer
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
+from cusubmatch.engines.cpu.primitives.pointers import call_at, pointer
 from cusubmatch.engines.cpu.row_walk import row_program as q
 from cusubmatch.engines.cpu.row_walk import row_state as s
-from cusubmatch.engines.cpu.row_walk.last_step import count_paths, count_rows
-from cusubmatch.engines.cpu.row_walk.pair_count import count_pairs
 from cusubmatch.engines.cpu.row_walk.row_state import on_program, on_state, on_view
-from cusubmatch.engines.cpu.row_walk.row_tests import edge_row, step_row, vertex_row
+from cusubmatch.engines.cpu.row_walk.row_tests import edge_row, vertex_row
 from cusubmatch.engines.cpu.row_walk.step_ranges import FOUND, NO_ROOM, SPENT, advance_step, open_step
 
 __all__ = ["DONE", "FULL", "GROW", "PAUSED", "enter_rows", "walk_rows"]
@@ -22,7 +20,6 @@ DONE, PAUSED, FULL, GROW = 0, 1, 2, 3  # why the walker returned
 PASSED_UNITS = 1 << 10  # work of passing over rows of the first step
 
 
-@jit
 def enter_rows(state, begin, end):
     """Begin a task: a range of the first step."""
     registers = state.registers
@@ -32,24 +29,7 @@ def enter_rows(state, begin, end):
     state.end[0] = end
 
 
-@jit
-def _count_rest(program, view, state, level):
-    """The matches that the steps from `level` on have, and the work of counting them."""
-    if program.header[q.LEAF] == q.PAIRS:
-        return count_pairs(program, view, state, level)
-    kind = step_row(program, level)[q.KIND]
-    if program.header[q.PLAIN]:
-        if kind == q.MEET:
-            return count_paths(program, view, state, level)
-        return count_rows(program, view, state, level)
-    open_step(program, state, level)
-    n = 0
-    while advance_step(program, view, state, level) == FOUND:
-        n += 1
-    return n, n + 2
-
-
-@jit
+@inner
 def _write(program, state, vertices, rows, n_vertices, n_edges, vertex_capacity, at):
     """Write the match that is bound as column `at` of the output."""
     for v in range(n_vertices):
@@ -62,16 +42,10 @@ def _write(program, state, vertices, rows, n_vertices, n_edges, vertex_capacity,
             rows[column * vertex_capacity + at] = state.row[e]
 
 
-@jit
-def walk_rows(program, view, state, vertices, rows, budget):
-    """Go on with the task in `state`, for about `budget` units of work: a row that is bound or counted.
-
-    Matches are written to `vertices` (pattern vertices, capacity) and `rows` (bound edges, capacity). Returns DONE
-    (task finished), PAUSED (budget spent), FULL (no room in the output) or GROW (no room for the paths at a vertex).
-    """
-    capacity, n_vertices, n_edges = vertices.shape[1], len(state.image), len(state.row) - 1
-    program, view, state = on_program(program), on_view(view), on_state(state)
-    vertices, rows = pointer(vertices), pointer(rows)
+@inner
+def _walk(program, view, state, vertices, rows, capacity, budget):
+    """Go on with the task in `state`."""
+    n_vertices, n_edges = view.images, view.rows
     registers, last, leaf = state.registers, program.header[q.LAST], program.header[q.LEAF]
     level = registers[s.DEPTH]
     while budget > 0:
@@ -90,9 +64,9 @@ def walk_rows(program, view, state, vertices, rows, budget):
             elif leaf == q.VISIT:
                 registers[s.COUNT] += 1
             else:
-                n, work = _count_rest(program, view, state, level + 1)
-                registers[s.COUNT] += n
-                budget -= work
+                registers[s.WORK] = 0
+                registers[s.COUNT] += call_at(program.header[q.COUNTS], program, view, state, level + 1)
+                budget -= registers[s.WORK]
         elif found == SPENT:
             budget -= PASSED_UNITS
         elif found == NO_ROOM:
@@ -104,3 +78,15 @@ def walk_rows(program, view, state, vertices, rows, budget):
             level -= 1
     registers[s.DEPTH] = level
     return PAUSED
+
+
+@jit
+def walk_rows(program, view, state, vertices, rows, budget):
+    """Go on with a task, for about `budget` units of work: a row that is bound or counted.
+
+    Program, view and state are given as the tables of `row_state.table_of`.
+    Matches are written to `vertices` (pattern vertices, capacity) and `rows` (bound edges, capacity). Returns DONE
+    (task finished), PAUSED (budget spent), FULL (no room in the output) or GROW (no room for the paths at a vertex).
+    """
+    capacity, out_vertices, out_rows = vertices.shape[1], pointer(vertices), pointer(rows)
+    return _walk(on_program(program), on_view(view), on_state(state), out_vertices, out_rows, capacity, budget)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
-from cusubmatch.engines.cpu.primitives.pointers import advance
+from numba import int64
+
+from cusubmatch.engines.cpu.primitives.jit import inner
+from cusubmatch.engines.cpu.primitives.pointers import advance, call_at
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
 from cusubmatch.engines.cpu.row_walk import row_program as q
 from cusubmatch.engines.cpu.row_walk import row_state as s
-from cusubmatch.engines.cpu.row_walk.existence import combination_exists
-from cusubmatch.engines.cpu.row_walk.meeting import ends_a_path, enter_group, slide
-from cusubmatch.engines.cpu.row_walk.row_conditions import holds
+from cusubmatch.engines.cpu.row_walk.meeting import ends_a_path, enter_group
 from cusubmatch.engines.cpu.row_walk.row_tests import (
     FIRST_TIME,
     LAST_TIME,
@@ -34,17 +34,16 @@ NO_MORE, FOUND, NO_ROOM, SPENT = 0, 1, 2, 3
 ROOTS_AT_ONCE = 1 << 12  # rows of the first step that are passed over before the budget is looked at
 
 
-@jit
-def fulfils_conditions(program, state, level):
-    """Whether the conditions that are decidable at a step hold, and some rows of the edges that are searched."""
+@inner
+def fulfils_conditions(program, view, state, level):
+    """Whether what is bound fulfils the conditions of a step (`row_calls`)."""
     step = step_row(program, level)
-    for i in range(step[q.CONDITION], step[q.CONDITION_END]):
-        if not holds(program, state, program.refs[i]):
-            return False
-    return step[q.SEARCH] == 0 or combination_exists(program, state, level, step[q.SEARCH])
+    if step[q.CONDITION] == step[q.CONDITION_END] and step[q.SEARCH] == 0:
+        return True
+    return call_at(program.header[q.FULFILS], program, view, state, level) != 0
 
 
-@jit
+@inner
 def open_rows(program, state, level):
     """Open the rows of a scan or of an arc within the window that the bound rows leave."""
     step, edge = step_row(program, level), step_row(program, level)[q.EDGE]
@@ -64,7 +63,7 @@ def open_rows(program, state, level):
     state.end[level], state.latest[level] = end, high
 
 
-@jit
+@inner
 def open_step(program, state, level):
     """Open the range of a step."""
     step = step_row(program, level)
@@ -87,10 +86,10 @@ def open_step(program, state, level):
     state.begin[level] = state.position[level]
 
 
-@jit
-def _next_root(program, view, state):
-    """Bind the next row of the first step."""
-    registers, step = state.registers, step_row(program, 0)
+@inner
+def _next_root(program, view, state, level):
+    """Bind the next row of the first step, whose level is 0."""
+    registers, step = state.registers, step_row(program, level)
     edge, start, other, number = step[q.EDGE], step[q.START], step[q.VERTEX], step[q.LIST]
     offsets, ends = offsets_of(program, number), neighbours_of(program, number)
     times, rows = times_of(program, number), rows_of(program, number)
@@ -115,13 +114,13 @@ def _next_root(program, view, state):
                 state.position[0] = min(registers[s.GROUP_END], state.end[0])
                 continue
         if meeting:
-            if not slide(program, view, state, times[position]):
+            if call_at(program.header[q.SLIDES], program, view, state, times[position]) == 0:
                 return NO_ROOM
             if registers[s.KEPT_BEGIN] == registers[s.KEPT_END]:
                 state.position[0] = position + 1
                 continue
         state.position[0] = position + 1
-        x = ends[position]
+        x = int64(ends[position])
         if filtered == other and not ends_a_path(state, x):
             continue
         if accepts_vertex(program, view, state, other, x):
@@ -129,12 +128,12 @@ def _next_root(program, view, state):
             state.time[edge], state.row[edge] = times[position], rows[position]
             if program.header[q.TESTS_BESIDE]:
                 state.beside[edge] = beside_of(program, number)[position]
-            if fulfils_conditions(program, state, 0):
+            if fulfils_conditions(program, view, state, level):
                 return FOUND
     return NO_MORE
 
 
-@jit
+@inner
 def _next_row(program, view, state, level):
     """Bind the next row of a scan or of an arc."""
     step = step_row(program, level)
@@ -152,7 +151,7 @@ def _next_row(program, view, state, level):
         position += 1
         if tested and not low <= beside[at] <= high:
             continue
-        x = ends[at] if scan else 0
+        x = int64(ends[at]) if scan else 0
         if filtered and not ends_a_path(state, x):
             continue
         if scan and not accepts_vertex(program, view, state, vertex, x):
@@ -164,15 +163,15 @@ def _next_row(program, view, state, level):
         state.time[edge], state.row[edge] = times[at], rows[at]
         if tested:
             state.beside[edge] = beside[at]
-        if fulfils_conditions(program, state, level):
+        if fulfils_conditions(program, view, state, level):
             state.position[level] = position
             return FOUND
     state.position[level] = position
     return NO_MORE
 
 
-@jit
-def _bind_path(program, state, level, path):
+@inner
+def _bind_path(program, view, state, level, path):
     """Bind a kept path whose vertices are accepted, if its rows are; whether they are."""
     step, hops = step_row(program, level), program.header[q.HOPS]
     edge, hop_edge = step[q.EDGE], step[q.HOP_EDGE]
@@ -197,10 +196,10 @@ def _bind_path(program, state, level, path):
         if not accepts_row(program, state, hop_edge, row):
             return False
         state.time[hop_edge], state.row[hop_edge] = hop_time, row
-    return fulfils_conditions(program, state, level)
+    return fulfils_conditions(program, view, state, level)
 
 
-@jit
+@inner
 def _next_path(program, view, state, level):
     """Bind the next kept path that ends at the image of a vertex; runs through a vertex are passed over together."""
     vertex = step_row(program, level)[q.VERTEX]
@@ -219,7 +218,7 @@ def _next_path(program, view, state, level):
         following = path[s.FOLLOWING]
         if slot == run_last:
             run_last = s.NONE
-        if _bind_path(program, state, level, path):
+        if _bind_path(program, view, state, level, path):
             state.position[level], state.end[level] = following, run_last
             return FOUND
         slot = following
@@ -227,7 +226,7 @@ def _next_path(program, view, state, level):
     return NO_MORE
 
 
-@jit
+@inner
 def _next_vertex(program, view, state, level):
     """Bind the next vertex of a list of roots or of arcs."""
     step = step_row(program, level)
@@ -235,37 +234,37 @@ def _next_vertex(program, view, state, level):
     while state.position[level] < state.end[level]:
         position = state.position[level]
         state.position[level] = position + 1
-        x = view.roots[position] if roots else neighbours_of(program, step[q.LIST])[position]
+        x = int64(view.roots[position] if roots else neighbours_of(program, step[q.LIST])[position])
         if accepts_vertex(program, view, state, vertex, x):
             state.image[vertex] = x
             if not roots:
                 edge = step[q.EDGE]
                 into = step[q.START] != edge_row(program, edge)[q.SOURCE]
                 state.arc[edge] = times_of(program, step[q.LIST])[position] if into else position
-            if fulfils_conditions(program, state, level):
+            if fulfils_conditions(program, view, state, level):
                 return FOUND
     return NO_MORE
 
 
-@jit
-def _next_arc(program, state, level):
+@inner
+def _next_arc(program, view, state, level):
     """Pass an arc that exists, once."""
     if state.position[level] >= state.end[level]:
         return NO_MORE
     state.position[level] += 1
-    return FOUND if fulfils_conditions(program, state, level) else NO_MORE
+    return FOUND if fulfils_conditions(program, view, state, level) else NO_MORE
 
 
-@jit
+@inner
 def advance_step(program, view, state, level):
     """Bind the next of a step's range: FOUND, NO_MORE, and of the first step NO_ROOM or SPENT."""
     kind = step_row(program, level)[q.KIND]
     if kind == q.ROWS:
-        return _next_root(program, view, state)
+        return _next_root(program, view, state, level)
     if kind in (q.SCAN, q.CLOSE):
         return _next_row(program, view, state, level)
     if kind == q.MEET:
         return _next_path(program, view, state, level)
     if kind == q.ARC:
-        return _next_arc(program, state, level)
+        return _next_arc(program, view, state, level)
     return _next_vertex(program, view, state, level)
