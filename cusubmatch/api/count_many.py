@@ -141,14 +141,18 @@ def count_many(
 
 
 def _counted_once(graph: Graph, jobs: Sequence[Job]) -> list[tuple[Outcome, float]]:
-    """How the count of each pattern ended; of those that are one pattern with other names only the first is counted."""
+    """How the count of each pattern ended; of those that are one pattern with other names only the first is counted.
+
+    Where names matter, each is.
+    """
     known: dict[Hashable, Outcome] = {}
     ended = []
     keys = [(len(job.pattern), len(job.pattern.edges)) for job in jobs]
     alike = {size for size, times in Counter(keys).items() if times > 1}
     for job, size in zip(jobs, keys, strict=True):
         begin = time.perf_counter()
-        key = canonical_key(job.pattern) if size in alike else None
+        named = job.options.candidates is not None or job.options.edges == "each"
+        key = canonical_key(job.pattern) if size in alike and not named else None
         if key is not None and key in known:
             ended.append((known[key], time.perf_counter() - begin))
             continue

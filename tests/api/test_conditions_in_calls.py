@@ -142,6 +142,17 @@ def test_many_patterns_take_the_parameters_that_they_ask_for():
         csm.count_many(small(), texts, params={"x": 5, "y": 5, "z": 5})
 
 
+@pytest.mark.parametrize("options", [{"candidates": {"a": [1]}}, {"edges": "each"}])
+def test_patterns_of_a_set_that_differ_in_names_are_counted_apart_where_names_matter(options):
+    texts = {"a": "(a)-[e]->(b)-->(c)", "b": "(x)-->(a)-[e]->(y)", "c": "(y)-->(x)-->(a)"}
+    texts |= {"d": "(a)-[e]->(b)-[f]->(c)"} if "edges" in options else {}
+    counted = csm.count_many(small(), texts, engine="cpu", **options).set_index("pattern")["count"]
+    if "edges" in options:
+        del texts["c"]  # it names no edge
+    expected = {name: csm.count_matches(small(), text, engine="cpu", **options) for name, text in texts.items()}
+    assert counted[list(texts)].to_dict() == expected
+
+
 def test_a_bare_table_of_edges_has_its_columns():
     assert csm.count_matches(SMALL, "(a)-[p]->(b) WHERE p.amount > 5") == 3
     assert csm.count_matches(pl.from_pandas(SMALL), "(a)-[{amount: 7}]->(b)") == 1
