@@ -15,7 +15,7 @@ from cusubmatch.api.edge_attachment import attachment_of
 from cusubmatch.api.options import check_options
 from cusubmatch.errors import ResultTooLarge
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.result_columns import result_budget
+from cusubmatch.execution.results.result_columns import result_budget
 from cusubmatch.io.targets import check_rows
 from cusubmatch.pattern import Pattern
 

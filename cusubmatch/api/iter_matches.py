@@ -15,7 +15,7 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.devices.several_devices import on_its_device
 from cusubmatch.execution.query import PlannedCall, Query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.result_columns import empty_frame
+from cusubmatch.execution.results.result_columns import empty_frame
 from cusubmatch.io.targets import check_rows
 from cusubmatch.pattern import Pattern
 
@@ -205,7 +205,7 @@ def _batches(query: PlannedCall, options: QueryOptions, batch_rows: int) -> Gene
 
 def _streamed_to_host(query: Query, options: QueryOptions, batch_rows: int) -> Generator[Any, None, None]:
     """Batches from a device for a caller in host memory."""
-    from cusubmatch.execution.device_to_host import HostStream
+    from cusubmatch.execution.collection.device_to_host import HostStream
 
     with reporting(options.progress, "matching") as report:
         stream = HostStream(query, options.limit, options.memory_limit, batch_rows=batch_rows)

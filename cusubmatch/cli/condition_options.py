@@ -36,7 +36,7 @@ def _named(argument: str, text: str, example: str) -> tuple[str, str]:
 
 def _value(name: str, text: str) -> Any:
     """A number, a word, a date, a duration or a list as in a pattern's text; anything else is text."""
-    from cusubmatch.pattern.literals import duration_value, time_value
+    from cusubmatch.pattern.language.literals import duration_value, time_value
 
     if text.startswith("["):
         try:

@@ -31,7 +31,7 @@ from cusubmatch.dask.sources import Source
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.result_columns import empty_frame
+from cusubmatch.execution.results.result_columns import empty_frame
 from cusubmatch.execution.shared_plan import SharedPlan, other_strategy, query_of, strategy_on
 from cusubmatch.execution.shared_rows import RowOutline, range_of, share_call
 from cusubmatch.graph import Graph

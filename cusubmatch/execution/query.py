@@ -14,20 +14,20 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.execution.chosen_rows import ChosenRows
 from cusubmatch.execution.devices.several_devices import engine_for, sharing_in_words
-from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import asked_of, refined, with_words
-from cusubmatch.execution.result_columns import (
+from cusubmatch.execution.results.chosen_rows import ChosenRows
+from cusubmatch.execution.results.expand_orbits import expand_orbits
+from cusubmatch.execution.results.result_columns import (
     BLOCKS_AT_ONCE,
     blocks_of_parts,
     ids_of_blocks,
     names_of_columns,
     result_budget,
 )
-from cusubmatch.execution.row_order import RowOrder
+from cusubmatch.execution.results.row_order import RowOrder
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.table_count import TableCount, Tables
 from cusubmatch.graph import Graph
@@ -37,7 +37,7 @@ from cusubmatch.plan.asked import Asked
 from cusubmatch.system.deadlines import each_until, until
 
 if TYPE_CHECKING:
-    from cusubmatch.execution.row_query import RowQuery
+    from cusubmatch.execution.edge_rows.row_query import RowQuery
 
 __all__ = ["PlannedCall", "Query", "asked_by", "asked_query", "conditioned_query", "make_query"]
 
@@ -267,7 +267,7 @@ def asked_by(pattern: Pattern, options: QueryOptions) -> Asked:
 
 def asked_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> PlannedCall:
     """Plan a call with conditions, by rows of the edge table where they must be walked."""
-    from cusubmatch.execution.row_query import make_row_query, needs_rows
+    from cusubmatch.execution.edge_rows.row_query import make_row_query, needs_rows
 
     if not needs_rows(asked):
         return conditioned_query(graph, options, deadline, asked)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cusubmatch.errors import PatternError
 from cusubmatch.pattern.checks import MAX_VERTICES, check_pattern
 from cusubmatch.pattern.elements import Element, elements_of, generated_name
+from cusubmatch.pattern.language.parser import ColumnValue, PatternEdge, parse_condition
 from cusubmatch.pattern.optional_parts import check_exists_parts, check_optional_parts
-from cusubmatch.pattern.parser import ColumnValue, PatternEdge, parse_condition
 from cusubmatch.pattern.quantifiers import Quantifier, check_quantifiers
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ import numpy as np
 
 from cusubmatch.errors import PatternError
 from cusubmatch.pattern.elements import Element, element_named
-from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.pattern.expressions import (
     Absent,
     Absolute,
@@ -35,6 +34,7 @@ from cusubmatch.pattern.expressions import (
     parts_of,
     rebuilt,
 )
+from cusubmatch.pattern.language.expression_text import expression_text
 
 __all__ = ["elements_in", "merged_conditions", "normal_form", "parameters_of"]
 

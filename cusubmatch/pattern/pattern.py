@@ -21,11 +21,11 @@ from cusubmatch.pattern.checks import MAX_VERTICES, numbered_names
 from cusubmatch.pattern.coloured_graph import edge_automorphisms, vertex_automorphisms
 from cusubmatch.pattern.convert import arguments_of_cugraph, arguments_of_networkx
 from cusubmatch.pattern.elements import Element, elements_of
+from cusubmatch.pattern.language.parser import PatternEdge, parse_motif
+from cusubmatch.pattern.language.text import PatternTexts
 from cusubmatch.pattern.optional_parts import new_columns
-from cusubmatch.pattern.parser import PatternEdge, parse_motif
 from cusubmatch.pattern.pattern_arguments import checked_arguments, distinct_pairs
 from cusubmatch.pattern.quantifiers import Quantifier, expanded
-from cusubmatch.pattern.text import PatternTexts
 
 if TYPE_CHECKING:
     from cusubmatch.pattern.expressions import Expression

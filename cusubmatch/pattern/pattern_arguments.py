@@ -16,7 +16,7 @@ from cusubmatch.pattern.checks import (
     labels_of_edges,
     names_of_edges,
 )
-from cusubmatch.pattern.parser import PatternEdge
+from cusubmatch.pattern.language.parser import PatternEdge
 
 __all__ = ["checked_arguments", "distinct_pairs"]
 

@@ -32,9 +32,9 @@ from cases import data_folder
 import cusubmatch as csm
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.collection.row_collector import row_collector
 from cusubmatch.execution.query import make_query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.row_collector import row_collector
 
 LABELS, LABEL_SEED, WALK_SEED, WALKS = 16, 1203, 77, 20
 STEPS_PER_VERTEX = 60  # of a random walk, before another one is begun

@@ -18,7 +18,7 @@ from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Pattern
-from cusubmatch.execution import row_order as sort
+from cusubmatch.execution.results import row_order as sort
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 

@@ -28,8 +28,8 @@ from cusubmatch.engines.gpu.runtime.transfer import CopyDevice, DeviceTransfer
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution import device_to_host as unload
-from cusubmatch.execution.device_to_host import HostStream
+from cusubmatch.execution.collection import device_to_host as unload
+from cusubmatch.execution.collection.device_to_host import HostStream
 from cusubmatch.execution.query import Query
 
 SQUARE = "(a)--(b)--(c)--(d)--(a)"

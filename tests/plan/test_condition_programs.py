@@ -36,7 +36,7 @@ from cusubmatch.pattern.expressions import (
     VertexId,
     parts_of,
 )
-from cusubmatch.pattern.parser import PatternEdge
+from cusubmatch.pattern.language.parser import PatternEdge
 from cusubmatch.plan.conditions.compile_program import compile_program
 from cusubmatch.plan.conditions.environment import Environment, check_parameters
 from cusubmatch.plan.conditions.evaluate import evaluate, holds

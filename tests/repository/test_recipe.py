@@ -121,6 +121,6 @@ def test_every_file_of_the_package_is_installed():
     package = ROOT / "cusubmatch"
     files = [path.relative_to(package) for path in package.rglob("*") if path.is_file()]
     data = [path.as_posix() for path in files if path.suffix not in {".py", ".pyc"} and "__pycache__" not in path.parts]
-    assert "pattern/grammar.lark" in data
+    assert "pattern/language/grammar.lark" in data
     missing = [path for path in data if not any(matches(path, pattern) for pattern in patterns)]
     assert missing == []

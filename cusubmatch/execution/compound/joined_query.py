@@ -15,18 +15,18 @@ import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.prepared import RowBlock
+from cusubmatch.execution.collection.whole_blocks import whole_blocks
 from cusubmatch.execution.compound.existing import existing_parts
 from cusubmatch.execution.compound.joined_options import base_options, edge_names, group_of_whole, narrowed
 from cusubmatch.execution.compound.part_tables import PartTable, part_table
 from cusubmatch.execution.compound.row_keys import sum_of_products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names
-from cusubmatch.execution.match_order import MatchOrder
+from cusubmatch.execution.edge_rows.match_order import MatchOrder
 from cusubmatch.execution.query import PlannedCall, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.result_columns import blocks_of_parts, names_with_edges, result_budget
-from cusubmatch.execution.row_order import named_vertices
+from cusubmatch.execution.results.result_columns import blocks_of_parts, names_with_edges, result_budget
+from cusubmatch.execution.results.row_order import named_vertices
 from cusubmatch.execution.touching import automorphisms_of, touching_rows
-from cusubmatch.execution.whole_blocks import whole_blocks
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import tables_of
 from cusubmatch.pattern import Pattern

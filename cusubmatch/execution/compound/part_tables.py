@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cusubmatch.execution.collection.whole_blocks import whole_blocks
 from cusubmatch.execution.compound.row_keys import places_of, row_keys
 from cusubmatch.execution.compound.simple_calls import part_calls, shared_names
 from cusubmatch.execution.grouping.grouped_rows import check_size
 from cusubmatch.execution.query import make_query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.result_columns import result_budget
-from cusubmatch.execution.whole_blocks import whole_blocks
+from cusubmatch.execution.results.result_columns import result_budget
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 

@@ -21,7 +21,7 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import parameters_key, vertex_set
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
-from cusubmatch.pattern.parser import PatternEdge
+from cusubmatch.pattern.language.parser import PatternEdge
 from cusubmatch.plan.asked import VertexSet
 
 __all__ = ["SimpleCalls", "grouped_by", "own_parameters", "part_calls", "shared_names", "simple_calls", "total_groups"]

@@ -14,15 +14,15 @@ import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.errors import PatternError
+from cusubmatch.execution.collection.whole_blocks import whole_blocks
 from cusubmatch.execution.grouping.group_images import GroupImages, group_images
 from cusubmatch.execution.grouping.grouped_rows import GroupedRows, Groups, check_size
 from cusubmatch.execution.grouping.pair_groups import common_neighbour_form, pair_groups, paths_of
 from cusubmatch.execution.grouping.tree_groups import is_tree, number_of_arcs, tree_groups
 from cusubmatch.execution.query import PlannedCall, Query, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.result_columns import result_budget
+from cusubmatch.execution.results.result_columns import result_budget
 from cusubmatch.execution.touching import automorphisms_of, touching_rows
-from cusubmatch.execution.whole_blocks import whole_blocks
 from cusubmatch.graph import Graph
 from cusubmatch.graph.csr import row_lengths
 from cusubmatch.pattern import Pattern

@@ -17,8 +17,8 @@ import numpy as np
 from cusubmatch.engines.base import Engine, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.expand_orbits import expand_orbits
 from cusubmatch.execution.planning import plan_of
+from cusubmatch.execution.results.expand_orbits import expand_orbits
 from cusubmatch.execution.strategies.independence_polynomials import independent_sets, power, times, without_branches
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.graph import Relation

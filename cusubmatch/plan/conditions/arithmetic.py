@@ -7,8 +7,8 @@ duration may be added to a time, multiplied or divided.
 from __future__ import annotations
 
 from cusubmatch.errors import PatternError
-from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.pattern.expressions import Arithmetic, Expression
+from cusubmatch.pattern.language.expression_text import expression_text
 from cusubmatch.plan.conditions.condition_program import Opcode
 from cusubmatch.plan.conditions.constants import Constant, exact_decimal
 from cusubmatch.plan.conditions.operands import NUMBERS, Operand, Pools

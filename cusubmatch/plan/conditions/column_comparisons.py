@@ -16,8 +16,8 @@ import numpy as np
 
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_column
-from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.pattern.expressions import Arithmetic, Comparison, Expression, Property, parts_of, rebuilt
+from cusubmatch.pattern.language.expression_text import expression_text
 from cusubmatch.plan.conditions.column_windows import ColumnOrder, ColumnWindows, column_order, first_ranks
 from cusubmatch.plan.conditions.compile_program import compile_program, constant_value
 from cusubmatch.plan.conditions.environment import Environment

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from cusubmatch.errors import PatternError
 from cusubmatch.frames import TypedColumn
-from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.pattern.expressions import (
     Absent,
     Absolute,
@@ -30,6 +29,7 @@ from cusubmatch.pattern.expressions import (
     StartsWith,
     VertexId,
 )
+from cusubmatch.pattern.language.expression_text import expression_text
 from cusubmatch.plan.conditions.arithmetic import a_kind, arithmetic, exact, mismatch, signed
 from cusubmatch.plan.conditions.condition_program import EQUAL, GREATER, LESS, Opcode, Program
 from cusubmatch.plan.conditions.constants import Constant, constant_of

@@ -15,8 +15,8 @@ from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import arcs_of_rows, tables_of
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.elements import Element
-from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.pattern.expressions import Expression
+from cusubmatch.pattern.language.expression_text import expression_text
 from cusubmatch.plan.conditions.compile_program import compile_program
 from cusubmatch.plan.conditions.environment import Environment
 from cusubmatch.plan.conditions.evaluate import holds

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from cusubmatch.pattern.condition_form import normal_form
 from cusubmatch.pattern.elements import Element
-from cusubmatch.pattern.expression_text import expression_text
 from cusubmatch.pattern.expressions import Absent, Expression, Property, VertexId, rebuilt
+from cusubmatch.pattern.language.expression_text import expression_text
 from cusubmatch.plan.conditions.environment import Environment
 
 __all__ = ["ElementConditions", "SplitConditions", "split_conditions"]

@@ -31,7 +31,7 @@ from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.cpu.search.run import Run
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.cpu.walker import count_limbs, program
-from cusubmatch.execution.expand_orbits import expand_orbits
+from cusubmatch.execution.results.expand_orbits import expand_orbits
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")

@@ -179,7 +179,7 @@ def test_rows_that_the_device_has_no_room_for_wait_in_host_memory():
     expected = csm.subgraph_match(edges, ring, engine="cpu", sort=True)
     for share in (0.0, 1e-6, 0.5):
         for sort in (True, False):
-            with patch("cusubmatch.execution.row_buffer.DEVICE_SHARE", share):
+            with patch("cusubmatch.execution.collection.row_buffer.DEVICE_SHARE", share):
                 found = csm.subgraph_match(graph, ring, engine="gpu", sort=sort)
             assert len(found) == len(expected)
             if sort:

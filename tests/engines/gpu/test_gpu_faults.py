@@ -194,7 +194,10 @@ def test_pinned_memory_that_is_not_to_be_had_costs_time_alone(graphs, table):
 
     pinned = bus.copy_device().pinned
     pinned.clear()
-    with patch.object(pinned, "_allocate", refuse), patch("cusubmatch.execution.device_to_host.SMALL_BYTES", 0):
+    with (
+        patch.object(pinned, "_allocate", refuse),
+        patch("cusubmatch.execution.collection.device_to_host.SMALL_BYTES", 0),
+    ):
         assert CALLS["subgraph_match"](graphs["pandas"]) == CALLS["iter_matches"](graphs["pandas"]) == expected
     assert refused
     table("subgraph_match, iter_matches: no pinned memory", len(refused))
@@ -229,7 +232,7 @@ def test_a_consumer_that_raises_or_stops_leaves_nothing(graphs, table, family):
     for small in (0, 1 << 18):
         for batch_rows in (1, 100, 3000):
             for stop in range(3):
-                with patch("cusubmatch.execution.device_to_host.SMALL_BYTES", small):
+                with patch("cusubmatch.execution.collection.device_to_host.SMALL_BYTES", small):
                     found = csm.iter_matches(graph, SQUARE, engine="gpu", unique=False, batch_rows=batch_rows)
                     for _, _batch in zip(range(stop), found, strict=False):
                         pass
@@ -258,7 +261,7 @@ def test_an_output_of_a_few_rows_parks_and_resumes_until_all_are_there(table, bl
         table(f"an output of {block_rows} rows, slices of {slice_s} s: parks and resumes", len(blocks))
     with (
         patch("cusubmatch.engines.gpu.runtime.transfer.BLOCK_BYTES", 16 * block_rows),
-        patch("cusubmatch.execution.device_to_host.SMALL_BYTES", 0),
+        patch("cusubmatch.execution.collection.device_to_host.SMALL_BYTES", 0),
     ):
         found = csm.subgraph_match(graph, SQUARE, engine="gpu")
         streamed = pd.concat(csm.iter_matches(graph, SQUARE, engine="gpu", batch_rows=10))

@@ -28,7 +28,7 @@ from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.engines.gpu.tunables import Polling, Tunables
 from cusubmatch.engines.gpu.walker import program_format
-from cusubmatch.execution.expand_orbits import expand_orbits
+from cusubmatch.execution.results.expand_orbits import expand_orbits
 from cusubmatch.graph.cache import Cache
 
 # Random patterns ask for labels that random graphs lack.

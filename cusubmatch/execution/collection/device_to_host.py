@@ -18,9 +18,9 @@ import numpy as np
 from cusubmatch.engines.base import ProgressCallback, Run
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.expand_orbits import orbit_columns
-from cusubmatch.execution.host_target import HostTarget, image_copies
+from cusubmatch.execution.collection.host_target import HostTarget, image_copies
 from cusubmatch.execution.query import Query
+from cusubmatch.execution.results.expand_orbits import orbit_columns
 from cusubmatch.system.deadlines import each_until
 from cusubmatch.system.host_memory import reserved
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.execution.row_order import id_places, id_ranks, least_of_orbits, orbit_images, sorted_blocks
+from cusubmatch.execution.results.row_order import id_places, id_ranks, least_of_orbits, orbit_images, sorted_blocks
 from cusubmatch.graph import Graph
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 

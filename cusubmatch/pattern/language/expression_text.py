@@ -20,8 +20,8 @@ from cusubmatch.pattern.expressions import (
     StartsWith,
     VertexId,
 )
-from cusubmatch.pattern.literals import literal_text
-from cusubmatch.pattern.names import edge_text, name_text
+from cusubmatch.pattern.language.literals import literal_text
+from cusubmatch.pattern.language.names import edge_text, name_text
 
 __all__ = ["expression_text", "value_text"]
 

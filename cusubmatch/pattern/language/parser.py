@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cusubmatch.errors import PatternError
 from cusubmatch.pattern.elements import Element, elements_of
-from cusubmatch.pattern.names import quoted_value
+from cusubmatch.pattern.language.names import quoted_value
+from cusubmatch.pattern.language.syntax_errors import explain, mark
 from cusubmatch.pattern.quantifiers import Quantifier, bounds_of
-from cusubmatch.pattern.syntax_errors import explain, mark
 
 if TYPE_CHECKING:
     from cusubmatch.pattern.expressions import Expression
@@ -132,7 +132,7 @@ def parse_condition(
         All of them must be true.
     exists : list of ParsedExists
     """
-    from cusubmatch.pattern.expression_reader import ExpressionReader
+    from cusubmatch.pattern.language.expression_reader import ExpressionReader
 
     if not text.strip():
         raise PatternError(mark(text.strip(), 0, "the text is empty; write for example a.amount > 1000", "where"))
@@ -167,7 +167,7 @@ def _parser():
 
 
 def _grammar():
-    return resources.files("cusubmatch.pattern").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return resources.files("cusubmatch.pattern.language").joinpath("grammar.lark").read_text(encoding="utf-8")
 
 
 class _MotifReader:
@@ -190,7 +190,7 @@ class _MotifReader:
                 self._edge(edge, previous, here)
                 previous = here
         if self.braces or conditions:
-            from cusubmatch.pattern.expression_reader import ExpressionReader
+            from cusubmatch.pattern.language.expression_reader import ExpressionReader
 
             reader = ExpressionReader(self.text, "pattern", elements_of(self.motif.names, self.motif.edges))
             for element, column, value in self.braces:

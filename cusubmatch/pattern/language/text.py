@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 
 from cusubmatch.pattern.elements import Element, generated_name
-from cusubmatch.pattern.names import edge_text, labels_text, name_text
+from cusubmatch.pattern.language.names import edge_text, labels_text, name_text
 
 __all__ = ["PatternTexts", "canonical_text", "pattern_texts"]
 
@@ -71,8 +71,8 @@ def _where_text(conditions, exists):
     inner = [f"{'' if wanted else 'NOT '}EXISTS {{ {part} }}" for wanted, part in exists]
     if not conditions:
         return f" WHERE {' AND '.join(inner)}"
-    from cusubmatch.pattern.expression_text import expression_text
     from cusubmatch.pattern.expressions import And
+    from cusubmatch.pattern.language.expression_text import expression_text
 
     whole = And(tuple(conditions)) if len(conditions) + len(inner) > 1 else conditions[0]
     return f" WHERE {' AND '.join([expression_text(whole), *inner])}"
@@ -138,8 +138,8 @@ def _runs(pattern):
 
 def _inline_texts(pattern):
     """The properties of each anonymous element as texts, and all other conditions."""
-    from cusubmatch.pattern.expression_text import value_text
     from cusubmatch.pattern.expressions import Comparison, Property
+    from cusubmatch.pattern.language.expression_text import value_text
 
     anonymous = {
         generated_name(Element(kind, index))

@@ -20,7 +20,7 @@ from cusubmatch.graph.properties import edge_column, edge_label_codes, rows_by_e
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 from cusubmatch.pattern.elements import Element, element_named
-from cusubmatch.pattern.expression_text import expression_text
+from cusubmatch.pattern.language.expression_text import expression_text
 from cusubmatch.plan.asked import Asked
 from cusubmatch.plan.conditions.across import AcrossConditions, across_conditions
 from cusubmatch.plan.conditions.bounds import NO_BOUND

@@ -6,9 +6,9 @@ from collections.abc import Generator
 from typing import Any, Protocol
 
 from cusubmatch.engines.base import ProgressCallback
-from cusubmatch.execution.device_to_host import HostStream
+from cusubmatch.execution.collection.device_to_host import HostStream
+from cusubmatch.execution.collection.row_buffer import RowBuffer
 from cusubmatch.execution.query import PlannedCall, Query
-from cusubmatch.execution.row_buffer import RowBuffer
 
 __all__ = ["RowCollector", "row_collector"]
 

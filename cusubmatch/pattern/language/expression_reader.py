@@ -27,9 +27,9 @@ from cusubmatch.pattern.expressions import (
     StartsWith,
     VertexId,
 )
-from cusubmatch.pattern.literals import duration_value, number_value, string_value, time_value
-from cusubmatch.pattern.names import quoted_value
-from cusubmatch.pattern.syntax_errors import mark
+from cusubmatch.pattern.language.literals import duration_value, number_value, string_value, time_value
+from cusubmatch.pattern.language.names import quoted_value
+from cusubmatch.pattern.language.syntax_errors import mark
 
 __all__ = ["ExpressionReader"]
 

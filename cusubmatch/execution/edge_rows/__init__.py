@@ -1,0 +1,1 @@
+"""Calls that walk rows of the edge table: conditions across elements, and `edges="each"`."""
