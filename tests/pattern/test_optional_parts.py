@@ -86,7 +86,7 @@ def test_rows_with_optional_parts_worked_out_by_hand():
 def test_functions_that_do_not_take_parts_say_so():
     for text, word in (
         ("(a)--(b) OPTIONAL (b)--(z)", "OPTIONAL"),
-        ("(a)--(b) WHERE EXISTS { (b)--(z) }", "EXISTS"),
+        ("(a)--(b) WHERE EXISTS { (a)--(z)--(b) }", "EXISTS"),
         ("(a)--{1,2}(b)", "lengths"),
     ):
         for call in (vertex_counts, count_by_a, draw):

@@ -117,7 +117,10 @@ class JoinedQuery(NamedTuple):
         batch_rows: int | None = None,
         memory_limit: int | None = None,
     ) -> Generator[np.ndarray, None, None]:
-        """Blocks of rows, at most `limit` together; int64 (columns, rows), -1 where a part has no match."""
+        """Blocks of rows, at most `limit` together: (columns, rows), -1 where a part has no match.
+
+        They are int32 where all columns are vertices, else int64.
+        """
         if limit == 0:
             return
         vertices = len(self.whole.columns)
@@ -179,7 +182,9 @@ class JoinedQuery(NamedTuple):
 
     def _of_orbits(self, block: RowBlock) -> np.ndarray:
         """The matches of a block of the call without parts, one of each orbit of the whole pattern."""
-        matches = np.concatenate([block.vertices.astype(np.int64), block.rows.astype(np.int64)])
+        matches = block.vertices
+        if self.calls.options.edges == "each":
+            matches = np.concatenate([matches.astype(np.int64), block.rows.astype(np.int64)])
         for u, w in self.below:
             matches = matches[:, matches[u] < matches[w]]
         return matches if self.order is None else self.order.least(matches)
@@ -229,8 +234,12 @@ class JoinedQuery(NamedTuple):
         first_edge, optional = len(names) - len(self.bound_names), self._optional_columns()
         columns = {}
         for place, (name, array) in enumerate(zip(names, arrays, strict=True)):
-            made = self._column(np.maximum(array, 0), place >= first_edge)
-            columns[name] = self.graph.family.with_nulls(made, array < 0) if optional[place] else made
+            is_row = place >= first_edge
+            if optional[place]:
+                made = self._column(np.maximum(array, 0), is_row)
+                columns[name] = self.graph.family.with_nulls(made, array < 0)
+            else:
+                columns[name] = self._column(array, is_row)
         return self.graph.family.frame(columns)
 
     def _optional_columns(self) -> list[bool]:

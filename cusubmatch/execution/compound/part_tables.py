@@ -7,38 +7,48 @@ from typing import NamedTuple
 
 import numpy as np
 
+<<<<<<< HEAD
 from cusubmatch.execution.collection.whole_blocks import whole_blocks
 from cusubmatch.execution.compound.row_keys import places_of, row_keys
+=======
+from cusubmatch.execution.compound.row_keys import has_keys, places_of, row_keys
+>>>>>>> rows
 from cusubmatch.execution.compound.simple_calls import part_calls, shared_names
 from cusubmatch.execution.grouping.grouped_rows import check_size
 from cusubmatch.execution.query import make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.result_columns import result_budget
 from cusubmatch.graph import Graph
+from cusubmatch.graph.edge_rows import stable_order
 from cusubmatch.pattern import Pattern
 
 __all__ = ["NOTHING", "PartTable", "part_table"]
 
 NOTHING = -1  # in place of a vertex or a row of a part that a match has not
 TABLES_SHARE = 4  # of the memory for a result, that the matches of a part may take
-ROWS_AT_ONCE = 1 << 20  # rows, about, that matches are extended to in one step
+ROWS_AT_ONCE = 1 << 18  # rows, about, that matches are extended to in one step
 
 
 class PartTable(NamedTuple):
-    """All embeddings of a part.
+    """All embeddings of a part, in the order of their keys if they have keys.
 
     Attributes
     ----------
     shared : tuple of int
         The pattern vertices that it shares.
-    bindings : int64 array (shared, rows)
+    bindings : int32 array (shared, rows)
         Their images.
-    new : int64 array (new vertices, rows)
+    new : int32 array (new vertices, rows)
         The images of its other vertices, inner ones of paths apart.
-    given : int64 array (columns, rows)
-        What a match is extended by: images of new named vertices, then rows of its named edges.
+    given : array (columns, rows)
+        What a match is extended by: images of new named vertices, int32, or where named edges are bound to rows, int64,
+        also those rows.
     apart : tuple of int
         The pattern vertices whose images the new ones must differ from.
+    keys : int64 array (rows,) or None
+        Those of the bindings, ascending; None where rows of so many vertices have no keys of their own.
+    kept : dict
+        What several blocks of matches ask for: the keys of bindings with new vertices, ascending.
     """
 
     shared: tuple[int, ...]
@@ -46,25 +56,43 @@ class PartTable(NamedTuple):
     new: np.ndarray
     given: np.ndarray
     apart: tuple[int, ...]
+    keys: np.ndarray | None
+    kept: dict[str, np.ndarray]
 
     def factors(self, matches: np.ndarray, n_vertices: int) -> np.ndarray:
         """How many rows each match (pattern vertices and more, matches) becomes: max(1, its extensions), int64."""
-        own, mine = row_keys(n_vertices, [self.bindings, matches[list(self.shared)]])
-        order = np.argsort(own, kind="stable")
-        begins, ends = places_of(mine, own[order])
+        begins, ends, order = self._places(matches, n_vertices)
         if len(self.new) > 1 and self.apart:
             counts = np.concatenate([np.empty(0, np.int64), *self._counted(matches, begins, ends, order)])
             return np.maximum(counts, 1)
         counts = ends - begins
         for vertex in self.apart if len(self.new) else ():  # one new vertex is at most one of the others
-            line = [*self.shared, vertex]
-            taken, asked = row_keys(n_vertices, [np.concatenate([self.bindings, self.new]), matches[line]])
-            first, last = places_of(asked, np.sort(taken))
+            first, last = places_of(*self._taken(matches[[*self.shared, vertex]], n_vertices))
             counts -= last - first
         return np.maximum(counts, 1)
 
+    def _places(self, matches: np.ndarray, n_vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Where the rows of each match begin and end, and in which order of the rows; None: as they are."""
+        bound = matches[list(self.shared)]
+        if self.keys is not None:
+            return *places_of(*row_keys(n_vertices, [bound]), self.keys), None
+        own, mine = row_keys(n_vertices, [self.bindings, bound])
+        order = np.argsort(own, kind="stable")
+        return *places_of(mine, own[order]), order
+
+    def _taken(self, asked: np.ndarray, n_vertices: int) -> tuple[np.ndarray, np.ndarray]:
+        """Keys of bindings with a new vertex that are asked for, and those of the part, ascending."""
+        own = [] if "taken" in self.kept else [np.concatenate([self.bindings, self.new])]
+        keys = row_keys(n_vertices, [asked, *own])
+        if not own:
+            return keys[0], self.kept["taken"]
+        taken = np.sort(keys[1])
+        if has_keys(n_vertices, len(asked)):
+            self.kept["taken"] = taken
+        return keys[0], taken
+
     def _counted(
-        self, matches: np.ndarray, begins: np.ndarray, ends: np.ndarray, order: np.ndarray
+        self, matches: np.ndarray, begins: np.ndarray, ends: np.ndarray, order: np.ndarray | None
     ) -> Iterator[np.ndarray]:
         """The extensions of each match, some matches at a time."""
         for part in _parts_of(ends - begins):
@@ -76,38 +104,44 @@ class PartTable(NamedTuple):
 
         Parameters
         ----------
-        matches : int64 array (pattern vertices and more, matches)
-        extended : int64 array (columns, matches)
+        matches : array (pattern vertices and more, matches)
+        extended : array (columns, matches)
             What they have been extended by.
         """
-        own, mine = row_keys(n_vertices, [self.bindings, matches[list(self.shared)]])
-        order = np.argsort(own, kind="stable")
-        begins, ends = places_of(mine, own[order])
+        begins, ends, order = self._places(matches, n_vertices)
         for part in _parts_of(ends - begins):
             yield self._extended(matches[:, part], extended[:, part], begins[part], ends[part], order)
 
     def _extended(
-        self, matches: np.ndarray, extended: np.ndarray, begins: np.ndarray, ends: np.ndarray, order: np.ndarray
+        self, matches: np.ndarray, extended: np.ndarray, begins: np.ndarray, ends: np.ndarray, order: np.ndarray | None
     ) -> np.ndarray:
         """Some matches, with all that they are extended by."""
         match, row = self._pairs(matches, begins, ends, order)
         alone = np.flatnonzero(np.bincount(match, minlength=len(begins)) == 0)
-        given = np.concatenate([self.given[:, row], np.full((len(self.given), len(alone)), NOTHING, np.int64)], axis=1)
-        match = np.concatenate([match, alone])
-        return np.concatenate([matches[:, match], extended[:, match], given])
+        size, match = len(row), np.concatenate([match, alone])
+        out = np.empty((len(matches) + len(extended) + len(self.given), len(match)), matches.dtype)
+        for line, values in zip(out, (*matches, *extended), strict=False):
+            np.take(values, match, out=line, mode="clip")
+        for line, values in zip(out[len(matches) + len(extended) :], self.given, strict=True):
+            np.take(values, row, out=line[:size], mode="clip")
+            line[size:] = NOTHING
+        return out
 
     def _pairs(
-        self, matches: np.ndarray, begins: np.ndarray, ends: np.ndarray, order: np.ndarray
+        self, matches: np.ndarray, begins: np.ndarray, ends: np.ndarray, order: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """Some matches, by number, and the rows of the part that they are extended by."""
         counts = ends - begins
         match = np.repeat(np.arange(len(counts)), counts)
-        row = order[np.arange(len(match)) - np.repeat(np.cumsum(counts) - counts, counts) + begins[match]]
+        row = np.arange(len(match)) + np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        if order is not None:
+            row = order[row]
         kept = np.ones(len(match), bool)
         for image in self.new:
+            images = image[row]
             for vertex in self.apart:
-                kept &= image[row] != matches[vertex, match]
-        return match[kept], row[kept]
+                kept &= images != np.repeat(matches[vertex], counts)
+        return (match, row) if kept.all() else (match[kept], row[kept])
 
 
 def _parts_of(counts: np.ndarray) -> Iterator[slice]:
@@ -134,7 +168,7 @@ def part_table(
     calls = part_calls(graph, pattern, part, options, deadline)
     new = [vertex for vertex, name in enumerate(part.names) if name not in names]
     columns = [*(part.names.index(name) for name in names), *new]
-    blocks, rows = [np.empty((len(columns), 0), np.int64)], 0
+    blocks, rows = [np.empty((len(columns), 0), np.int32)], 0
     bound = [edge.name for edge in part.edges if edge.name is not None] if calls.options.edges == "each" else []
     bound_blocks = [np.empty((len(bound), 0), np.int64)]
     for one in calls.patterns:
@@ -142,10 +176,16 @@ def part_table(
         for block in whole_blocks(query, None):
             rows += block.vertices.shape[1]
             check_size(rows, 2 * (len(columns) + len(bound)), budget)
-            blocks.append(block.vertices[columns].astype(np.int64))
+            blocks.append(block.vertices[columns])
             bound_blocks.append(block.rows.astype(np.int64))
     found, its_rows = np.concatenate(blocks, axis=1), np.concatenate(bound_blocks, axis=1)
     shared = tuple(pattern.names.index(name) for name in names)
     named = [len(names) + place for place, vertex in enumerate(new) if part.names[vertex] is not None]
     apart = () if options.semantics == "homomorphism" else tuple(v for v in range(size) if v not in shared)
-    return PartTable(shared, found[: len(names)], found[len(names) :], np.concatenate([found[named], its_rows]), apart)
+    keys = None
+    if has_keys(graph.n_vertices, len(names)):
+        (keys,) = row_keys(graph.n_vertices, [found[: len(names)]])
+        order = stable_order(keys)
+        keys, found, its_rows = keys[order], found[:, order], its_rows[:, order]
+    given = np.concatenate([found[named], its_rows]) if calls.options.edges == "each" else found[named]
+    return PartTable(shared, found[: len(names)], found[len(names) :], given, apart, keys, {})

@@ -7,15 +7,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["places_of", "row_keys", "sum_of_products"]
+__all__ = ["has_keys", "places_of", "row_keys", "sum_of_products"]
 
 SAFE = 1 << 62  # sums of int64 products stay below
 
 
+def has_keys(n_vertices: int, columns: int) -> bool:
+    """Whether `row_keys` are the same beside whichever tables."""
+    return max(n_vertices, 1) ** columns < 1 << 63
+
+
 def row_keys(n_vertices: int, tables: Sequence[np.ndarray]) -> list[np.ndarray]:
     """For each table (columns, rows) an int64 number a row; equal for equal rows, in whichever table."""
-    columns = len(tables[0])
-    if max(n_vertices, 1) ** columns < 1 << 63:
+    if has_keys(n_vertices, len(tables[0])):
         keys = []
         for table in tables:
             key = np.zeros(table.shape[1], np.int64)
