@@ -7,12 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-<<<<<<< HEAD
 from cusubmatch.execution.collection.whole_blocks import whole_blocks
-from cusubmatch.execution.compound.row_keys import places_of, row_keys
-=======
 from cusubmatch.execution.compound.row_keys import has_keys, places_of, row_keys
->>>>>>> rows
 from cusubmatch.execution.compound.simple_calls import part_calls, shared_names
 from cusubmatch.execution.grouping.grouped_rows import check_size
 from cusubmatch.execution.query import make_query
