@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -46,8 +47,9 @@ def test_with_any_a_match_is_its_vertices(graph):
     assert not csm.has_match(graph, RING, params={"window": 6})
 
 
-@pytest.mark.parametrize("most", [0, 2, 1 << 20])
-def test_a_match_that_many_rows_make_is_found_once_whichever_way_it_is_found(graph, monkeypatch, most):
+@pytest.mark.parametrize(("most", "multiplier"), [(0, 3), (2, 3), (1 << 20, 3), (1 << 20, 0)])  # 0: all hashes are 0
+def test_a_match_that_many_rows_make_is_found_once_whichever_way_it_is_found(graph, monkeypatch, most, multiplier):
+    monkeypatch.setattr("cusubmatch.execution.edge_rows.distinct_matches.MULTIPLIER", np.uint64(multiplier))
     monkeypatch.setattr("cusubmatch.execution.edge_rows.distinct_matches.MOST_KEPT", most)
     monkeypatch.setattr("cusubmatch.execution.edge_rows.distinct_matches.LEAST_WAITING", 1)
     pairs = "(a)-[p]->(b), (c)-[q]->(b) WHERE p.time <> q.time"

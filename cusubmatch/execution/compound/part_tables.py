@@ -71,7 +71,8 @@ class PartTable(NamedTuple):
         """Where the rows of each match begin and end, and in which order of the rows; None: as they are."""
         bound = matches[list(self.shared)]
         if self.keys is not None:
-            return *places_of(*row_keys(n_vertices, [bound]), self.keys), None
+            (asked,) = row_keys(n_vertices, [bound])
+            return *places_of(asked, self.keys), None
         own, mine = row_keys(n_vertices, [self.bindings, bound])
         order = np.argsort(own, kind="stable")
         return *places_of(mine, own[order]), order

@@ -20,6 +20,7 @@ __all__ = ["DistinctMatches"]
 
 MOST_KEPT = 1 << 23  # matches; sorting so many and as many again takes a second or two
 LEAST_WAITING = 1 << 18  # before repeated ones are dropped
+MULTIPLIER, HALF_WORD = np.uint64(0x9E3779B97F4A7C15), 32  # of the hash of a match; 2**64 by the golden ratio
 
 
 class DistinctMatches:
@@ -57,6 +58,8 @@ class DistinctMatches:
         self._found: Any = None  # int32 (pattern vertices, matches), each once
         self._waiting: list[Any] = []
         self._waiting_matches = 0
+        self._parts: list[Any] = []  # each match of one once
+        self._parts_matches = 0
 
     def count(self) -> int:
         """The number of matches.
@@ -104,8 +107,10 @@ class DistinctMatches:
                 self._waiting.append(block.vertices)
                 self._waiting_matches += block.vertices.shape[1]
                 kept, enough = self.matches or 0, self._enough or MOST_KEPT
-                if self._waiting_matches >= min(enough, max(LEAST_WAITING, kept)):
-                    self._drop_repeats()
+                if self._waiting_matches >= min(enough, LEAST_WAITING):
+                    self._drop_waiting_repeats()
+                    if self._enough is not None or self._parts_matches >= max(LEAST_WAITING, kept):
+                        self._drop_repeats()
                     kept = self.matches or 0
                 if self._enough is not None and kept >= self._enough:
                     return True
@@ -121,22 +126,41 @@ class DistinctMatches:
         if self._progress is not None:
             self._progress(done, self.matches or 0)
 
-    def _drop_repeats(self) -> None:
+    def _drop_waiting_repeats(self) -> None:
+        """Keep what waits once, while it is in the caches; repeated matches come one soon after the other."""
         if self._waiting:
-            parts = self._waiting if self._found is None else [self._found, *self._waiting]
-            self._found = _distinct(self._xp, self._xp.concatenate(parts, axis=1))
+            self._parts.append(_distinct(self._xp, self._xp.concatenate(self._waiting, axis=1)))
+            self._parts_matches += self._parts[-1].shape[1]
             self._waiting, self._waiting_matches = [], 0
+
+    def _drop_repeats(self) -> None:
+        self._drop_waiting_repeats()
+        if self._parts:
+            parts = self._parts if self._found is None else [self._found, *self._parts]
+            self._found = _distinct(self._xp, self._xp.concatenate(parts, axis=1))
+            self._parts, self._parts_matches = [], 0
             self.matches = self._found.shape[1]
 
 
 def _distinct(xp: Any, vertices: Any) -> Any:
-    """The distinct columns of an int32 array, in order; two rows at a time are one key."""
-    padded = vertices if len(vertices) % 2 == 0 else xp.concatenate([vertices, xp.zeros_like(vertices[:1])])
-    keys = [(padded[i].astype(np.int64) << 32) | padded[i + 1] for i in range(0, len(padded), 2)]
-    order = xp.lexsort(xp.stack(keys[::-1])) if len(keys) > 1 else xp.argsort(keys[0])
+    """The distinct columns of an int32 array, sorted by a hash; where two have the same hash, by themselves."""
+    hashed = xp.zeros(vertices.shape[1], np.uint64)
+    for line in vertices:
+        hashed = (hashed ^ line.astype(np.uint64)) * MULTIPLIER
+        hashed ^= hashed >> np.uint64(HALF_WORD)
+    order = xp.argsort(hashed)
+    new, same = _changes(xp, vertices, order), hashed[order]
+    if bool((new[1:] & (same[1:] == same[:-1])).any()):
+        order = xp.lexsort(vertices[::-1])
+        new = _changes(xp, vertices, order)
+    return xp.ascontiguousarray(vertices[:, order[new]])
+
+
+def _changes(xp: Any, vertices: Any, order: Any) -> Any:
+    """Where in an order of the columns one differs from the one before it."""
     new = xp.zeros(vertices.shape[1], bool)
     new[:1] = True
-    for key in keys:
-        ordered = key[order]
+    for line in vertices:
+        ordered = line[order]
         new[1:] |= ordered[1:] != ordered[:-1]
-    return xp.ascontiguousarray(vertices[:, order[new]])
+    return new
