@@ -130,14 +130,13 @@ def _filter(
         begins[u + 1] = begins[u] + lengths[u]
     lists = np.empty(begins[size] + 1, np.int32)
     for u in range(size):
-        at, first = begins[u], range_ends[u]
-        begin, end, of_one_label = 0, len(masks), False
-        if range_ends[u + 1] - first == 1 and ranges[first, 1] - ranges[first, 0] < len(masks):
-            begin, end, of_one_label = ranges[first, 0], ranges[first, 1], True
-        for i in range(begin, end):  # ascending, since every so many-th is sampled
-            v = vertices[i] if of_one_label else i
-            lists[at] = v  # the next one overwrites it if it is no candidate
-            at += (masks[v] >> np.uint32(u)) & np.uint32(1)
+        r = range_ends[u]
+        one_label = range_ends[u + 1] == r + 1 and ranges[r, 1] - ranges[r, 0] < len(masks)
+        end, first, last = begins[u], ranges[r, 0] if one_label else 0, ranges[r, 1] if one_label else len(masks)
+        for i in range(first, last):  # ascending, as pairs are sampled
+            v = vertices[i] if one_label else np.int32(i)
+            lists[end] = v  # the next one overwrites it if it is no candidate
+            end += (masks[v] >> np.uint32(u)) & np.uint32(1)
     _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds)
     read = 0.0
     for u in range(size):
