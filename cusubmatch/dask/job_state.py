@@ -43,12 +43,9 @@ class Sharing:
 
 @dataclass
 class JobTask:
-    """A task on the cluster: what is asked, and how often its workers were lost when it was alone.
+    """A task on the cluster: what is asked, and how often its workers were lost when it was alone."""
 
-    A batch of questions, as a tuple, is one task; `question` is its first.
-    """
-
-    work: Question | Shard | tuple[Question, ...]
+    work: Question | Shard
     question: Question
     kind: Callable[..., Any]
     arguments: tuple = ()
