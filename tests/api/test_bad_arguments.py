@@ -171,6 +171,7 @@ def test_an_error_of_the_progress_function_ends_the_work_and_reaches_the_caller(
 @pytest.mark.parametrize("name", HOST_NAMES)
 def test_a_result_of_more_rows_than_memory_says_how_many_and_what_would_do(name, monkeypatch):
     monkeypatch.setattr("cusubmatch.execution.results.result_columns.free_bytes", lambda xp: 100)
+    monkeypatch.setattr("cusubmatch.execution.collection.row_buffer.SMALL_RESULT_BYTES", 0)
     edges = Graph.from_edgelist(frame(name, src=EDGES["src"].to_numpy(), dst=EDGES["dst"].to_numpy()))
     for pattern, rows in [("(a)--(b)", 6), ("(a)--(b)--(c)", 10)]:
         with refuses(ResultTooLarge, f"{rows} rows iter_matches limit= count_matches"):
