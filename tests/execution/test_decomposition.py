@@ -298,7 +298,7 @@ def test_rows_that_several_terms_ask_for_are_computed_once_and_let_go(skewed, pr
 def test_what_a_labelled_pattern_is_counted_on_is_kept_with_a_small_graph_alone(labelled, monkeypatch):
     pattern, counts = "(a:A)-->(b:B)-->(c)-->(d:A)-->(a)", []
     for kept in (1 << 26, 0):
-        monkeypatch.setattr("cusubmatch.graph.graph.CACHED_ELEMENTS", kept)
+        monkeypatch.setattr("cusubmatch.graph.graph_arrays.CACHED_ELEMENTS", kept)
         labelled.cache.forget("prepared")
         counts += [table_run(labelled, pattern, engine="cpu").count() for _ in range(2)]
         assert len(labelled.cache.values("prepared")) == (kept > 0)

@@ -25,7 +25,7 @@ import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import current_number
 from cusubmatch.engines.gpu.runtime.pinned_memory import PinnedPool
-from cusubmatch.graph.graph import SMALL
+from cusubmatch.graph.graph_arrays import SMALL
 from cusubmatch.system.host_memory import reserved
 
 __all__ = ["BLOCK_BYTES", "Arrival", "CopyDevice", "DeviceTransfer", "copy_device", "near_array", "to_host"]
