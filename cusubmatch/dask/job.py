@@ -33,9 +33,11 @@ from cusubmatch.errors import TimeLimitExceeded
 __all__ = ["Job"]
 
 TRIES_ALONE = 2  # of a task whose workers were lost, with nothing else running
+TIMES_FORGOTTEN = 3  # by the scheduler, of all tasks of a question, before it counts as lost
 FEW_TASKS = 16  # are waited for one by one; of more, results are fetched at most so many seconds apart:
 BATCH_S = 0.05
-LOST = ("lost", "pending")  # states of a future
+TO_COME = ("lost", "pending", "finished")  # states of a future whose result is not fetched yet
+FORGOTTEN = object()  # in place of a result
 LOST_SCHEDULER = "client: the scheduler was lost before the end of the job; if it has a folder, resume it"
 SHARD_PRIORITY, SUM_PRIORITY = 1, 2  # above questions that have not begun
 
@@ -76,6 +78,7 @@ class Job:
         self._alone: list[JobTask] = []
         self._sharing: dict[int, Sharing] = {}
         self._deaths: Counter[int] = Counter()
+        self._forgotten: Counter[int] = Counter()
         self._numbers = 0
         self._matches = 0
 
@@ -139,32 +142,53 @@ class Job:
         if len(results) < len(finished):  # lost with their worker since: they are run again
             results = [self._result_of(future) for future in finished]
         for future, result in zip(finished, results, strict=True):
-            if future.key in self._futures:
+            if future.key in self._futures and result is not FORGOTTEN:
                 self._ended(future, result)
         for future in wanted:
-            if future.key in self._futures and future.status in LOST:
-                self._completed.add(future)  # its result was lost with its worker: it is run again
+            if future.key in self._futures and future.status in TO_COME:
+                self._completed.add(future)  # it was lost with its worker and is run again, or has been meanwhile
             elif future.key in self._futures:
                 self._failed(future)
 
     def _result_of(self, future: Future) -> Any:
-        """The result of one task."""
+        """The result of one task, or why there is none."""
         try:
             return future.result()
         except KilledWorker as error:
             return error
         except CancelledError:
-            raise ClusterError(LOST_SCHEDULER) from None
+            return FORGOTTEN
 
     def _failed(self, future: Future) -> None:
         """Deal with a task without a result."""
         if future.status != "error":
-            raise ClusterError(LOST_SCHEDULER)
+            self._submit_again(future)
+            return
         error = future.exception()
         if not isinstance(error, KilledWorker):
             raise error.with_traceback(None)
         del self._futures[future.key]
         self._lost(self._tasks.pop(future.key), error)
+
+    def _submit_again(self, future: Future) -> None:
+        """Hand a task to the workers that the scheduler no longer knows, though it is there.
+
+        Raises
+        ------
+        ClusterError
+            If the scheduler is lost.
+        """
+        task = self._tasks.pop(future.key)
+        del self._futures[future.key]
+        number = task.question.number
+        self._forgotten[number] += 1
+        if self._client.status != "running" or self._forgotten[number] > TIMES_FORGOTTEN:
+            raise ClusterError(LOST_SCHEDULER)
+        is_shard = isinstance(task.work, Shard)
+        (key,) = self._submit([task], SHARD_PRIORITY if is_shard else 0)
+        if is_shard:
+            shards = self._sharing[number].open
+            shards[key] = shards.pop(future.key)
 
     def _ended(self, future: Future, result: Any) -> None:
         """Note what came of a task."""

@@ -1,12 +1,14 @@
 """What a job does about queries that take more time or memory than was expected, on workers in this process."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
 from cusubmatch.dask import counts, tasks
+from cusubmatch.dask.job import Job, JobTask
 from cusubmatch.generators import rmat
 
 RING = "(a)--(b)--(c)--(d)--(e)--(a)"
@@ -78,3 +80,49 @@ def test_an_error_of_the_cluster_ends_the_job_and_its_other_tasks(graph, thread_
         dcsm.count_many(graph, [RING] * 40, client=thread_client)
     monkeypatch.undo()
     assert dcsm.count_many(graph, ["(a)"], client=thread_client)["status"].tolist() == ["done"]
+
+
+class StandIn:
+    """A future whose state is another one each time that it is asked for."""
+
+    key = "task"
+
+    def __init__(self, *states):
+        self.states = list(states)
+
+    @property
+    def status(self):
+        return self.states.pop(0) if len(self.states) > 1 else self.states[0]
+
+
+def job_with(future, client_status):
+    """A job that waits for one future; what it waits for anew, and what it submits."""
+    waited, submitted = [], []
+    client = SimpleNamespace(
+        status=client_status,
+        gather=lambda *_, **__: [],
+        map=lambda kind, *work, key, **__: submitted.append(work) or [StandIn("pending")],
+    )
+    job = Job(client, [], [], None, print)
+    job._completed = SimpleNamespace(add=waited.append, update=list)
+    job._futures[future.key] = future
+    job._tasks[future.key] = JobTask("work", SimpleNamespace(number=0), len)
+    return job, waited, submitted
+
+
+def test_a_result_that_is_lost_and_found_again_at_once_is_waited_for():
+    future = StandIn("lost", "finished")
+    job, waited, submitted = job_with(future, "running")
+    job._batch_ended([future])
+    assert (waited, submitted) == ([future], [])
+
+
+def test_a_task_that_the_scheduler_forgot_is_submitted_again_a_few_times():
+    for status, times in (("running", 3), ("connecting", 0)):
+        job, _, submitted = job_with(StandIn("cancelled"), status)
+        for _ in range(times):
+            job._batch_ended([StandIn("cancelled")])
+            job._futures["task"], job._tasks["task"] = job._futures.popitem()[1], job._tasks.popitem()[1]
+        with pytest.raises(dcsm.ClusterError, match="the scheduler was lost"):
+            job._batch_ended([StandIn("cancelled")])
+        assert len(submitted) == times
