@@ -66,7 +66,8 @@ def test_counts_on_several_devices_are_those_of_one(machine, skewed_edges, name,
     assert csm.count_matches(graph, pattern, semantics=semantics, devices="all") == expected
 
 
-@pytest.mark.parametrize("name", quick("square")[:-1])  # not masks, whose candidates are found on the device
+# Not masks, whose candidates are found on the device, nor the house, which may be raced against tables.
+@pytest.mark.parametrize("name", quick("square")[:-2])
 def test_a_first_count_on_a_small_graph_compiles_kernels_of_its_own_only(skewed_edges, name):
     graph, pattern = Graph.from_edgelist(skewed_edges), pattern_of(TEXTS[name])
     with recorded_engine() as operations:

@@ -22,7 +22,7 @@ SAID = {
     "payments": [
         "40 rings, of 3,501 rings of four accounts",
         "10 known accounts are on 9 rings, which lead to 26 other accounts 100% of these are on planted rings",
-        "WHERE s.time - p.time <= $window: cuts the window",
+        "WHERE s.time - p.time <= $window: a window of time, tested here",
         *("every ring 4573 0.035 1.0", "and window 257 0.623 1.0", "and countries 160 1.000 1.0"),
         # Counted by self joins in DuckDB, as in test_examples.py.
         *("within 30 days 418 0.342 0.079", "within 10% 170 0.782 0.074", "within 1% 105 1.000 0.058"),

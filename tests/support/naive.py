@@ -164,25 +164,29 @@ def extensions(graph, pattern, part, image, semantics, edges, params):
     for inner in embeddings_with_paths(graph, part, semantics):
         apart = semantics == "homomorphism" or not any(inner[i] in image for i in new)
         there = all(inner[i] == vertex for i, vertex in shared.items())
-        if apart and there and has_what_exists(graph, part, inner, semantics, params):
+        if apart and there and has_what_exists(graph, part, inner, semantics, edges, params):
             rows = bindings(graph, part, inner, edges, params)
             found += [(*(row[i] for i in named), *row[len(part.names) :]) for row in rows]
     width = len(named) + (len(named_edges(part)) if edges == "each" else 0)
     return found or [(None,) * width]
 
 
-def has_what_exists(graph, pattern, image, semantics, params):
+def has_what_exists(graph, pattern, image, semantics, edges, params):
     """Whether all that must exist for a match does, and nothing that must not."""
-    return all(exists(graph, pattern, part, image, semantics, params) == wanted for wanted, part in pattern.exists)
+    how = semantics, edges, params
+    return all(exists(graph, pattern, part, image, *how) == wanted for wanted, part in pattern.exists)
 
 
-def exists(graph, pattern, part, image, semantics, params):
-    """Whether a part has a match that agrees with a match on the vertices that they share."""
+def exists(graph, pattern, part, image, semantics, edges, params):
+    """Whether a part has a match that agrees with a match on the vertices that they share.
+
+    With `edges` "each" the edges that it names have different rows, as those of the match have.
+    """
     known = {name: vertex for name, vertex in zip(pattern.names, image, strict=False) if name is not None}
     for inner in embeddings_with_paths(graph, part, semantics):
         agrees = all(name not in known or known[name] == vertex for name, vertex in zip(part.names, inner, strict=True))
-        whole = agrees and has_what_exists(graph, part, inner, semantics, params)
-        if whole and bindings(graph, part, inner, "any", params):
+        whole = agrees and has_what_exists(graph, part, inner, semantics, edges, params)
+        if whole and bindings(graph, part, inner, edges, params):
             return True
     return False
 
@@ -287,7 +291,7 @@ def matches(graph, pattern, semantics, unique=None, edges="any", params=None):
     found = list(embeddings_with_paths(graph, pattern, semantics))
     if pattern.conditions or edges == "each":
         found = [match for image in found for match in bindings(graph, pattern, image, edges, params)]
-    found = [row for row in found if has_what_exists(graph, pattern, row, semantics, params)]
+    found = [row for row in found if has_what_exists(graph, pattern, row, semantics, edges, params)]
     if pattern.optional:
         if unique and len(automorphisms(pattern, edges)) > 1:
             raise ValueError("unique: the oracle has no orbits of matches with optional parts")
