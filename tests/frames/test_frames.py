@@ -5,6 +5,7 @@ cuDF runs the same cases where it is installed (marker gpu).
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 
 import numpy as np
@@ -59,6 +60,15 @@ def test_more_distinct_ids_than_codes_is_an_error_that_counts_them(name, values,
     monkeypatch.setattr(numbering, "MAX_DISTINCT", 2)
     with pytest.raises(OverflowError, match="3 distinct ids"):
         family_named(name).factorize([column(name, values)])
+
+
+def test_a_pandas_without_its_hash_tables_numbers_the_same(monkeypatch):
+    columns = pandas_pair("int64", [[7, 2**50, 7], [2**40, 7]], "int64")
+    codes, ids = family_named("pandas").factorize(columns)
+    monkeypatch.setitem(sys.modules, "pandas._libs.hashtable", None)
+    again, ids_again = family_named("pandas").factorize(columns)
+    assert [code.tolist() for code in codes] == [code.tolist() for code in again] == [[0, 1, 0], [2, 0]]
+    assert plain(ids) == plain(ids_again) == [7, 2**50, 2**40]
 
 
 def test_integers_without_a_common_dtype_are_an_error_that_names_them():
