@@ -5,7 +5,7 @@ All matches are counted task by task, distinct ranks of the whole are drawn (Flo
 every embedding is wanted, matches are counted up to automorphisms, and the rest of a rank says which automorphic image
 of its match is meant. Where rows of the edge table are walked, or only matches that touch some vertices are wanted,
 matches are not ranked: all are walked, and those with the least random numbers are kept
-(`execution/edge_rows/random_choice.py`).
+(`execution/row_walks/random_choice.py`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from cusubmatch.engines.base import Sampler
 from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
 from cusubmatch.execution.collection.whole_blocks import whole_blocks
-from cusubmatch.execution.edge_rows.random_choice import RandomChoice
 from cusubmatch.execution.query import PlannedCall, Query, asked_by
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.execution.row_walks.random_choice import RandomChoice
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import until
@@ -161,7 +161,7 @@ def sample_matches(
         devices=devices,
     )
     call = plain_call(checked_call(G, P, options, parts=True))
-    from cusubmatch.execution.edge_rows.row_query import needs_rows
+    from cusubmatch.execution.row_walks.row_query import needs_rows
 
     ranked = touching is None and not needs_rows(asked_by(call.pattern, call.options))
     if not ranked:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import typer
 
 from cusubmatch.cli.arguments import Version
-from cusubmatch.cli.commands.compilation import warm_up
 from cusubmatch.cli.commands.inspection import explain, info
+from cusubmatch.cli.commands.precompilation import warm_up
 from cusubmatch.cli.commands.query_sets import batch
 from cusubmatch.cli.commands.search import count, match
 from cusubmatch.cli.signals import ended_by_signals

@@ -37,7 +37,7 @@ from cusubmatch.plan.asked import Asked
 from cusubmatch.system.deadlines import each_until, until
 
 if TYPE_CHECKING:
-    from cusubmatch.execution.edge_rows.row_query import RowQuery
+    from cusubmatch.execution.row_walks.row_query import RowQuery
 
 __all__ = ["PlannedCall", "Query", "asked_by", "asked_query", "conditioned_query", "make_query"]
 
@@ -267,7 +267,7 @@ def asked_by(pattern: Pattern, options: QueryOptions) -> Asked:
 
 def asked_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> PlannedCall:
     """Plan a call with conditions, by rows of the edge table where they must be walked."""
-    from cusubmatch.execution.edge_rows.row_query import make_row_query, needs_rows
+    from cusubmatch.execution.row_walks.row_query import make_row_query, needs_rows
 
     if not needs_rows(asked):
         return conditioned_query(graph, options, deadline, asked)

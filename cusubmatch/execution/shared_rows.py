@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.base import TaskRange
-from cusubmatch.execution.edge_rows.row_query import RowQuery
 from cusubmatch.execution.query import Query
+from cusubmatch.execution.row_walks.row_query import RowQuery
 from cusubmatch.execution.shared_plan import CELLS, SharedPlan, share
 
 __all__ = ["RowOutline", "range_of", "share_call"]

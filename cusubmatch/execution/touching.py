@@ -13,13 +13,13 @@ import dataclasses
 import numpy as np
 
 from cusubmatch.execution.devices.several_devices import engine_for
-from cusubmatch.execution.edge_rows.row_planning import group_of
-from cusubmatch.execution.edge_rows.row_query import RowQuery, make_row_query, needs_rows
 from cusubmatch.execution.query import PlannedCall, Query, asked_by, asked_query, conditioned_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import refined, vertex_set
 from cusubmatch.execution.results.chosen_rows import ChosenRows
 from cusubmatch.execution.results.row_order import RowOrder, named_vertices
+from cusubmatch.execution.row_walks.row_planning import group_of
+from cusubmatch.execution.row_walks.row_query import RowQuery, make_row_query, needs_rows
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.automorphisms import AutomorphismGroup

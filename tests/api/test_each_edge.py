@@ -49,9 +49,9 @@ def test_with_any_a_match_is_its_vertices(graph):
 
 @pytest.mark.parametrize(("most", "multiplier"), [(0, 3), (2, 3), (1 << 20, 3), (1 << 20, 0)])  # 0: all hashes are 0
 def test_a_match_that_many_rows_make_is_found_once_whichever_way_it_is_found(graph, monkeypatch, most, multiplier):
-    monkeypatch.setattr("cusubmatch.execution.edge_rows.distinct_matches.MULTIPLIER", np.uint64(multiplier))
-    monkeypatch.setattr("cusubmatch.execution.edge_rows.distinct_matches.MOST_KEPT", most)
-    monkeypatch.setattr("cusubmatch.execution.edge_rows.distinct_matches.LEAST_WAITING", 1)
+    monkeypatch.setattr("cusubmatch.execution.row_walks.distinct_matches.MULTIPLIER", np.uint64(multiplier))
+    monkeypatch.setattr("cusubmatch.execution.row_walks.distinct_matches.MOST_KEPT", most)
+    monkeypatch.setattr("cusubmatch.execution.row_walks.distinct_matches.LEAST_WAITING", 1)
     pairs = "(a)-[p]->(b), (c)-[q]->(b) WHERE p.time <> q.time"
     assert csm.count_matches(graph, pairs) == len(csm.subgraph_match(graph, pairs)) == 1
     paths = csm.subgraph_match(graph, "(a)-[p]->(b)-[q]->(c) WHERE p.time < q.time")
@@ -223,7 +223,7 @@ def test_a_sample_is_some_of_the_rows_and_their_number(graph, text, options):
 
 
 def test_every_row_is_as_likely_to_be_drawn_as_the_others(graph, monkeypatch):
-    monkeypatch.setattr("cusubmatch.execution.edge_rows.random_choice.MIN_WAITING", 1)
+    monkeypatch.setattr("cusubmatch.execution.row_walks.random_choice.MIN_WAITING", 1)
     drawn = pd.Series(
         [tuple(csm.sample_matches(graph, "(a)-[p]->(b)", 2, seed=seed, edges="each")[0]["p"]) for seed in range(900)]
     )

@@ -19,7 +19,7 @@ from cusubmatch import Graph, Pattern, PatternError
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
-from cusubmatch.execution.edge_rows import row_query
+from cusubmatch.execution.row_walks import row_query
 from cusubmatch.pattern.expressions import And, Arithmetic, Comparison, Literal, Property
 
 PATTERNS = {

@@ -10,9 +10,9 @@ import numpy as np
 
 from cusubmatch.errors import EngineUnavailable, PatternError
 from cusubmatch.execution.compound.simple_calls import SimpleCalls
-from cusubmatch.execution.edge_rows.row_planning import group_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import vertex_sets
+from cusubmatch.execution.row_walks.row_planning import group_of
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan.asked import Asked
 

@@ -21,11 +21,11 @@ from cusubmatch.execution.compound.joined_options import base_options, edge_name
 from cusubmatch.execution.compound.part_tables import PartTable, part_table
 from cusubmatch.execution.compound.row_keys import sum_of_products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names
-from cusubmatch.execution.edge_rows.match_order import MatchOrder
 from cusubmatch.execution.query import PlannedCall, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.result_columns import blocks_of_parts, names_with_edges, result_budget
 from cusubmatch.execution.results.row_order import named_vertices
+from cusubmatch.execution.row_walks.match_order import MatchOrder
 from cusubmatch.execution.touching import automorphisms_of, touching_rows
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import tables_of

@@ -17,13 +17,13 @@ from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions,
 from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import GraphError
 from cusubmatch.execution.devices.several_devices import engine_for
-from cusubmatch.execution.edge_rows.distinct_matches import DistinctMatches
-from cusubmatch.execution.edge_rows.match_order import MatchOrder
-from cusubmatch.execution.edge_rows.row_planning import RowProblem, group_of, row_problem_of, statistics_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import key_of
 from cusubmatch.execution.results.result_columns import BLOCKS_AT_ONCE, blocks_of_parts, names_with_edges, result_budget
 from cusubmatch.execution.results.row_order import named_vertices
+from cusubmatch.execution.row_walks.distinct_matches import DistinctMatches
+from cusubmatch.execution.row_walks.match_order import MatchOrder
+from cusubmatch.execution.row_walks.row_planning import RowProblem, group_of, row_problem_of, statistics_of
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_columns, tables_of
 from cusubmatch.pattern import Pattern, PatternError
