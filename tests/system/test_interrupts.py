@@ -141,7 +141,7 @@ def test_an_error_among_rows_leaves_no_thread_while_it_is_kept(sort, large, monk
         raise Enough
 
     monkeypatch.setattr(
-        "cusubmatch.execution.results.row_order._least" if sort else "cusubmatch.execution.query.Query.frame", fails
+        "cusubmatch.execution.results.row_order.least_of_orbits" if sort else "cusubmatch.execution.query.Query.frame", fails
     )
     with pytest.raises(Enough) as raised:
         streamed(large, LONG, engine="cpu", sort=sort)
