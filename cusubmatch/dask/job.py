@@ -5,7 +5,8 @@ says. But it counts all tasks of the worker, also those that only waited or ran 
 was failed so is run again when no other task of the job runs: one that ends its worker then as well is the culprit, and
 all others get their answers. The same is done with a query that ran out of memory beside others.
 
-A question that is expected to take long is planned by one worker and shared by all as shards (`shards.py`).
+A question that is expected to take long is planned by one worker and shared by all as shards (`shards.py`). Short
+ones go to a worker in batches (`batches.py`); what is left of a batch, or was lost with its worker, is asked singly.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 from distributed import Client, Future, KilledWorker, as_completed
 
 from cusubmatch.api.outcomes import DONE, ERROR, OUT_OF_MEMORY, TIME_LIMIT
+from cusubmatch.dask.batches import answer_some, batches_of
 from cusubmatch.dask.clients import threads_of
 from cusubmatch.dask.cluster_error import ClusterError
 from cusubmatch.dask.job_progress import JobProgress
@@ -39,7 +41,7 @@ BATCH_S = 0.05
 TO_COME = ("lost", "pending", "finished")  # states of a future whose result is not fetched yet
 FORGOTTEN = object()  # in place of a result
 LOST_SCHEDULER = "client: the scheduler was lost before the end of the job; if it has a folder, resume it"
-SHARD_PRIORITY, SUM_PRIORITY = 1, 2  # above questions that have not begun
+BATCH_PRIORITY, SHARD_PRIORITY, SUM_PRIORITY = -1, 1, 2  # below and above questions that have not begun
 
 
 class Job:
@@ -95,7 +97,9 @@ class Job:
         """
         self._completed = as_completed(raise_errors=False, timeout=self._time_limit)
         try:
-            self._submit([JobTask(question, question, answer) for question in self._questions])
+            single, batched = batches_of(self._questions, self._weights, threads_of(self._client))
+            self._submit([JobTask(question, question, answer) for question in single])
+            self._submit([JobTask(batch, batch[0], answer_some) for batch in batched], BATCH_PRIORITY)
             while self._futures or self._alone:
                 if not self._futures:
                     self._submit([self._alone.pop(0)])
@@ -196,6 +200,10 @@ class Job:
         del self._futures[future.key]
         if isinstance(result, KilledWorker):
             self._lost(task, result)
+        elif isinstance(task.work, tuple):
+            self._submit([JobTask(question, question, answer) for question in task.work[len(result) :]])
+            for question, found in zip(task.work, result, strict=False):
+                self._answered(JobTask(question, question, answer), found)
         elif isinstance(task.work, Shard):
             self._shard_ended(task, future.key, result)
         elif isinstance(result, int):
@@ -285,7 +293,10 @@ class Job:
         self._end(result_of(sharing.question.number, found, seconds, sharing.absent))
 
     def _lost(self, task: JobTask, error: KilledWorker) -> None:
-        """Run a task again alone, or find it to blame."""
+        """Run a task again alone, or find it to blame; the questions of a batch each by itself."""
+        if isinstance(task.work, tuple):
+            self._submit([JobTask(question, question, answer) for question in task.work])
+            return
         number = task.question.number
         self._deaths[number] += error.allowed_failures + 1
         if task.tries_alone < TRIES_ALONE:

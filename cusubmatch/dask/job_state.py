@@ -43,9 +43,12 @@ class Sharing:
 
 @dataclass
 class JobTask:
-    """A task on the cluster: what is asked, and how often its workers were lost when it was alone."""
+    """A task on the cluster: what is asked, and how often its workers were lost when it was alone.
 
-    work: Question | Shard
+    A batch of questions, as a tuple, is one task; `question` is its first.
+    """
+
+    work: Question | Shard | tuple[Question, ...]
     question: Question
     kind: Callable[..., Any]
     arguments: tuple = ()

@@ -18,6 +18,7 @@ from distributed import WorkerPlugin
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
 from cusubmatch.dask import counts, query_jobs
+from cusubmatch.dask.batches import MOST_BATCHED
 from cusubmatch.errors import GraphError
 from cusubmatch.generators import rmat
 
@@ -116,10 +117,14 @@ def test_workers_that_are_killed_every_few_seconds_cost_the_queries_that_they_ra
     assert answers["count"].tolist() == expected
     assert set(answers["status"]) == {"done"}
     assert answers["attempts"].max() >= 2
-    assert answers["attempts"].sum() <= queries + 3 * len(killed)
+    assert answers["attempts"].sum() <= queries + (1 + MOST_BATCHED) * len(killed)
 
 
-def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(plain, graph, client):
+@pytest.mark.parametrize("batches", [16, pytest.param(1, marks=pytest.mark.thorough)], ids=["single", "batched"])
+def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(
+    plain, graph, client, batches, monkeypatch
+):
+    monkeypatch.setattr("cusubmatch.dask.batches.LEAST_BATCHES", batches)
     client.run_on_scheduler(allow_failures, 0)
     patterns = {str(number): csm.Pattern.path(2 + number % 2) for number in range(12)} | {"deadly": SQUARE}
     with queries_that(client, seconds=0.02, deadly=4):

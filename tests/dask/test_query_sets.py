@@ -2,8 +2,10 @@
 
 import doctest
 import inspect
+import itertools
 import json
 import sys
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -13,6 +15,7 @@ from tiers import examples
 
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
+from cusubmatch.dask.batches import batches_of
 from cusubmatch.dask.manifest import JobFolder
 from cusubmatch.dask.query_set import guessed_seconds, longest_first, queries_of
 from cusubmatch.dask.shards import cut, equal_shares, factored_shares
@@ -147,3 +150,13 @@ def test_help_lists_every_parameter_the_result_the_errors_and_related_functions(
         on_one_machine = {"sort", "progress", "rows_per_file", "batch_rows", "params", "candidates", "touching"}
         on_one_machine |= {"edges", "edge_id", "devices"}
         assert theirs - parameters <= on_one_machine
+
+
+def test_short_counts_go_in_batches_and_nothing_is_left_out():
+    questions = [SimpleNamespace(number=i, path="file" if i == 5 else None) for i in range(200)]
+    weights = {i: 1.0 if i % 50 == 0 else 0.01 for i in range(200)}
+    single, batched = batches_of(questions, weights, threads=2)
+    assert [question.number for question in single] == [0, 5, 50, 100, 150]
+    assert sorted(q.number for q in (*single, *itertools.chain(*batched))) == list(range(200))
+    assert {len(batch) for batch in batched[:-1]} == {6}
+    assert batches_of(questions[:20], weights, threads=2) == (questions[:20], [])
