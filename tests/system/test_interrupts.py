@@ -140,9 +140,8 @@ def test_an_error_among_rows_leaves_no_thread_while_it_is_kept(sort, large, monk
     def fails(*_arguments):
         raise Enough
 
-    monkeypatch.setattr(
-        "cusubmatch.execution.results.row_order.least_of_orbits" if sort else "cusubmatch.execution.query.Query.frame", fails
-    )
+    passed = "results.row_order.least_of_orbits" if sort else "query.Query.frame"
+    monkeypatch.setattr(f"cusubmatch.execution.{passed}", fails)
     with pytest.raises(Enough) as raised:
         streamed(large, LONG, engine="cpu", sort=sort)
     assert ours() == []
