@@ -150,16 +150,12 @@ def _counted_once(graph: Graph, jobs: Sequence[Job]) -> list[tuple[Outcome, floa
     keys = [(len(job.pattern), len(job.pattern.edges)) for job in jobs]
     alike = {size for size, times in Counter(keys).items() if times > 1}
     for job, size in zip(jobs, keys, strict=True):
-        begin = time.perf_counter()
         named = job.options.candidates is not None or job.options.edges == "each"
         key = canonical_key(job.pattern) if size in alike and not named else None
-        if key is not None and key in known:
-            ended.append((known[key], time.perf_counter() - begin))
-            continue
-        outcome, _ = _counted(graph, job)
-        if key is not None and outcome.status == DONE:
-            known[key] = outcome
-        ended.append((outcome, time.perf_counter() - begin))
+        counted = (known[key], 0.0) if key in known else _counted(graph, job)
+        if key is not None and counted[0].status == DONE:
+            known[key] = counted[0]
+        ended.append(counted)
     return ended
 
 

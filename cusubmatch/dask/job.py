@@ -6,7 +6,8 @@ was failed so is run again when no other task of the job runs: one that ends its
 all others get their answers. The same is done with a query that ran out of memory beside others.
 
 A question that is expected to take long is planned by one worker and shared by all as shards (`shards.py`). Short
-ones go to a worker in batches (`batches.py`); what is left of a batch, or was lost with its worker, is asked singly.
+ones go to a worker in batches (`question_batches.py`); what is left of a batch, or was lost with its worker, is asked
+singly.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from typing import Any
 from distributed import Client, Future, KilledWorker, as_completed
 
 from cusubmatch.api.outcomes import DONE, ERROR, OUT_OF_MEMORY, TIME_LIMIT
-from cusubmatch.dask.batches import answer_some, batches_of
 from cusubmatch.dask.clients import threads_of
 from cusubmatch.dask.cluster_error import ClusterError
 from cusubmatch.dask.job_progress import JobProgress
 from cusubmatch.dask.job_state import JobTask, Result, Sharing, result_of
+from cusubmatch.dask.question_batches import answer_some, batches_of
 from cusubmatch.dask.questions import Answer, Question, Shard
 from cusubmatch.dask.shards import cut, factored_shares
 from cusubmatch.dask.tasks import answer, matches_of

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from cusubmatch.engines.base import Engine, TaskRange
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.engines.registry import check_engine, choose_engine
@@ -21,6 +19,7 @@ from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.race import RACE_FACTOR, Race
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
+from cusubmatch.execution.work_ranges import cell_edges
 from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan, constraints_of
 
@@ -64,7 +63,7 @@ def share(query: Query, counting: bool) -> SharedPlan:
         tasks, estimate = query.engine.number_of_tasks(query.plan, query.prepared), query.plan.cost
     else:
         tasks, estimate = strategy.number_of_tasks, strategy.estimate
-    edges = np.unique(np.linspace(0, tasks, min(tasks, CELLS) + 1).astype(np.int64)).tolist()
+    edges = cell_edges(tasks, CELLS)
     work = [1 / max(len(edges) - 1, 1)] * (len(edges) - 1)
     if walks and tasks > 1:
         work = query.engine.shares_of_work(query.plan, query.prepared, edges)

@@ -10,12 +10,11 @@ from __future__ import annotations
 import itertools
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.row_walks.row_query import RowQuery
 from cusubmatch.execution.shared_plan import CELLS, SharedPlan, share
+from cusubmatch.execution.work_ranges import cell_edges
 
 __all__ = ["RowOutline", "range_of", "share_call"]
 
@@ -47,7 +46,7 @@ def share_call(query: Any, counting: bool) -> SharedPlan:
         outline = RowOutline(query.engine.name, (), "whole", query.result_row_bytes)
         return SharedPlan(outline, 1, 0.0, (0, 1), (1.0,), None)
     tasks = query.engine.number_of_row_tasks(query.plan, query.problem.prepared)
-    edges = np.unique(np.linspace(0, tasks, min(tasks, CELLS) + 1).astype(np.int64)).tolist()
+    edges = cell_edges(tasks, CELLS)
     work = [(end - begin) / max(tasks, 1) for begin, end in itertools.pairwise(edges)]
     outline = RowOutline(query.engine.name, query.plan.steps, query.plan.leaf, query.result_row_bytes)
     return SharedPlan(outline, tasks, query.plan.cost / 1e9, tuple(edges), tuple(work), None)

@@ -12,9 +12,11 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from cusubmatch.engines.base import TaskRange
 
-__all__ = ["WorkRange", "cut_at", "factored"]
+__all__ = ["WorkRange", "cell_edges", "cut_at", "factored"]
 
 
 class WorkRange(NamedTuple):
@@ -22,6 +24,11 @@ class WorkRange(NamedTuple):
 
     tasks: TaskRange
     share: float
+
+
+def cell_edges(tasks: int, cells: int) -> list[int]:
+    """Where so many cells of about as many tasks each begin, and where the last one ends; fewer of fewer tasks."""
+    return np.unique(np.linspace(0, tasks, min(tasks, cells) + 1).astype(np.int64)).tolist()
 
 
 def factored(workers: int, largest: float, smallest: float) -> list[float]:

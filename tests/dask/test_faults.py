@@ -18,7 +18,7 @@ from distributed import WorkerPlugin
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
 from cusubmatch.dask import counts, query_jobs
-from cusubmatch.dask.batches import MOST_BATCHED
+from cusubmatch.dask.question_batches import MOST_BATCHED
 from cusubmatch.errors import GraphError
 from cusubmatch.generators import rmat
 
@@ -124,7 +124,7 @@ def test_workers_that_are_killed_every_few_seconds_cost_the_queries_that_they_ra
 def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(
     plain, graph, client, batches, monkeypatch
 ):
-    monkeypatch.setattr("cusubmatch.dask.batches.LEAST_BATCHES", batches)
+    monkeypatch.setattr("cusubmatch.dask.question_batches.LEAST_BATCHES", batches)
     client.run_on_scheduler(allow_failures, 0)
     patterns = {str(number): csm.Pattern.path(2 + number % 2) for number in range(12)} | {"deadly": SQUARE}
     with queries_that(client, seconds=0.02, deadly=4):

@@ -15,9 +15,9 @@ from tiers import examples
 
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
-from cusubmatch.dask.batches import batches_of
 from cusubmatch.dask.manifest import JobFolder
 from cusubmatch.dask.query_set import guessed_seconds, longest_first, queries_of
+from cusubmatch.dask.question_batches import batches_of
 from cusubmatch.dask.shards import cut, equal_shares, factored_shares
 from cusubmatch.dask.tasks import GraphSummary
 from cusubmatch.execution.shared_plan import SharedPlan

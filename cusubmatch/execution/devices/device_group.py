@@ -5,14 +5,13 @@ Each device has a copy of the graph and prepares the candidates for itself, so t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.execution.work_ranges import WorkRange, cut_at, factored
+from cusubmatch.execution.work_ranges import WorkRange, cell_edges, cut_at, factored
 from cusubmatch.plan import Plan, constraints_of
 
 __all__ = ["Cutting", "DeviceGroup"]
@@ -67,7 +66,7 @@ class DeviceGroup(NamedTuple):
         """The ranges of a run, in the order in which they are taken."""
         return self.cut(plan.cost, *self.cells(plan, prepared))
 
-    def cut(self, cost_ns: float, edges: list[int], work: list[float]) -> list[WorkRange]:
+    def cut(self, cost_ns: float, edges: list[int], work: Sequence[float]) -> list[WorkRange]:
         """Ranges of tasks of a run that is expected to take so long, the largest first; `edges` bound cells of work."""
         cutting = self.cutting
         smallest = max(cutting.smallest, cutting.min_range_s * len(self.engines) / max(cost_ns / 1e9, 1e-9))
@@ -79,7 +78,7 @@ class DeviceGroup(NamedTuple):
 
         def make() -> tuple[list[int], list[float]]:
             tasks = self.home.number_of_tasks(plan, prepared)
-            edges = np.unique(np.linspace(0, tasks, min(tasks, self.cutting.cells) + 1).astype(np.int64)).tolist()
+            edges = cell_edges(tasks, self.cutting.cells)
             return edges, self.home.shares_of_work(plan, prepared, edges) if tasks > 1 else [1.0] * tasks
 
         asked = plan.pattern, plan.semantics, plan.unique, plan.columns

@@ -15,7 +15,7 @@ from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.device_engine import Brought, Landing
 from cusubmatch.engines.prepared import PreparedRows, RowBlock
 from cusubmatch.execution.devices.shared_run import SharedRun
-from cusubmatch.execution.work_ranges import WorkRange
+from cusubmatch.execution.work_ranges import WorkRange, cell_edges
 
 __all__ = ["SharedRowRun"]
 
@@ -25,8 +25,8 @@ class SharedRowRun(SharedRun):
 
     def _cut(self) -> list[WorkRange]:
         tasks = self._devices.home.number_of_row_tasks(self._plan, self._prepared)
-        edges = np.unique(np.linspace(0, tasks, min(tasks, self._devices.cutting.cells) + 1).astype(np.int64))
-        return self._devices.cut(self._plan.cost, edges.tolist(), np.diff(edges).tolist())
+        edges = cell_edges(tasks, self._devices.cutting.cells)
+        return self._devices.cut(self._plan.cost, edges, np.diff(edges).tolist())
 
     def _prepared_on(self, number: int) -> PreparedRows:
         if number == 0:

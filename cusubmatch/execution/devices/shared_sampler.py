@@ -16,7 +16,7 @@ from cusubmatch.engines.device_engine import RangeSampler
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.devices.device_group import DeviceGroup
 from cusubmatch.execution.devices.shared_run import StoppedError
-from cusubmatch.execution.work_ranges import WorkRange, cut_at
+from cusubmatch.execution.work_ranges import WorkRange, cell_edges, cut_at
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import checking, until
 from cusubmatch.system.workers import Workers
@@ -74,8 +74,8 @@ class SharedSampler:
         tasks = home.range_sampler(self._plan, self._prepared, self._deadline).number_of_tasks
         edges, work = self._devices.cells(self._plan, self._prepared)
         if edges[-1] != tasks:  # cliques are counted in parts, and sampled by walking
-            edges = np.unique(np.linspace(0, tasks, min(tasks, self._devices.cutting.cells) + 1).astype(int)).tolist()
-            work = np.diff(edges).tolist()
+            edges = cell_edges(tasks, self._devices.cutting.cells)
+            work = [float(size) for size in np.diff(edges)]
         return cut_at(edges, work, [1 / parts] * parts)
 
     def _sampler(self, number: int, prepared: Prepared, part: WorkRange) -> RangeSampler:
