@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -87,25 +88,25 @@ def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
 def test_arrays_are_given_to_kernels_as_input(monkeypatch):
     from numba import cuda as numba_cuda
 
-    from cusubmatch.engines.gpu.runtime import cuda
+    from cusubmatch.engines.gpu.runtime import kernel_arguments
 
     class Array:
         __module__ = "cupy"
 
     view = np.zeros(3, np.uint32)
     monkeypatch.setattr(numba_cuda, "as_cuda_array", lambda _array, sync: view)
-    given = cuda.as_device_array(Array())
+    given = kernel_arguments.as_device_array(Array())
     assert isinstance(given, numba_cuda.In)
     assert given.value is view
-    assert cuda.as_device_array(given) is given
-    assert cuda.as_device_array(7) == 7
+    assert kernel_arguments.as_device_array(given) is given
+    assert kernel_arguments.as_device_array(7) == 7
 
 
 def test_a_parameter_block_knows_its_type():
     from numba import types as nb
     from numba.cuda.typing.typeof import typeof
 
-    from cusubmatch.engines.gpu.runtime import cuda
+    from cusubmatch.engines.gpu.runtime import kernel_arguments
     from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ArcBatch
 
     class Input:
@@ -113,16 +114,61 @@ def test_a_parameter_block_knows_its_type():
             self._numba_type_ = kind
 
     sources, arcs = Input(nb.int32[::1]), Input(nb.int64[::1])
-    block = cuda.as_device_array(ArcBatch(sources, arcs, np.int64(3), np.int64(5)))
+    block = kernel_arguments.as_device_array(ArcBatch(sources, arcs, np.int64(3), np.int64(5)))
     assert block == (sources, arcs, 3, 5)
     assert block.arcs is arcs
     assert block._numba_type_ == typeof(block) == ARC_BATCH  # else each launch would compile
-    assert cuda.as_device_array(block) is block
-    again = cuda.as_device_array(ArcBatch(sources, arcs, np.int64(5), np.int64(8)))
+    assert kernel_arguments.as_device_array(block) is block
+    again = kernel_arguments.as_device_array(ArcBatch(sources, arcs, np.int64(5), np.int64(8)))
     assert again._numba_type_ is block._numba_type_
-    assert cuda.as_device_array((sources, arcs)) == (sources, arcs)
-    other = cuda.as_device_array(ArcBatch(arcs, arcs, np.int64(5), 8))
+    assert kernel_arguments.as_device_array((sources, arcs)) == (sources, arcs)
+    other = kernel_arguments.as_device_array(ArcBatch(arcs, arcs, np.int64(5), 8))
     assert other._numba_type_ == nb.NamedTuple([nb.int64[::1], nb.int64[::1], nb.int64, nb.int64], ArcBatch)
+
+
+def test_a_launch_that_comes_again_joins_the_words_that_its_arguments_keep(monkeypatch):
+    import cuda.core
+    from numba import types as nb
+
+    from cusubmatch.engines.gpu.runtime.kernel_arguments import as_device_array
+    from cusubmatch.engines.gpu.runtime.kernel_launch import KernelLaunch
+    from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ArcBatch
+
+    class Input:
+        def __init__(self, kind):
+            self._numba_type_ = kind
+
+    class Compiled:  # Numba's
+        argument_types, debug, converted = (ARC_BATCH, nb.int64), False, []
+        _codelibrary = SimpleNamespace(get_cufunc=lambda: SimpleNamespace(kernel="function"))
+
+        def _prepare_args(self, kind, argument, _stream, _written_back, words):
+            self.converted.append(kind)
+            words += [*argument[2:]] if kind is ARC_BATCH else [argument]
+
+    class Configured:
+        dispatcher = SimpleNamespace(overloads={(ARC_BATCH, nb.int64): Compiled()})
+        griddim, blockdim, sharedmem, stream, launched = (3, 1, 1), (64, 1, 1), 8, "stream", []
+
+        def __call__(self, *arguments):
+            self.launched.append(arguments)
+
+    launched = []
+    monkeypatch.setattr(cuda.core, "LaunchConfig", lambda **shape: tuple(shape.values()))
+    monkeypatch.setattr(cuda.core, "launch", lambda *words: launched.append(words))
+    launch = KernelLaunch(Configured(), number=-7)  # of a GPU that no thread has used
+    block = as_device_array(ArcBatch(Input(nb.int32[::1]), Input(nb.int64[::1]), np.int64(3), np.int64(5)))
+    for last in range(4):
+        launch(block, np.int64(last))
+    shape = ((3, 1, 1), (64, 1, 1), 8)
+    assert launched == [("stream", shape, "function", 3, 5, last) for last in (1, 2, 3)]
+    assert Compiled.converted.count(ARC_BATCH) == 1
+    launch(block, 4)  # an int may have another type than the last one had
+    assert [arguments[1] for arguments in Configured.launched] == [0, 4]
+    thread = threading.Thread(target=launch, args=(block, np.int64(9)))
+    thread.start()  # which has no context of the GPU before Numba launches
+    thread.join()
+    assert [arguments[1] for arguments in Configured.launched] == [0, 4, 9]
 
 
 class Stream:
