@@ -1,17 +1,23 @@
 """Launches of a kernel for one shape, stream and GPU; all but the first at the least cost.
 
 The first launch with arguments of some types is Numba's, which compiles the kernel or loads it. Those that follow join
-the words that the arguments keep, made once by Numba's own conversion, and hand them to the driver.
+the words of the arguments and hand them to the driver. Whether these words are those that Numba makes is looked at
+once, after the first launch; if they are not, Numba launches on.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from cusubmatch.engines.gpu.runtime.kernel_arguments import as_device_array, known_type, scalar_type
+from cusubmatch.engines.gpu.runtime.kernel_arguments import (
+    DeviceArray,
+    as_device_array,
+    as_numba_has_it,
+    known_type,
+    scalar_type,
+)
 
 __all__ = ["KernelLaunch"]
 
@@ -50,10 +56,14 @@ class KernelLaunch:
         if loaded is not None and self._number in _entered.numbers:
             loaded.launch(arguments)
             return
-        self._configured(*arguments)
+        as_numba_has_them = list(map(as_numba_has_it, arguments))
+        self._configured(*as_numba_has_them)
         _entered.numbers.add(self._number)
         if key not in self._loaded and None not in types:
-            self._loaded[key] = _loaded_kernel(self._configured, types)
+            loaded = _loaded_kernel(self._configured, types)
+            if loaded is not None and not loaded.agrees(arguments, as_numba_has_them):
+                loaded = None
+            self._loaded[key] = loaded
 
 
 class _LoadedKernel:
@@ -67,19 +77,43 @@ class _LoadedKernel:
         self._stream, self._launch = configured.stream, launch
         self._config = LaunchConfig(grid=configured.griddim, block=configured.blockdim, shmem_size=configured.sharedmem)
 
-    def launch(self, arguments: list[Any]) -> None:
-        """Launch it; arrays and parameter blocks keep the words that are made of them."""
+    def launch(self, arguments: Sequence[Any]) -> None:
+        """Launch it."""
+        self._launch(self._stream, self._config, self._function, *self._words_of_all(arguments))
+
+    def agrees(self, arguments: Sequence[Any], as_numba_has_them: Sequence[Any]) -> bool:
+        """Whether the words of the arguments are those that Numba makes of them."""
+        theirs: list[Any] = []
+        for kind, argument in zip(self._types, as_numba_has_them, strict=True):
+            self._convert(kind, argument, self._stream, [], theirs)
+        return list(map(_plain, self._words_of_all(arguments))) == list(map(_plain, theirs))
+
+    def _words_of_all(self, arguments):
         words: list[Any] = []
         for kind, argument in zip(self._types, arguments, strict=True):
-            if isinstance(argument, np.generic):
-                self._convert(kind, argument, self._stream, [], words)
-                continue
-            kept = getattr(argument, "_words", None)
-            if kept is None:
-                self._convert(kind, argument, self._stream, [], kept := [])
+            words += self._words(kind, argument)
+        return words
+
+    def _words(self, kind, argument):
+        """What is handed over for an argument; a parameter block keeps it."""
+        if isinstance(argument, DeviceArray):
+            return argument.words
+        words: list[Any] = []
+        if not isinstance(argument, tuple):
+            self._convert(kind, argument, self._stream, [], words)  # of a scalar
+            return words
+        kept = getattr(argument, "_words", None)
+        if kept is None:
+            for field_kind, field in zip(kind, argument, strict=True):
+                words += self._words(field_kind, field)
+            kept = words
+            if hasattr(argument, "_fields"):
                 argument._words = kept  # noqa: SLF001 - our own
-            words += kept
-        self._launch(self._stream, self._config, self._function, *words)
+        return kept
+
+
+def _plain(word):
+    return getattr(word, "value", word)
 
 
 def _loaded_kernel(configured, types):
