@@ -40,6 +40,7 @@ __all__ = ["plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
 
 MIN_KEPT_PLANS = 16
 FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
+WORTH_SHARE = 0.5  # of what conditioning takes at the least, that a better plan of walking is taken to save
 MAX_WORTH = 3e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
 MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
 MIN_BESIDE_VERTICES = 5  # of a pattern that the host may count faster than a GPU walks it
@@ -195,7 +196,7 @@ def _walking(
     if prepared.candidate_graph is not None:
         worth = FEW_ROWS_WORTH if few_rows else math.inf
         if counting and suffix is None and semantics != "induced":
-            worth = min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
+            worth = WORTH_SHARE * min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
         options = PlanOptions(engine.candidate_graph_methods, suffix=suffix, worth=worth)
     plans = functools.partial(make_plans, problem, options)
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
