@@ -194,7 +194,8 @@ class _OrderSearch:
                     if orbit == orbits[vertex] and w != vertex:
                         bounds[w].append(level)
             reached *= expected
-            near = estimator.extend(near, prefix, vertex)
+            for v, row in estimator.reached(near[vertex], prefix, vertex):
+                near[v].append(row)
             prefix.append(vertex)
             candidates.append(expected)
             matches.append(reached)
