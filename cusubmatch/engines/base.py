@@ -67,6 +67,8 @@ class RunOptions:
         `blocks` yields then(block) instead of a block. It is called before more work is launched.
     max_work : int or None
         Units of work after which a count on a candidate graph raises `StepsSpent`.
+    slice_s : float or None
+        Seconds after which the run is to look whether it shall end, if its engine looks less often.
     """
 
     deadline: float | None = None
@@ -77,6 +79,7 @@ class RunOptions:
     enough: int | None = None
     then: Callable[[Any], Any] | None = None
     max_work: int | None = None
+    slice_s: float | None = None
 
 
 class Count(Protocol):
@@ -138,6 +141,8 @@ class Engine(Protocol):
         Nanoseconds of the steps of its table kernels.
     walks_rows_stepwise : bool
         Whether its walks over rows take each step alone: they keep no paths, and count no two steps together.
+    beside : Engine or None
+        An engine that can count at the same time on what this one leaves idle: for a GPU's, the host's cores.
     """
 
     name: str
@@ -145,6 +150,7 @@ class Engine(Protocol):
     candidate_graph_methods: tuple[str, ...]
     table_costs: TableCosts
     walks_rows_stepwise: bool
+    beside: Engine | None
 
     def current(self) -> AbstractContextManager[Any]:
         """Let the calling thread work where the engine does: on its device, if it is bound to one."""

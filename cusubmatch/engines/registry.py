@@ -117,7 +117,7 @@ def engine_named(name: str) -> Engine:
     if name == "gpu":
         from cusubmatch.engines.gpu import GpuEngine
 
-        return GpuEngine()
+        return GpuEngine(beside=engine_named("cpu"))
     from cusubmatch.engines.cpu import CpuEngine
 
     return CpuEngine()
@@ -128,7 +128,7 @@ def engine_on(number: int) -> DeviceEngine:
     """The engine of one of several GPUs."""
     from cusubmatch.engines.gpu import CudaPlace, GpuEngine
 
-    return GpuEngine(at=CudaPlace(number))
+    return GpuEngine(at=CudaPlace(number), beside=engine_named("cpu"))
 
 
 def current_gpu() -> int:

@@ -36,12 +36,15 @@ from cusubmatch.plan.decomposition.expression import EnumerateTerm
 from cusubmatch.plan.independent_leaves import IndependentPlan
 from cusubmatch.plan.sampled_orders import make_sampled_plan
 
-__all__ = ["plan_of", "replan", "tables_of", "walk_plan"]
+__all__ = ["plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
 
 MIN_KEPT_PLANS = 16
 FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
+WORTH_SHARE = 0.5  # of what conditioning takes at the least, that a better plan of walking is taken to save
 MAX_WORTH = 3e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
 MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
+MIN_BESIDE_VERTICES = 5  # of a pattern that the host may count faster than a GPU walks it
+MAX_BESIDE_SIZE = 1 << 24  # vertices and arcs of a graph whose candidates the host finds in milliseconds
 
 
 def plan_of(
@@ -54,13 +57,20 @@ def plan_of(
     suffix: int | None = None,
     by_trial: bool = True,
     few_rows: bool = False,
+    beside: bool = True,
 ) -> tuple[Plan, Prepared]:
     """The plan of a call, and what it is walked on; `graph` is where the engine works.
 
     `few_rows`: the first rows that are found are enough, so that on a candidate graph a greedy order is.
+    `beside`: where the host can count at the same time, the walk that is cheapest by the estimates is enough, too.
     """
+    counts_all = counting and suffix is None and semantics != "induced" and not pattern.conditions
+    beside = beside and counts_all and _counts_beside(graph, engine, pattern)
 
     def make() -> tuple[Plan, Prepared]:
+        if beside:
+            plan, prepared = _walking(graph, engine, pattern, semantics, unique, counting, suffix, False, few_rows)
+            return dataclasses.replace(plan, beside=True), prepared
         plan, prepared = _walking(graph, engine, *call)
         if pattern.conditions or not counting or suffix is not None:  # negated edges are walked
             return plan, prepared
@@ -75,7 +85,28 @@ def plan_of(
         return plan, prepared
 
     call = pattern, semantics, unique, counting, suffix, by_trial, few_rows
-    return _kept(graph, "plans", call, make, MIN_KEPT_PLANS)
+    return _kept(graph, "plans beside" if beside else "plans", call, make, MIN_KEPT_PLANS)
+
+
+def _counts_beside(graph: Graph, engine: Engine, pattern: Pattern) -> bool:
+    """Whether the host may count a pattern while the engine walks it: a labelled one, in a graph that is not large."""
+    labelled = len(pattern) >= MIN_BESIDE_VERTICES and any(label is not None for label in pattern.labels)
+    if not labelled or graph.original is not None or engine.beside is None:
+        return False
+    return graph.n_vertices + len(graph.targets) <= MAX_BESIDE_SIZE
+
+
+def plan_of_long_count(
+    graph: Graph, engine: Engine, plan: Plan, only_kept: bool = False
+) -> tuple[Plan, Prepared] | None:
+    """The plan of a count whose walk takes long though the host counts too: by a trial, and with other ways.
+
+    None if `only_kept` and it was not made before.
+    """
+    call = plan.pattern, plan.semantics, plan.unique
+    if only_kept and not graph.cache.holds("plans", (*call, True, None, True, False)):
+        return None
+    return plan_of(graph, engine, *call, beside=False)
 
 
 def _with_induced_strategies(graph: Graph, engine: Engine, plan: Plan, candidates: Candidates) -> Plan:
@@ -165,7 +196,7 @@ def _walking(
     if prepared.candidate_graph is not None:
         worth = FEW_ROWS_WORTH if few_rows else math.inf
         if counting and suffix is None and semantics != "induced":
-            worth = min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
+            worth = WORTH_SHARE * min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
         options = PlanOptions(engine.candidate_graph_methods, suffix=suffix, worth=worth)
     plans = functools.partial(make_plans, problem, options)
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared

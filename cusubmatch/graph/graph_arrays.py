@@ -96,6 +96,11 @@ class GraphArrays:
         """
         if self.xp is np or self.n_vertices + len(self.targets) > SMALL:
             return self
+        return self.on_host
+
+    @property
+    def on_host(self) -> Self:
+        """The same graph in host memory: what this one is a copy of, where that lies there, else as `host`."""
         source = self.source()
         return source if source is not None and source.xp is np else self.host
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 __all__ = ["AutomorphismGroup"]
 
@@ -34,7 +34,7 @@ class AutomorphismGroup:
     def __init__(self, colours: Sequence[Hashable], codes: Sequence[Sequence[Hashable]], size: int | None = None):
         self._whole = len(colours)
         self.size = self._whole if size is None else size
-        uses = Counter(code for row in codes for code in row)
+        uses = Counter(chain.from_iterable(codes))
         texts = {code: repr(code) for code in uses}
         self._kinds = tuple(sorted(texts.values()))
         number = {code: self._kinds.index(text) for code, text in texts.items()}

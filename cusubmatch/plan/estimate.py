@@ -93,15 +93,26 @@ class Estimator:
 
     def extend(self, near: list[list[Reached]], order: Sequence[int], u: int) -> list[list[Reached]]:
         """The backward neighbours of each vertex once u is matched after `order`."""
-        level, near, biases = len(order), near.copy(), self.cardinalities.biases
+        reached, near = self.reached(near[u], order, u), near.copy()
+        for v, some in reached:
+            near[v] = [*near[v], some]
+        return near
+
+    def reached(self, near: list[Reached], order: Sequence[int], u: int) -> list[tuple[int, Reached]]:
+        """What the vertices that are not in `order` get as a backward neighbour once u is matched after it.
+
+        `near` are the backward neighbours of u.
+        """
+        level, biases, reached = len(order), self.cardinalities.biases, []
         bias = own = self._bias if level else 1.0
         if level and biases:
-            own = biases[u, near[u][0].vertex]
+            own = biases[u, near[0].vertex]
         for v, mean in self._rows[u]:
-            if level and biases:
-                bias = (own * biases[u, v]) ** 0.5
-            near[v] = [*near[v], Reached(u, level, mean * bias, mean * self._bias)]
-        return near
+            if v not in order:
+                if level and biases:
+                    bias = (own * biases[u, v]) ** 0.5
+                reached.append((v, Reached(u, level, mean * bias, mean * self._bias)))
+        return reached
 
     def reach(self, order: Sequence[int]) -> list[list[Reached]]:
         """The backward neighbours of each vertex after an order."""

@@ -174,18 +174,32 @@ class _OrderSearch:
 
     def follow(self, order):
         """Cost one order."""
-        prefix, orbits, changed = self._start(), None, not self.rigid
+        if not self.problem.may_be_first(order[0]):
+            return
+        _, candidates, matches, bounds, near, _, cost = self._start()
+        estimator, orbits, changed, reached, prefix = self.estimator, None, not self.rigid, 1.0, []
         for level, vertex in enumerate(order):
-            if not (prefix.near[vertex] if level else self.problem.may_be_first(vertex)):
+            if level and not near[vertex]:
                 return
             if changed:
                 orbits = self.problem.group.orbits(order[:level])
-            child = self._child(prefix, vertex)
-            if child.cost >= self.cost_limit:
+            expected = estimator.candidates(prefix, vertex, bounds[vertex], near[vertex])
+            cost += self.walk_cost.level(Extension(prefix, matches, vertex, bounds[vertex], expected, near[vertex]))
+            if cost >= self.cost_limit:
                 return
+            self.effort.prefixes += 1
             changed = orbits is not None and orbits.count(orbits[vertex]) > 1
-            prefix = self._matched(prefix, child, orbits)
-        self._complete(prefix)
+            if changed and self.problem.restricted:
+                for w, orbit in enumerate(orbits):
+                    if orbit == orbits[vertex] and w != vertex:
+                        bounds[w].append(level)
+            reached *= expected
+            for v, row in estimator.reached(near[vertex], prefix, vertex):
+                near[v].append(row)
+            prefix.append(vertex)
+            candidates.append(expected)
+            matches.append(reached)
+        self._complete(_Prefix(prefix, candidates, matches, bounds, near, {}, cost))
 
     def _start(self):
         return _Prefix([], [], [], [[] for _ in self.problem.neighbours], self.estimator.start(), {}, 0.0)

@@ -112,6 +112,8 @@ class Plan:
         The conditions of the call, if it has any. `pattern` then has them as labels of a refined graph.
     kept : tuple of str
         What each condition on one element keeps, for the text.
+    beside : bool
+        Whether the host counts at the same time; then rivals and other ways are looked for when the walk takes long.
     provisional : bool
         Whether rivals were left out of a trial, since their kernels were not compiled yet: the next call plans anew.
     """
@@ -141,6 +143,7 @@ class Plan:
     label_names: LabelNames = field(default=LabelNames({}, {}), compare=False)
     asked: Asked | None = field(default=None, compare=False)
     kept: tuple[str, ...] = ()
+    beside: bool = False
     provisional: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:

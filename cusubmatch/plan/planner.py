@@ -6,6 +6,7 @@ makes plans of the cheapest ones.
 
 from __future__ import annotations
 
+import functools
 import math
 
 from cusubmatch.plan.build_plan import Alternative, build_plan
@@ -75,6 +76,7 @@ class _PlanSearch:
         self.best: list[Alternative] = []
         self.compared: list[tuple] = []  # methods and cores of which the first few orders are known
         self.by_biases = bool(problem.cardinalities.biases)  # estimates by degrees are too vague to leave cores out
+        self.estimator = functools.cache(functools.partial(Estimator, problem.cardinalities, problem.statistics))
         size = len(problem.pattern)
         self.effort = Effort(size, bounded=self.by_biases or size > EXHAUSTIVE_VERTICES, most_cost=options.worth)
 
@@ -125,10 +127,10 @@ class _PlanSearch:
         group = problem.group if core is None else core.symmetry
         if core is not None:
             weight = SUFFIX_COST_FACTOR ** (len(core.suffix) - 1) if cardinalities.biases else SUFFIX_COST_FACTOR
-        for ascending in self._directions(group, core):
+        for ascending in self._directions(group, method, core):
             orders = best_orders(
                 order_problem(problem, method, core),
-                Estimator(cardinalities, problem.statistics, ascending, clustered=method == "warps"),
+                self.estimator(ascending, method == "warps"),
                 self.effort,
                 searching=searching,
                 cost_limit=self.best[-1].cost / weight if len(self.best) >= self.alternatives else float("inf"),
@@ -142,12 +144,17 @@ class _PlanSearch:
             self.best += [one for one in found if one[:4] not in known]
             self.best = sorted(self.best, key=lambda alternative: alternative[:4])[: self.alternatives]
 
-    def _directions(self, group, core):
-        """The directions of restrictions that matter: one where no restriction is on a vertex that is visited."""
+    def _directions(self, group, method, core):
+        """The directions of restrictions that matter: one where no restriction is on a vertex that is visited.
+
+        With estimates by candidates, ascending ones cost lists no more than descending ones.
+        """
         if not self.problem.restricted:
             return (False,)
         visited = [v for v in range(group.size) if core is None or v not in core.suffix]
         orbits = group.orbits()
         if len({orbits[v] for v in visited}) == len(visited):
             return (False,)
-        return (False, True) if self.options.ascending is None else (self.options.ascending,)
+        if self.options.ascending is not None:
+            return (self.options.ascending,)
+        return (True,) if self.by_biases and method == "lists" else (False, True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from cusubmatch.errors import DeadlinePassed
 
-__all__ = ["SECONDS_BETWEEN_CHECKS", "Pending", "check_deadline", "checking", "each_until", "until"]
+__all__ = ["SECONDS_BETWEEN_CHECKS", "Pending", "also_checking", "check_deadline", "checking", "each_until", "until"]
 
 SECONDS_BETWEEN_CHECKS = 0.02  # of a wait
 
@@ -43,6 +43,11 @@ def checking(check: Callable[[], None]) -> Iterator[None]:
         _of_thread.check = previous
 
 
+def also_checking(check: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+    """Let this thread call `check` too, after what it checked before."""
+    return checking(functools.partial(_both, _of_thread.check, check))
+
+
 def until(deadline: float | None) -> contextlib.AbstractContextManager[None]:
     """Let this thread wait for others until a time (`time.monotonic`), and raise `DeadlinePassed` then.
 
@@ -63,6 +68,11 @@ def each_until(deadline: float | None, items: Generator[Any, None, None]) -> Gen
             yield item
     finally:
         items.close()
+
+
+def _both(before, check):
+    before()
+    check()
 
 
 def _check(deadline, before):

@@ -39,7 +39,8 @@ from cusubmatch.execution.query_options import QueryOptions
 LABELS, LABEL_SEED, WALK_SEED, WALKS = 16, 1203, 77, 20
 STEPS_PER_VERTEX = 60  # of a random walk, before another one is begun
 PEERS = ["DAF", "RM", "RMnoFS", "SMGQL", "SMGQLnoFS", "SMRI"]
-OF_ONE_QUERY = ("plans", "walks", "forms", "sampled plans")  # what the cache of a graph keeps for a query
+# What the cache of a graph, or of its copy on a device, keeps for a query.
+OF_ONE_QUERY = ("plans", "plans beside", "walks", "forms", "sampled plans", "device plans")
 SLACK_FACTOR, SLACK_MS = 1.5, 2.0  # no query is to be slower than the best peer by more
 SHOWN = 30
 
@@ -161,7 +162,8 @@ def call(graph, query, limit_s, rows=0, engine=CpuEngine, clock=time.process_tim
 
 def forget(graph):
     """Forget what is kept for single queries: also rows, unless they are those that all queries share."""
-    graph.cache.forget(*OF_ONE_QUERY)
+    for copy in (graph, *graph.cache.values("copies")):
+        copy.cache.forget(*OF_ONE_QUERY)
     if not graph.shared_relations:
         graph.cache.forget("rows", "hubs")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import RunOptions, TaskRange
+from cusubmatch.engines.base import Engine, RunOptions, TaskRange
 from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun, number_of_roots
@@ -47,6 +47,7 @@ class CpuEngine:
     candidate_graph_methods: tuple[str, ...] = ("lists",)
     table_costs = TABLE_COSTS
     walks_rows_stepwise = False
+    beside: Engine | None = None
 
     def __init__(self, tunables: Tunables = DEFAULT_TUNABLES):
         self.tunables = tunables

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.execution.planning import plan_of
+from cusubmatch.execution.planning import plan_of, plan_of_long_count
 from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace
 from cusubmatch.execution.strategies.independent_count import IndependentSets
 from cusubmatch.execution.strategies.race import Race
+from cusubmatch.execution.strategies.side_by_side import SideBySide
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.supergraph_count import Supergraphs
 from cusubmatch.execution.strategies.table_count import Tables
@@ -23,6 +24,8 @@ __all__ = ["strategy_of"]
 def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
     """How the matches of a planned pattern are counted."""
     walk = Walk(engine, plan, prepared)
+    if plan.beside and engine.beside is not None:
+        return _side_by_side(engine, engine.beside, walk)
     if plan.in_parts is None:
         return walk
 
@@ -40,3 +43,18 @@ def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
     else:
         other = Supergraphs(plan, plan.in_parts, of_supergraph)
     return other if plan.in_parts.first else Race(walk, other)
+
+
+def _side_by_side(engine: Engine, host: Engine, walk: Walk) -> SideBySide:
+    """The race of a walk with what the host's cores do."""
+    plan, graph = walk.plan, walk.prepared.graph
+
+    def on_host() -> Strategy:
+        call = plan.pattern, plan.semantics, plan.unique
+        return strategy_of(host, *plan_of(graph.on_host, host, *call))
+
+    def of_long_count(only_kept: bool) -> Strategy | None:
+        found = plan_of_long_count(graph, engine, plan, only_kept)
+        return None if found is None else strategy_of(engine, *found)
+
+    return SideBySide(walk, on_host, of_long_count)

@@ -37,9 +37,10 @@ class Walk:
         progress: ProgressCallback | None,
         tasks: TaskRange | None = None,
         max_work: int | None = None,
+        slice_s: float | None = None,
     ) -> Run:
-        """One count, or a part of it; `max_work` as in `RunOptions`."""
-        options = RunOptions(deadline=deadline, progress=progress, max_work=max_work)
+        """One count, or a part of it; `max_work` and `slice_s` as in `RunOptions`."""
+        options = RunOptions(deadline=deadline, progress=progress, max_work=max_work, slice_s=slice_s)
         return self.engine.run(self.plan, self.prepared, options, tasks)
 
     def matches_of(self, total: int) -> int:

@@ -61,6 +61,11 @@ class _PlanText:
                 else "counts of supergraphs take"
             )
             lines.append(f"if walking takes much longer, {way} over: {duration(plan.in_parts.cost)}")
+        if plan.beside:
+            lines += [
+                "beside the walk, the host's cores count on a candidate graph; the first answer is taken",
+                "if both take long, the walk begins again by the plan that wins a trial",
+            ]
         return "\n".join(lines)
 
     def summary(self):

@@ -20,6 +20,7 @@ import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.engines.cpu.candidates import build_candidate_graph
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
@@ -72,7 +73,9 @@ def test_every_embedding_survives_the_filters(data):
             assert at[w] in local.adjacency.targets[begin:end]
 
 
-def test_it_holds_candidates_and_their_arcs_only():
+@pytest.mark.parametrize("room", [0, build_candidate_graph.MAX_ROOM])
+def test_it_holds_candidates_and_their_arcs_only(monkeypatch, room):
+    monkeypatch.setattr(build_candidate_graph, "MAX_ROOM", room)
     graph, pattern = skewed_graph(), Pattern.parse(QUERY)
     _, prepared = plan_of(graph, CpuEngine(), pattern, "monomorphism", True)
     local = prepared.candidate_graph
@@ -111,7 +114,9 @@ def test_it_is_not_built_where_it_would_keep_most_of_many_arcs():
         assert (prepared.candidate_graph is not None) == built
 
 
-def test_it_is_given_up_where_it_would_take_too_much_memory():
+@pytest.mark.parametrize("room", [0, build_candidate_graph.MAX_ROOM])
+def test_it_is_given_up_where_it_would_take_too_much_memory(monkeypatch, room):
+    monkeypatch.setattr(build_candidate_graph, "MAX_ROOM", room)
     graph = skewed_graph()
     constraints = constraints_of(Pattern.parse(QUERY), graph, "monomorphism")
     prepared = CpuEngine(Tunables(max_candidate_arcs=10)).prepare(graph, Pattern.parse(QUERY), constraints, True)

@@ -1,7 +1,7 @@
-"""The candidate graph in host memory: numbering candidates, then rows of each pair of pattern vertices, twice.
+"""The candidate graph in host memory: numbering candidates, then rows of each pair of pattern vertices.
 
-The first pass over the rows counts arcs, so that the second fills arrays of the right size, and so that the graph is
-given up before memory is taken where it would be too large.
+There is room for all that is read of the rows of candidates. Where that is much, arcs are counted before, and the graph
+is given up before memory is taken where it would be too large.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import has
@@ -24,6 +23,8 @@ from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.estimate import Cardinalities
 
 __all__ = ["build_candidate_graph", "pays"]
+
+MAX_ROOM = 1 << 22  # elements that are read, for which there is room without a count
 
 
 def pays(constraints: Constraints, candidates: Candidates, adjacency: Adjacency, tunables: Tunables) -> bool:
@@ -55,16 +56,19 @@ def build_candidate_graph(
     numbering = _number(candidates.masks, size)
     required, forbidden, relations = pair_relations(constraints, numbering.first_alike)
     kinds, refs = _encoded(relations)
-    width = max(map(len, numbering.vertices), default=0)
-    offsets = np.zeros((len(relations), width + 1), np.int64)
     rows = adjacency.offsets, adjacency.targets, candidates.masks
-    counts = np.zeros((len(relations), 2), np.int64)
-    _count_arcs(*rows, numbering.members, numbering.begins, kinds, refs, offsets, counts)
+    read = numbering.members, numbering.begins, kinds, refs
+    room = _read_elements(adjacency.offsets, candidates.masks, *read)
+    if room > MAX_ROOM:
+        room = _count_arcs(*rows, *read)
+        if room > tunables.max_candidate_arcs:
+            return None
+    offsets = np.empty((len(relations), len(numbering.masks) + 1), np.int64)
+    counts, targets = np.zeros((len(relations), 2), np.int64), np.empty(room + 1, np.int32)
+    targets = targets[: _fill_arcs(*rows, *read, numbering.local, targets, offsets, counts)].copy()
     arcs = counts[:, 0].tolist()
-    if sum(arcs) > tunables.max_candidate_arcs:
+    if len(targets) > tunables.max_candidate_arcs:
         return None
-    targets = np.empty(sum(arcs), np.int32)
-    _fill_arcs(*rows, numbering.members, numbering.begins, numbering.local, kinds, refs, targets)
     sizes = candidates.cardinalities.sizes
     biases = [
         max(sizes[kind.source] * twos / max(count**2, 1), 1.0)
@@ -75,13 +79,10 @@ def build_candidate_graph(
         {pair: float(arcs[number]) for pair, number in required.items()},
         {pair: biases[number] for pair, number in required.items()},
     )
-    masks = np.zeros(width, np.uint32)
-    for u, vertices in enumerate(numbering.vertices):
-        masks[: len(vertices)] |= candidates.masks[vertices] & np.uint32(1 << u)
     local = local_constraints(constraints, required, forbidden, relations, arcs, numbering.shares)
     return CandidateGraph(
         local,
-        Candidates(masks, cardinalities, (None,) * size),
+        Candidates(numbering.masks, cardinalities, (None,) * size),
         Adjacency(offsets, targets, None),
         numbering.vertices,
     )
@@ -100,7 +101,9 @@ class _Numbering(NamedTuple):
         The data vertices of each group, ascending, one group after another; where that of a pattern vertex begins
         (row 0) and ends (row 1).
     local : int32 (n,)
-        The place of a data vertex in its group.
+        The place of a candidate in its group.
+    masks : uint32
+        Of each local index, the pattern vertices that it is a candidate of.
     vertices : tuple
         Per pattern vertex, its group's data vertices.
     """
@@ -110,6 +113,7 @@ class _Numbering(NamedTuple):
     members: np.ndarray
     begins: np.ndarray
     local: np.ndarray
+    masks: np.ndarray
     vertices: tuple[np.ndarray, ...]
 
 
@@ -122,17 +126,15 @@ def _number(masks: np.ndarray, size: int) -> _Numbering:
     table = np.zeros(size, np.int64)
     for u, bits in enumerate(group_bits):
         table[u] = groups.index(bits)
-    group_masks = np.zeros(len(masks), np.uint32)
-    local = np.zeros(len(masks), np.int32)
-    _group(masks, table, group_masks)
-    members, ends = candidate_lists(group_masks, len(groups))
-    for begin, end in pairwise(ends.tolist()):
-        local[members[begin:end]] = np.arange(end - begin, dtype=np.int32)
-    begins = np.stack([ends[table], ends[table + 1]])
-    vertices = [members[ends[group] : ends[group + 1]] for group in range(len(groups))]
+    begins, local = np.zeros(len(groups) + 1, np.int64), np.empty(len(masks), np.int32)
+    members, local_masks = _numbered(masks, table, begins, local)
+    ends = begins.tolist()
+    vertices = [members[begin:end] for begin, end in pairwise(ends)]
     same = [~bits for bits in differs.tolist()]
     alike = [min((bits & -bits).bit_length() - 1, u) for u, bits in enumerate(same)]
-    return _Numbering(alike, shares.tolist(), members, begins, local, tuple(vertices[group] for group in table))
+    of_vertices = tuple(vertices[group] for group in table.tolist())
+    begins = np.stack([begins[table], begins[table + 1]])
+    return _Numbering(alike, shares.tolist(), members, begins, local, local_masks, of_vertices)
 
 
 def _closed(shares: list[int]) -> list[int]:
@@ -180,56 +182,79 @@ def _compare(masks, shares, differs):
 
 
 @jit
-def _group(masks, group_of, group_masks):
-    """Set the bit of the group that each candidate is in."""
+def _numbered(masks, group_of, begins, local):
+    """The candidates of each group, ascending, and the masks by local index; sets where groups begin, and `local`."""
     for v in range(len(masks)):
         if masks[v]:
-            group_masks[v] = np.uint32(1) << np.uint32(group_of[trailing_zeros(masks[v])])
+            begins[group_of[trailing_zeros(masks[v])] + 1] += 1
+    width, groups = 0, len(begins) - 1
+    for group in range(groups):
+        width = max(width, begins[group + 1])
+        begins[group + 1] += begins[group]
+    members, local_masks, ends = np.empty(begins[groups], np.int32), np.zeros(width, np.uint32), begins.copy()
+    for v in range(len(masks)):
+        if masks[v]:
+            group = group_of[trailing_zeros(masks[v])]
+            at = ends[group]
+            members[at], local[v] = v, at - begins[group]
+            local_masks[at - begins[group]] |= masks[v]
+            ends[group] = at + 1
+    return members, local_masks
 
 
 @jit
-def _count_arcs(offsets, targets, masks, members, begins, kinds, refs, out_offsets, counts):
-    """Count the arcs of each row of each pair, as offsets, and of each pair the arcs and ordered pairs of them."""
+def _read_elements(offsets, masks, members, begins, kinds, refs):
+    """How many elements of rows `_fill_arcs` looks at."""
+    total = 0
+    for k in range(len(kinds)):
+        u, relation = kinds[k, 0], refs[kinds[k, 2]]
+        for i in range(begins[0, u], begins[1, u]):
+            v = members[i]
+            total += ((masks[v] >> u) & 1) * (offsets[relation, v + 1] - offsets[relation, v])
+    return total
+
+
+@jit
+def _count_arcs(offsets, targets, masks, members, begins, kinds, refs):
+    """How many arcs `_fill_arcs` writes."""
     rows, bits, total = pointer(targets), pointer(masks), 0
     for k in range(len(kinds)):
         u, w, first, last = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3]
-        relation, begin = refs[first], begins[0, u]
-        out_offsets[k, 0] = total
-        for i in range(begin, begins[1, u]):
-            v, length = members[i], 0
+        for i in range(begins[0, u], begins[1, u]):
+            v = members[i]
             if (bits[v] >> u) & 1:
-                if last == first + 1:
-                    for j in range(offsets[relation, v], offsets[relation, v + 1]):
-                        length += (bits[rows[j]] >> w) & 1
-                else:
-                    for j in range(offsets[relation, v], offsets[relation, v + 1]):
-                        keep = (bits[rows[j]] >> w) & 1
-                        for r in range(first + 1, last):
-                            keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], rows[j])
-                        length += 1 if keep else 0
-            total += length
-            counts[k, 0] += length
-            counts[k, 1] += length * (length - 1)
-            out_offsets[k, i - begin + 1] = total
-        for i in range(begins[1, u] - begin + 1, out_offsets.shape[1]):
-            out_offsets[k, i] = total
+                for j in range(offsets[refs[first], v], offsets[refs[first], v + 1]):
+                    keep = (bits[rows[j]] >> w) & 1
+                    for r in range(first + 1, last):
+                        keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], rows[j])
+                    total += 1 if keep else 0
+    return total
 
 
 @jit
-def _fill_arcs(offsets, targets, masks, members, begins, local, kinds, refs, out):
-    """Write the rows that `_count_arcs` has counted."""
+def _fill_arcs(offsets, targets, masks, members, begins, kinds, refs, local, out, out_offsets, counts):
+    """Write the rows of each pair, with offsets; count its arcs and the ordered pairs of arcs of one row; all arcs.
+
+    An element is written before it is known whether it is kept, so that there is no branch: `out` has one place more.
+    """
     rows, bits, numbers, arcs, position = pointer(targets), pointer(masks), pointer(local), pointer(out), 0
     for k in range(len(kinds)):
         u, w, first, last = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3]
-        relation = refs[first]
-        for i in range(begins[0, u], begins[1, u]):
-            v = members[i]
+        relation, begin = refs[first], begins[0, u]
+        out_offsets[k, 0] = position
+        for i in range(begin, begins[1, u]):
+            v, row = members[i], position
             if (bits[v] >> u) & 1:
                 for j in range(offsets[relation, v], offsets[relation, v + 1]):
                     x = rows[j]
                     keep = (bits[x] >> w) & 1
                     for r in range(first + 1, last):
                         keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], x)
-                    if keep:
-                        arcs[position] = numbers[x]
-                        position += 1
+                    arcs[position] = numbers[x]
+                    position += 1 if keep else 0
+            counts[k, 0] += position - row
+            counts[k, 1] += (position - row) * (position - row - 1)
+            out_offsets[k, i - begin + 1] = position
+        for i in range(begins[1, u] - begin + 1, out_offsets.shape[1]):
+            out_offsets[k, i] = position
+    return position

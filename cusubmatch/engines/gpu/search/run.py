@@ -8,6 +8,7 @@ between launches.
 from __future__ import annotations
 
 import functools
+import math
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -88,7 +89,8 @@ class Run:
         sample_share: int = 1,
     ):
         self.prepared, self.plan, self.tasks, self.gpu = prepared, plan, tasks, gpu or current_device()
-        self.deadline, self.progress, self.slice_s = options.deadline, options.progress, self.gpu.tunables.slice_s
+        self.deadline, self.progress = options.deadline, options.progress
+        self.slice_s = min(options.slice_s or math.inf, self.gpu.tunables.slice_s)
         self.sample_share, self.xp, enough = sample_share, prepared.graph.xp, options.enough
         max_rows = self.gpu.tunables.output_bytes // (4 * max(len(plan.columns), 1))
         self.block_rows = min(options.block_rows or max_rows, enough or max_rows, max_rows)

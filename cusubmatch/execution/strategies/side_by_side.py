@@ -1,0 +1,201 @@
+"""Two engines that count one pattern at the same time; the first answer is taken, and the other count is given up.
+
+A GPU walks a pattern with labels quickly, unless it has very many embeddings; these the host counts by conditioning on
+its candidate graph, without visiting them. Estimates do not tell the two cases apart. So the walk of the plan that is
+cheapest by the estimates starts at once. If it is not done very soon, a thread plans and counts on the host. If it is
+not done some time later, it begins again, by a plan that was chosen with care.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.strategies.race import Monotonic, Race
+from cusubmatch.execution.strategies.strategy import Strategy
+from cusubmatch.execution.strategies.walk import Walk
+from cusubmatch.system.deadlines import also_checking, checking
+
+__all__ = ["SideBySide"]
+
+HOST_DELAY_S = 0.001  # most walks are done by then, and planning on the host would hinder them
+PATIENCE_S = 0.3  # after which a walk that goes on is worth a trial of plans, and a look for decompositions
+SLICE_S = 0.004  # of a walk, between two looks whether the host is done
+
+
+class SideBySide(Race):
+    """A walk, and a count on the host beside it.
+
+    Parameters
+    ----------
+    walk : Walk
+    on_host : callable
+        Makes the host's strategy, which plans.
+    of_long_count : callable
+        of_long_count(only_kept) makes the strategy of a count that takes long; None if it was not made before and
+        `only_kept`.
+    """
+
+    def __init__(self, walk: Walk, on_host: Callable[[], Strategy], of_long_count: Callable[[bool], Strategy | None]):
+        super().__init__(walk, _OnHost(on_host))
+        self.first, self.of_long_count = walk, of_long_count
+
+    def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Count:
+        """One count; a part of it is walked, since all parts must go the same way."""
+        if tasks is not None:
+            return self.walk.run(deadline, progress, tasks)
+        return SideBySideCount(self, deadline, progress)
+
+
+class _OnHost:
+    """The host's strategy, planned when it is first asked for."""
+
+    def __init__(self, on_host: Callable[[], Strategy]):
+        self.on_host = on_host
+
+    @property
+    def estimate(self) -> float:
+        """Nanoseconds."""
+        return self.on_host().estimate
+
+    @property
+    def number_of_tasks(self) -> int:
+        """Parts that the count can be made of."""
+        return self.on_host().number_of_tasks
+
+    def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Count:
+        """One count, or a part of it."""
+        return self.on_host().run(deadline, progress, tasks)
+
+    def matches_of(self, total: int) -> int:
+        """The number of matches, from the sum of the totals of all tasks."""
+        return self.on_host().matches_of(total)
+
+
+class SideBySideCount:
+    """One count by two engines.
+
+    Attributes
+    ----------
+    matches : int or None
+        Matches that a walk has found, if the deadline ended it.
+    """
+
+    matches: int | None = None
+
+    def __init__(self, race: SideBySide, deadline: float | None, progress: ProgressCallback | None):
+        self.race, self.deadline = race, deadline
+        self.progress = None if progress is None else Monotonic(progress)
+
+    def total(self) -> int:
+        """The number of matches: a race has no parts."""
+        return self.count()
+
+    def count(self) -> int:
+        """The number of matches.
+
+        Raises
+        ------
+        DeadlinePassed
+        """
+        host = _HostCount(self.race.other, self.deadline)
+        try:
+            with also_checking(host.check):
+                matches = self._walked()
+        except _HostIsDoneError:
+            matches = host.result()
+        except DeadlinePassed:
+            if host.matches is None:
+                raise
+            matches = host.matches
+        finally:
+            host.give_up()
+        if self.progress is not None:
+            self.progress(1.0, matches)
+        return matches
+
+    def _walked(self) -> int:
+        """The number of matches by walking, or by what a long count is worth."""
+        walk, long_count = self.race.first, self.race.of_long_count(True)
+        if long_count is None:
+            give_up = time.monotonic() + PATIENCE_S
+            limited = self.deadline is not None and self.deadline <= give_up
+            count: Count = walk.run(self.deadline if limited else give_up, self.progress, slice_s=SLICE_S)
+            try:
+                return count.count()
+            except DeadlinePassed:
+                if limited:
+                    self.matches = count.matches
+                    raise
+            del count  # and the memory that it holds
+            long_count = self.race.of_long_count(False)
+            assert long_count is not None  # noqa: S101 - it is made if it is not there
+        if isinstance(long_count, Walk):
+            count = long_count.run(self.deadline, self.progress, slice_s=SLICE_S)
+        else:
+            count = long_count.run(self.deadline, self.progress)
+        try:
+            return count.count()
+        except DeadlinePassed:
+            self.matches = count.matches
+            raise
+
+
+class _HostIsDoneError(Exception):
+    """The host has counted all, or failed."""
+
+
+class _GivenUpError(Exception):
+    """The other count was the first."""
+
+
+class _HostCount:
+    """A count in a thread on the host.
+
+    Attributes
+    ----------
+    matches : int or None
+        The count, once it is known.
+    """
+
+    matches: int | None = None
+
+    def __init__(self, strategy: Strategy, deadline: float | None):
+        self.strategy, self.deadline = strategy, deadline
+        self.error: BaseException | None = None
+        self.over = threading.Event()
+        threading.Thread(target=self._work, name="cusubmatch count on the host").start()
+
+    def _work(self) -> None:
+        if self.over.wait(HOST_DELAY_S):
+            return
+        try:
+            with checking(self._check_over):
+                self.matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
+        except (_GivenUpError, DeadlinePassed, MemoryError):  # the walk may still do
+            pass
+        except BaseException as error:  # noqa: BLE001 - raised by the thread that asked for the count
+            self.error = error
+
+    def _check_over(self) -> None:
+        if self.over.is_set():
+            raise _GivenUpError
+
+    def check(self) -> None:
+        """Raise if it has ended: what a walk calls while it goes on."""
+        if self.matches is not None or self.error is not None:
+            raise _HostIsDoneError
+
+    def result(self) -> int:
+        """The count of a thread that has ended."""
+        if self.error is not None:
+            raise self.error
+        assert self.matches is not None  # noqa: S101 - it has ended
+        return self.matches
+
+    def give_up(self) -> None:
+        """Let the thread end soon."""
+        self.over.set()

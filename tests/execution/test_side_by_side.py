@@ -1,0 +1,131 @@
+"""A labelled pattern is walked by one engine and counted by the host's at the same time; the first answer is taken."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from logical_devices import machine_of
+
+import cusubmatch as csm
+from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.strategies import side_by_side
+from cusubmatch.execution.strategies.side_by_side import SideBySide
+from cusubmatch.generators import rmat
+from cusubmatch.system.deadlines import check_deadline
+
+TREE = "(a:X)--(b:Y)--(c:X)--(d:Y), (b)--(e:X), (c)--(f:X)"
+SECONDS = 20.0  # that nothing here takes
+
+
+class Taking:
+    """A strategy whose count takes so long, unless it is told to end."""
+
+    estimate, number_of_tasks, matches = 0.0, 1, 5
+
+    def __init__(self, answer, seconds=0.0, error=None):
+        self.answer, self.seconds, self.error = answer, seconds, error
+        self.runs, self.ended = 0, threading.Event()
+
+    def run(self, deadline, _progress, _tasks=None, **_options):
+        self.runs, self.deadline = self.runs + 1, deadline
+        return self
+
+    def count(self):
+        try:
+            if self.error is not None:
+                raise self.error
+            end = time.monotonic() + self.seconds
+            while time.monotonic() < end:
+                check_deadline()
+                if self.deadline is not None and time.monotonic() > self.deadline:
+                    raise DeadlinePassed
+                time.sleep(1e-4)
+            return self.answer
+        finally:
+            self.ended.set()
+
+
+def counted(walk, host, long_count=None, kept=False, deadline=None):
+    """The count by a walk beside the host's."""
+    race = SideBySide(walk, lambda: host, lambda only_kept: long_count if kept or not only_kept else None)
+    return race.run(deadline, None).count()
+
+
+def test_the_first_answer_is_taken_and_the_other_count_is_told_to_end():
+    walk, host = Taking("walked", SECONDS), Taking("on the host", 0.01)
+    assert counted(walk, host) == "on the host"
+    assert walk.ended.is_set()
+    walk, host = Taking("walked", 0.03), Taking("on the host", SECONDS)
+    assert counted(walk, host) == "walked"
+    assert host.runs == 0 or host.ended.wait(SECONDS)
+
+
+def test_a_short_walk_stays_alone(monkeypatch):
+    monkeypatch.setattr(side_by_side, "HOST_DELAY_S", SECONDS)
+    host = Taking("on the host")
+    assert counted(Taking("walked"), host) == "walked"
+    assert host.runs == 0
+
+
+def test_a_walk_that_takes_long_begins_again_by_a_better_plan_and_the_next_one_begins_with_it(monkeypatch):
+    monkeypatch.setattr(side_by_side, "PATIENCE_S", 0.01)
+    walk, host, long_count = Taking("walked", SECONDS), Taking("on the host", SECONDS), Taking("by a better plan")
+    assert counted(walk, host, long_count) == "by a better plan"
+    assert (walk.runs, long_count.runs) == (1, 1)
+    assert counted(walk, host, long_count, kept=True) == "by a better plan"
+    assert (walk.runs, long_count.runs) == (1, 2)
+
+
+def test_what_fails_on_the_host_is_raised_unless_it_is_a_lack_of_memory():
+    with pytest.raises(ZeroDivisionError):
+        counted(Taking("walked", SECONDS), Taking("", error=ZeroDivisionError()))
+    assert counted(Taking("walked", 0.02), Taking("", error=MemoryError())) == "walked"
+
+
+def test_a_deadline_ends_both():
+    walk, host = Taking("walked", SECONDS), Taking("on the host", SECONDS)
+    with pytest.raises(DeadlinePassed):
+        counted(walk, host, deadline=time.monotonic() + 0.02)
+    assert host.runs == 0 or host.ended.wait(SECONDS)
+
+
+@pytest.fixture(scope="module")
+def edges():
+    return rmat(4, 3, seed=3)
+
+
+@pytest.fixture
+def labelled(edges):
+    vertices = np.unique(edges.to_numpy())
+    labels = pd.DataFrame({"vertex": vertices, "label": np.where(vertices % 2, "X", "Y")})
+    return csm.Graph.from_edgelist(edges, vertices=labels, vertex_label="label")
+
+
+@pytest.fixture
+def machine():
+    """A machine with one logical device, and the host beside it."""
+    with machine_of(1) as engines:
+        engines[0].beside = CpuEngine()
+        yield engines[0]
+
+
+def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(labelled, machine, monkeypatch):
+    for way in ({"unique": True}, {"semantics": "homomorphism"}):
+        expected = csm.count_matches(labelled, TREE, engine="cpu", **way)
+        with monkeypatch.context() as patched:
+            patched.setattr(side_by_side, "HOST_DELAY_S", SECONDS)
+            assert csm.count_matches(labelled, TREE, devices=[0], **way) == expected
+        with monkeypatch.context() as patched:
+            patched.setattr(machine, "run", lambda *_: Taking("walked", SECONDS).run(None, None))
+            assert csm.count_matches(labelled, TREE, devices=[0], **way) == expected
+    assert "the first answer is taken" in str(csm.explain(labelled, TREE, devices=[0]))
+
+
+def test_small_unlabelled_or_induced_patterns_are_walked_alone(labelled, machine):
+    for text, way in (("(a:X)--(b:Y)", {}), (TREE, {"semantics": "induced"}), ("(a)--(b)--(c)--(d)--(e)", {})):
+        assert "the first answer" not in str(csm.explain(labelled, text, devices=[0], **way))
