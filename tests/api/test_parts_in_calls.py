@@ -66,6 +66,15 @@ def test_candidates_tell_vertices_apart_that_are_alike_without_them(graph, uniqu
         assert csm.subgraph_match(undirected, pattern, **call)["a"].tolist() == ids * expected
 
 
+def test_lengths_that_only_candidates_tell_apart_are_all_counted():
+    path = Graph.from_edgelist(pd.DataFrame({"src": [1, 2, 3], "dst": [2, 3, 4]}))
+    call = path, "(a)--{1,2}(b)--{1,2}(c)"
+    assert csm.count_matches(*call) == 3  # of lengths 1 and 2, and 2 and 1, one is left
+    assert csm.count_matches(*call, candidates={"a": [1]}) == 3
+    found = csm.subgraph_match(*call, candidates={"a": [1]}, sort=True).to_numpy().tolist()
+    assert found == [[1, 2, 3], [1, 2, 4], [1, 3, 4]]
+
+
 def test_parameters_are_those_of_all_parts(graph):
     text = "(a)-[p]->(b) WHERE p.cents > $x AND EXISTS { (b)-[q]->(z) WHERE q.cents > $y } OPTIONAL (a)<-[r]-(w) "
     text += "WHERE r.cents >= $x"
