@@ -8,7 +8,7 @@ from frame_cases import HOST_NAMES, frame, rows
 from refusal import refuses
 
 import cusubmatch as csm
-from cusubmatch import Graph, PatternError, ResultTooLarge, TimeLimitExceeded
+from cusubmatch import EngineUnavailable, Graph, PatternError, ResultTooLarge, TimeLimitExceeded
 
 EDGES = {"src": ["x", "x", "y", "z"], "dst": ["y", "z", "w", "x"], "cents": [5, 6, 7, 8]}
 KEYED = {"src": [1, 1, 2, 3], "dst": [2, 3, 4, 1], "cents": [5, 6, 7, 8]}
@@ -130,7 +130,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_exists_at_one_vertex_is_taken_by_every_function_and_other_parts_are_refused(graph, name):
+def test_what_exists_at_one_vertex_is_taken_by_every_function(graph, name):
     text = "(a)-[p]->(b) WHERE EXISTS { (b)-->{1,2}(z) } AND NOT EXISTS { (a)-[q]->(y) WHERE q.cents > $x }"
     call, rows = OTHERS[name], csm.subgraph_match(graph, text, params={"x": 6}, sort=True)
     assert rows.to_numpy().tolist() == [[1, 2], [1, 3]]
@@ -139,10 +139,16 @@ def test_what_exists_at_one_vertex_is_taken_by_every_function_and_other_parts_ar
         assert found == [[1, 2, 0], [2, 0, 1], [3, 0, 1], [4, 0, 0]]
     else:
         assert found == [[1, 2], [1, 3]]
-    for part, words in (
-        (OPTIONAL, "OPTIONAL"),
-        ("(a)-->{1,2}(b)", "lengths"),
-        ("(a)-->(b) WHERE EXISTS { (a)-->()-->(b) }", "EXISTS several"),
-    ):
-        with refuses(PatternError, f"{words} count_matches"):
-            call(graph, part)
+
+
+def test_rows_that_are_joined_are_counted_by_vertices_on_the_cpu(graph):
+    found = csm.count_by(graph, "(a)-->(b) OPTIONAL (b)-->{1,2}(c)", "a", min_count=2)
+    assert sorted(found.to_numpy().tolist()) == [[1, 2], [3, 2]]
+    found = csm.vertex_counts(graph, OPTIONAL).sort_values("vertex")
+    assert found.to_numpy().tolist() == [[1, 2, 1], [2, 1, 1], [3, 1, 1], [4, 0, 1]]
+    with refuses(EngineUnavailable, "engine cpu"):
+        csm.vertex_counts(graph, OPTIONAL, engine="gpu")
+    with refuses(PatternError, "by 'c' OPTIONAL ['a', 'b']"):
+        csm.count_by(graph, OPTIONAL, ["a", "c"])
+    with refuses(TimeLimitExceeded, "time_limit"):
+        csm.vertex_counts(graph, OPTIONAL, time_limit=0)

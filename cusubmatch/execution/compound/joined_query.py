@@ -140,11 +140,21 @@ class JoinedQuery(NamedTuple):
 
     def counts(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
         """The number of rows of this call without its parts, block by block; no row is made."""
-        found = self._matches(progress)
+        found = self.matches_and_factors(progress)
+        try:
+            for matches, factors in found:
+                yield sum_of_products([np.ones(matches.shape[1], np.int64), *factors])
+        finally:
+            found.close()
+
+    def matches_and_factors(
+        self, progress: ProgressCallback | None
+    ) -> Generator[tuple[np.ndarray, list[np.ndarray]], None, None]:
+        """The matches of this call without its parts, and what their numbers of rows are products of."""
+        found = self._matches(progress, self.calls.options.memory_limit)
         try:
             for matches, tables in found:
-                factors = [table.factors(matches, self.graph.n_vertices) for table in tables]
-                yield sum_of_products([np.ones(matches.shape[1], np.int64), *factors])
+                yield matches, [table.factors(matches, self.graph.n_vertices) for table in tables]
         finally:
             found.close()
 
