@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import prod
 
-from naive import automorphisms, canonical, matches, named_edges
+from naive import automorphisms, canonical, extensions, matches, named_edges
 
 
 def grouped(graph, pattern, by, semantics, unique=None, edges="any", params=None):
@@ -43,7 +44,12 @@ def grouped_rows(graph, pattern, by, semantics, unique, edges="any"):
     for one in pattern.expansions(unique=True) if unique and pattern.quantifiers else [pattern]:
         bound = len(one.names) + (len(named_edges(one)) if edges == "each" else 0)
         symmetries, seen = automorphisms(one, edges) if unique else [range(bound)], set()
-        rows = Counter(row[:bound] for row in matches(graph, one, semantics, False, edges))
+        if one is pattern:
+            rows = Counter(row[:bound] for row in matches(graph, one, semantics, False, edges))
+        else:  # parts need not avoid the inner vertices of paths
+            kept = one.distinct, (), one.conditions, (), None, (), one.exists
+            found = matches(graph, one.of_parts(one.names, one.labels, one.edges, *kept), semantics, False, edges)
+            rows = {match: _rows_of(graph, pattern, match, semantics, edges) for match in found}
         for match, number in rows.items():
             orbit = canonical(match, symmetries)
             if orbit not in seen:
@@ -53,3 +59,9 @@ def grouped_rows(graph, pattern, by, semantics, unique, edges="any"):
                     dict.fromkeys({min(tuple(row[i] for i in order) for order in exchanges) for row in found}, number)
                 )
     return counts
+
+
+def _rows_of(graph, pattern, match, semantics, edges):
+    """How many rows the parts of a pattern make of a match."""
+    image = match[: len(pattern.names)]
+    return prod(len(extensions(graph, pattern, part, image, semantics, edges, None)) for part in pattern.optional)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pandas as pd
 import pytest
 from hypothesis import assume, given
@@ -191,13 +193,24 @@ def check_groups(naive, pattern, by, semantics, unique, edges):
             assert {(v,): n for v, n in counts[column].items() if n} == once
 
 
+def check_sample(graph, pattern, **call):
+    """A sample of as many rows as there are has all of them, and one of fewer some; a seed gives the same again."""
+    rows = rows_of(csm.subgraph_match(graph, pattern, **call))
+    sample, count = csm.sample_matches(graph, pattern, len(rows), seed=1, **call)
+    assert (rows_of(sample), count) == (rows, len(rows))
+    few, _ = csm.sample_matches(graph, pattern, 2, seed=5, **call)
+    assert len(few) == min(2, count)
+    assert not Counter(rows_of(few)) - Counter(rows)
+    assert few.equals(csm.sample_matches(graph, pattern, 2, seed=5, **call)[0])
+
+
 @pytest.mark.one_each
 @pytest.mark.parametrize("edges", ["any", "each"])
 @pytest.mark.parametrize(("semantics", "unique"), WAYS)
 @pytest.mark.parametrize("way", ["products", "rows"])
 @examples(60)
 @given(question=questions(), data=st.data())
-def test_rows_by_some_vertices_are_the_oracles(question, data, way, semantics, unique, edges):
+def test_rows_by_some_vertices_and_samples_are_those_of_the_oracle(question, data, way, semantics, unique, edges):
     some = [*EXISTS, *OPTIONAL, *(PATHS if edges == "any" and semantics != "induced" else [])]
     naive, pattern = asked_of(question, data.draw(texts(some, edges)))
     by = data.draw(st.permutations(pattern.names))[: data.draw(st.integers(1, 2))]
@@ -205,6 +218,7 @@ def test_rows_by_some_vertices_are_the_oracles(question, data, way, semantics, u
         if way == "rows":
             patch.setattr(compound_groups, "is_independent", lambda *_: False)
         check_groups(naive, pattern, by, semantics, unique, edges)
+    check_sample(graph_of(naive), pattern, semantics=semantics, unique=unique, edges=edges)
 
 
 @examples(60)

@@ -136,9 +136,10 @@ class CompoundGroups:
         asked = self._graph, self.calls, self._asked, self._deadline
         query = joined_query(*asked, number)._replace(parts=())
         rows = [[GroupedRows(len(one.by), n, self._budget) for one in some] for some in bindings]
-        blocks = query.matches_and_factors(progress)
+        blocks = query.matches_and_tables(progress, self._asked.memory_limit)
         try:
-            for matches, factors in blocks:
+            for matches, tables in blocks:
+                factors = [table.factors(matches, n) for table in tables]
                 counts = products([np.ones(matches.shape[1], np.int64), *factors])
                 for some, grouped in zip(bindings, rows, strict=True):
                     for one, groups in zip(some, grouped, strict=True):

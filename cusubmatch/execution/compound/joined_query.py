@@ -124,7 +124,7 @@ class JoinedQuery(NamedTuple):
         if limit == 0:
             return
         vertices = len(self.whole.columns)
-        found = self._matches(progress, memory_limit)
+        found = self.matches_and_tables(progress, memory_limit)
         try:
             for matches, tables in found:
                 for rows in self._rows_of(matches, tables):
@@ -140,25 +140,15 @@ class JoinedQuery(NamedTuple):
 
     def counts(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
         """The number of rows of this call without its parts, block by block; no row is made."""
-        found = self.matches_and_factors(progress)
+        found = self.matches_and_tables(progress)
         try:
-            for matches, factors in found:
+            for matches, tables in found:
+                factors = [table.factors(matches, self.graph.n_vertices) for table in tables]
                 yield sum_of_products([np.ones(matches.shape[1], np.int64), *factors])
         finally:
             found.close()
 
-    def matches_and_factors(
-        self, progress: ProgressCallback | None
-    ) -> Generator[tuple[np.ndarray, list[np.ndarray]], None, None]:
-        """The matches of this call without its parts, and what their numbers of rows are products of."""
-        found = self._matches(progress, self.calls.options.memory_limit)
-        try:
-            for matches, tables in found:
-                yield matches, [table.factors(matches, self.graph.n_vertices) for table in tables]
-        finally:
-            found.close()
-
-    def _matches(
+    def matches_and_tables(
         self, progress: ProgressCallback | None, memory_limit: int | None = None
     ) -> Generator[tuple[np.ndarray, tuple[PartTable, ...]], None, None]:
         """The matches that have all that must exist, block by block, with the parts that they are joined with.
@@ -215,11 +205,11 @@ class JoinedQuery(NamedTuple):
             for longer in tables[0].joined(whole[:size], whole[size:], self.graph.n_vertices):
                 yield from extended(longer, tables[1:])
 
-        columns = self._columns_of(size, own)
+        columns = self.columns_of(size, own)
         for whole in extended(matches, own):
             yield whole[columns]
 
-    def _columns_of(self, size: int, tables: tuple[PartTable, ...]) -> list[int]:
+    def columns_of(self, size: int, tables: tuple[PartTable, ...]) -> list[int]:
         """Which lines of joined matches are columns: vertices, those of parts, rows, those of parts."""
         n = len(self.whole)
         vertices = [v for v, name in enumerate(self.whole.names) if name is not None]
