@@ -75,6 +75,13 @@ def test_lengths_that_only_candidates_tell_apart_are_all_counted():
     assert found == [[1, 2, 3], [1, 2, 4], [1, 3, 4]]
 
 
+def test_rows_of_several_lengths_that_touch_a_vertex_come_once(graph):
+    for ids, expected in (([1], 5), ([3, 2], 6), ([4], 2)):
+        assert csm.count_matches(graph, "(a)-->{1,2}(b)", touching=ids) == expected
+        assert len(csm.subgraph_match(graph, "(a)-->{1,2}(b)", touching=ids)) == expected
+        assert csm.sample_matches(graph, "(a)-->{1,2}(b)", 9, touching=ids)[1] == expected
+
+
 def test_parameters_are_those_of_all_parts(graph):
     text = "(a)-[p]->(b) WHERE p.cents > $x AND EXISTS { (b)-[q]->(z) WHERE q.cents > $y } OPTIONAL (a)<-[r]-(w) "
     text += "WHERE r.cents >= $x"
@@ -119,7 +126,11 @@ def test_explain_says_how_parts_are_found_and_joined(graph):
     assert "candidates of a: 3 of 4 vertices" in str(plan)
     assert "OPTIONAL (b)-[q]->(c): joined to matches by the images of b" in str(plan)
     assert "multiplied by max(1, its matches)" in str(csm.explain(graph, OPTIONAL, semantics="homomorphism"))
-    assert "the 3 lengths of its paths are added up" in str(csm.explain(graph, "(a)-->{1,3}(b)", touching=[1]))
+    assert "count_by, vertex_counts: matches are walked, and each is counted with its number of rows" in str(plan)
+    assert "count_by, vertex_counts: embeddings are counted by what" in str(csm.explain(graph, "(a) OPTIONAL (a)--(b)"))
+    lengths = str(csm.explain(graph, "(a)-->{1,3}(b)", touching=[1]))
+    assert "the 3 lengths of its paths are added up" in lengths
+    assert "sample_matches: drawn from all lengths together" in lengths
 
 
 OTHERS = {
