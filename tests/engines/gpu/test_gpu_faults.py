@@ -304,7 +304,7 @@ def test_two_threads_on_streams_of_their_own_get_their_rows(large, table):
 INTERRUPTED = """
 import cusubmatch as csm
 from cusubmatch.generators import rmat
-graph, pattern = csm.Graph.from_edgelist(rmat(13, 16)), csm.Pattern.cycle(7)
+graph, pattern = csm.Graph.from_edgelist(rmat(15, 16)), csm.Pattern.cycle(7)
 calls = [
     lambda: csm.count_matches(graph, pattern, engine="gpu"),
     lambda: [None for _ in csm.iter_matches(graph, pattern, engine="gpu")],

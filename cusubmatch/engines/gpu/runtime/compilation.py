@@ -31,9 +31,26 @@ def compile_once(kernel: Any, store: KernelStore) -> None:
             if pending is not None:
                 pending.wait()
         with global_compiler_lock, stored.lock(signature):
-            return compile_here(signature)
+            return _loaded_apart(compile_here(signature))
 
     dispatcher.compile = compile_
+
+
+def _loaded_apart(kernel: Any) -> Any:
+    """Let each further GPU load a copy of a kernel's code: what two GPUs share, Numba unloads twice as it ends."""
+    library = kernel._codelibrary  # noqa: SLF001 - Numba has no other way in
+    if "get_cubin" in vars(library):
+        return kernel
+    code_of = library.get_cubin
+
+    def get_cubin(cc=None):
+        from cuda.core import ObjectCode
+
+        code = code_of(cc)
+        return ObjectCode.from_cubin(bytes(code.code), name=code.name, symbol_mapping=code.symbol_mapping)
+
+    library.get_cubin = get_cubin
+    return kernel
 
 
 def is_compiled(store: KernelStore | None, kernel: Any, signature: Any) -> bool:
