@@ -84,6 +84,22 @@ class Numbering(ABC):
         codes, ids = self._hash(columns)
         return split_codes(codes, columns, len(ids)), ids
 
+    def integer_arrays(self, column: Any) -> list | None:
+        """The arrays that make up a column of machine integers; None for other columns."""
+        return self._integers_of(column)
+
+    def factorize_integers(self, columns: Sequence[Sequence], like: Sequence) -> tuple[list, Any]:
+        """As `factorize`, of columns whose values come in arrays, or in what is read when it is sliced.
+
+        Parameters
+        ----------
+        columns : list of lists of arrays
+        like : list of columns
+            Of the dtypes of these, with or without rows.
+        """
+        codes, values = self._factorize_integers(columns)
+        return codes, self._integer_ids(values, like)
+
     def _factorize_integers(self, columns):
         """Codes and distinct values of integers; a column is a list of arrays here, and gets an array of its own."""
         xp = self.xp()
