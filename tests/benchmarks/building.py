@@ -1,6 +1,6 @@
 """Building graphs of dataframes on the device: seconds, and peak device memory over what the graph takes.
 
-    python tests/benchmarks/building.py [--edges 100000000]
+    python tests/benchmarks/building.py [--edges 1000000000]
 
 Random edges with sixteen a vertex, directed and undirected, in a cuDF dataframe that is made before; one line.
 """
@@ -17,7 +17,7 @@ import cusubmatch as csm
 
 
 def main(
-    edges: Annotated[int, typer.Option(help="rows of the edge table")] = 100_000_000,
+    edges: Annotated[int, typer.Option(help="rows of the edge table")] = 1_000_000_000,
 ) -> None:
     """Build each graph twice, the second time under watch, and print the line."""
     import cudf
