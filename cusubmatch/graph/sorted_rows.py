@@ -23,6 +23,7 @@ __all__ = ["building_bytes", "degrees_of", "sorted_rows", "without_loops"]
 STEP = 1 << 16  # elements that are worked on at a time, at least,
 STEPS, FEW_STEPS = 64, 8  # and more where so many steps would not do
 PIECES = 32
+HELD_PIECES = 4  # whose targets wait for room
 SMALL_PIECE = 1 << 26  # keys that a GPU sorts at once whatever memory that takes
 ROW_BYTES, DIRECTED_ROW_BYTES = 16, 9  # of an edge while keys are made or sorted
 LABELLED_ARC_BYTES = 48  # of an arc whose label is sorted too
@@ -203,30 +204,43 @@ def _symmetric_pieces(xp, codes, rank, piece):
 
 
 def _directed_pieces(xp, codes, rank, piece):
-    """The highest sources first: their arcs are taken out, and their targets are put where the sources leave room."""
+    """The highest sources first: once the arcs of a few pieces are taken out, their targets take the free room."""
     _ranked(codes, rank)
     source, destination = codes
     codes.clear()
     ranges, left = _source_ranges(xp, [source], len(rank), piece)
-    offsets, first = xp.zeros(len(rank) + 1, np.int64), left
+    offsets, first, held = xp.zeros(len(rank) + 1, np.int64), left, []
     for begin, end in reversed(ranges):
-        parts, stay = [], 0
+        parts = []
         for part in steps(left):
-            inside = source[part] >= begin
+            inside = xp.flatnonzero((source[part] >= begin) & (source[part] < end))
             parts.append(edge_keys(xp, source[part][inside], destination[part][inside]))
-            outside = xp.flatnonzero(~inside)
-            for array in (source, destination):
-                array[stay : stay + len(outside)] = array[part][outside]
-            stay += len(outside)
-        left = stay
         keys = xp.concatenate(parts) if parts else xp.empty(0, np.int64)  # of sources behind the last arc
         del parts
         keys.sort()
         keys = distinct(xp, keys)
         first -= len(keys)
-        source[first : first + len(keys)] = low_words(xp, keys)
         offsets[begin : end + 1] = _offsets(xp, keys, begin, end) + first
+        held.append(low_words(xp, keys))
         del keys
+        if begin == 0 or len(held) == HELD_PIECES:
+            left = _move_lower(xp, source, destination, left, begin)
+            at = first
+            while held:
+                targets = held.pop()
+                source[at : at + len(targets)] = targets
+                at += len(targets)
     offsets -= first
     del destination
     return offsets, source if first == 0 and source.base is None else source[first:].copy()
+
+
+def _move_lower(xp, source, destination, arcs, bound):
+    """Of the first arcs move those of sources below a bound to the front; how many there are."""
+    filled = 0
+    for part in steps(arcs if bound else 0):
+        lower = xp.flatnonzero(source[part] < bound)
+        for ends in (source, destination):
+            ends[filled : filled + len(lower)] = ends[part][lower]
+        filled += len(lower)
+    return filled
