@@ -18,6 +18,7 @@ from distributed import WorkerPlugin
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import family_named
 from cusubmatch.graph import Graph
+from cusubmatch.graph.parquet_edges import graph_of_parquet
 
 __all__ = [
     "CarriedGraph",
@@ -95,17 +96,12 @@ class ParquetFiles:
         check_stamps("vertices", self.vertices)
 
     def build(self) -> Graph:
-        """Read the files and build the graph."""
-        options, family = dict(self.columns), family_named(self.family)
-        edges = self._read(family, self.edges)  # all columns: conditions may ask for any
-        vertices = self._read(family, self.vertices) if self.vertices else None
-        graph = Graph.from_edgelist(edges, vertices=vertices, **options)
+        """Read the files and build the graph; columns for conditions are read when they are asked for."""
+        family = family_named(self.family)
+        vertices = family.read_parquet([file.path for file in self.vertices], None) if self.vertices else None
+        graph = graph_of_parquet([file.path for file in self.edges], family, vertices, dict(self.columns))
         self.check()  # they may have changed while they were read
         return graph
-
-    @staticmethod
-    def _read(family: Any, files: tuple[FileStamp, ...]) -> Any:
-        return family.read_parquet([file.path for file in files], None)
 
 
 @dataclass(frozen=True)

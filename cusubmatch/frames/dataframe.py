@@ -12,6 +12,7 @@ import numpy as np
 
 from cusubmatch.frames.columnar import arrow_kind
 from cusubmatch.frames.family import Family, present_columns
+from cusubmatch.frames.numbering import split_codes
 
 __all__ = ["CudfFamily", "PandasFamily", "unproxied"]
 
@@ -257,9 +258,12 @@ class CudfFamily(PandasFamily):
         codes, ids = self._library().concat(columns, ignore_index=True).factorize()
         return codes, self._library().Series(ids)
 
-    def _hash_integers(self, arrays):
-        codes, ids = self.values(self.xp().concatenate(arrays)).factorize()
-        return codes, ids.values
+    def _hash_integers(self, columns, dtype):
+        arrays = [array for column in columns for array in column]
+        joined = self.xp().concatenate([array.astype(dtype, copy=False) for array in arrays])
+        codes, ids = self.values(joined).factorize()
+        rows, values = [range(sum(array.size for array in column)) for column in columns], ids.values
+        return split_codes(codes, rows, len(values)), values
 
     def _positions(self, column):
         return column.cat.codes.values

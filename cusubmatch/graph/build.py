@@ -25,7 +25,7 @@ from cusubmatch.graph.sorted_rows import building_bytes, degrees_of, sorted_rows
 from cusubmatch.graph.tables import NetworkxAttributes, Table, Tables, checked_time
 from cusubmatch.system.host_memory import free_bytes
 
-__all__ = ["CodedEdges", "build", "cugraph_edges", "encode", "encode_networkx"]
+__all__ = ["CodedEdges", "build", "check_memory", "cugraph_edges", "encode", "encode_networkx"]
 
 MAX_VERTICES = 2**31 - 1
 CHECKED_BYTES = 1 << 26  # less is there
@@ -74,7 +74,7 @@ def encode(
     if size is not None:
         columns["rows of the matrix"] = family.values(family.xp().arange(size))
     check_ids(family, columns)
-    _check_memory(family, family.length(edges), edge_label is not None, directed)
+    check_memory(family, family.length(edges), labelled=edge_label is not None, directed=directed)
     tables = None
     if size is None:
         tables = Tables(
@@ -197,7 +197,7 @@ def build(coded: CodedEdges, directed: bool) -> dict[str, Any]:
     }
 
 
-def _check_memory(family: Family, rows: int, labelled: bool, directed: bool) -> None:
+def check_memory(family: Family, rows: int, *, labelled: bool, directed: bool) -> None:
     """Refuse to build a graph that is sure not to fit, before anything is done for it."""
     needed = building_bytes(rows, directed=directed, labelled=labelled)
     if needed > CHECKED_BYTES and needed > (free := free_bytes(family.xp())):

@@ -1,10 +1,11 @@
 """Rows of targets out of coded edges, in little more memory than the edges and the rows themselves take.
 
 An arc is one int64 key, the rank of its source in the high word and that of its target in the low one, so that a sort
-orders rows and, within them, neighbours. In host memory each edge is written over as a key, its reverse is put behind,
-and sorting, the removal of repeats and taking the low words all work in place: 16 bytes an undirected edge, where the
-targets take 8. A GPU sorts into a second array and gives nothing back of one, so there a large graph is sorted piece by
-piece, each the arcs of a range of sources: codes and targets, 16 bytes too, and a piece.
+orders rows and, within them, neighbours. In host memory the codes shrink as the keys grow, the reverse of each edge is
+put behind, and sorting, the removal of repeats and taking the low words all work in place: 8 bytes a directed edge,
+where the targets take 4, and 16 an undirected one, where they take 8. A GPU sorts into a second array and gives nothing
+back of one, so there a large graph is sorted piece by piece, each the arcs of a range of sources: codes and targets, 16
+bytes an undirected edge, and a piece. The targets of a directed one take the place of its codes.
 """
 
 from __future__ import annotations
@@ -19,16 +20,20 @@ from cusubmatch.graph.csr import distinct, edge_keys, low_words
 
 __all__ = ["building_bytes", "degrees_of", "sorted_rows", "without_loops"]
 
-STEP = 1 << 18  # elements that are worked on at a time, at least,
+STEP = 1 << 16  # elements that are worked on at a time, at least,
 STEPS, FEW_STEPS = 64, 8  # and more where so many steps would not do
 PIECES = 32
+HELD_PIECES = 4  # whose targets wait for room
 SMALL_PIECE = 1 << 26  # keys that a GPU sorts at once whatever memory that takes
-ROW_BYTES, LABELLED_ARC_BYTES = 16, 48  # of an edge while keys are made or sorted; of an arc whose label is sorted too
+ROW_BYTES, DIRECTED_ROW_BYTES = 16, 9  # of an edge while keys are made or sorted
+LABELLED_ARC_BYTES = 48  # of an arc whose label is sorted too
 
 
 def building_bytes(rows: int, *, directed: bool, labelled: bool) -> int:
     """About what building a graph of many rows and few vertices takes beyond the input, where it takes most."""
-    return rows * (LABELLED_ARC_BYTES * (1 if directed else 2) if labelled else ROW_BYTES)
+    if labelled:
+        return rows * LABELLED_ARC_BYTES * (1 if directed else 2)
+    return rows * (DIRECTED_ROW_BYTES if directed else ROW_BYTES)
 
 
 def steps(length: int, most: int = STEPS) -> Iterator[slice]:
@@ -55,7 +60,8 @@ def degrees_of(xp: Any, codes: list[Any], vertices: int) -> Any:
     """How often each vertex is an end of an edge, int64."""
     degrees = xp.zeros(vertices, np.int64)
     for ends in codes:
-        for part in steps(len(ends), FEW_STEPS):
+        most = max(FEW_STEPS, min(STEPS, 2 * len(ends) // max(vertices, 1)))  # a step takes time for each vertex
+        for part in steps(len(ends), most):
             degrees += xp.bincount(ends[part], minlength=vertices)
     return degrees
 
@@ -66,7 +72,7 @@ def sorted_rows(xp: Any, codes: list[Any], rank: Any, *, symmetric: bool, piece:
     Parameters
     ----------
     codes : list of two int32 arrays
-        Sources and destinations; the list is emptied, so that their memory goes if nothing else refers to it.
+        Sources and destinations; the list is emptied, and arrays of their own are written over and shrunk.
     rank : int32 array
         The rank of each code.
     symmetric : bool
@@ -78,7 +84,7 @@ def sorted_rows(xp: Any, codes: list[Any], rank: Any, *, symmetric: bool, piece:
     if piece is None and xp is not np:
         piece = max(SMALL_PIECE, arcs // PIECES)
     if piece is not None and arcs > piece:
-        return _piece_by_piece(xp, codes, rank, symmetric, piece)
+        return (_symmetric_pieces if symmetric else _directed_pieces)(xp, codes, rank, piece)
     if xp is np:
         return _in_place(codes, rank, symmetric)
     source, destination = (rank[ends] for ends in codes)
@@ -92,10 +98,7 @@ def sorted_rows(xp: Any, codes: list[Any], rank: Any, *, symmetric: bool, piece:
 
 def _in_place(codes, rank, symmetric):
     edges = len(codes[0])
-    keys = np.empty(edges, np.int64)
-    for part in steps(edges):
-        keys[part] = edge_keys(np, rank[codes[0][part]], rank[codes[1][part]])
-    codes.clear()
+    keys = _keys_of(codes, rank)
     if symmetric:
         keys.resize(2 * edges, refcheck=False)
         for part in steps(edges):
@@ -109,6 +112,31 @@ def _in_place(codes, rank, symmetric):
     del words
     keys.resize(-(-filled // 2), refcheck=False)
     return offsets, keys.view(np.int32)[:filled]
+
+
+def _keys_of(codes, rank):
+    """A key for each edge, in any order: the codes shrink as the keys grow, if these are arrays of their own."""
+    edges = len(codes[0])
+    source, destination = (ends if ends.base is None else ends.base for ends in codes)
+    owned = all(
+        owner.ndim == 1 and owner.flags.owndata and owner.ctypes.data == ends.ctypes.data
+        for owner, ends in zip((source, destination), codes, strict=True)
+    )
+    if source is destination or not owned:
+        keys, filled = np.empty(edges, np.int64), 0
+        source, destination = codes
+    else:
+        keys, filled = np.empty(0, np.int64), 0
+    codes.clear()
+    for part in reversed(list(steps(edges))):
+        some = edge_keys(np, rank[source[part]], rank[destination[part]])
+        if len(keys) < edges:  # a large array is not copied where the system can move its pages
+            source.resize(part.start, refcheck=False)
+            destination.resize(part.start, refcheck=False)
+            keys.resize(filled + len(some), refcheck=False)
+        keys[filled : filled + len(some)] = some
+        filled += len(some)
+    return keys
 
 
 def _move_distinct(keys):
@@ -135,18 +163,29 @@ def _offsets(xp, keys, begin, end):
     return offsets
 
 
-def _piece_by_piece(xp, codes, rank, symmetric, piece):
-    source, destination = codes
-    for ends in (source, destination):
+def _ranked(codes, rank):
+    """The codes as ranks, written over."""
+    for ends in codes:
         for part in steps(len(ends)):
             ends[part] = rank[ends[part]]
-    high_low = [(source, destination), (destination, source)] if symmetric else [(source, destination)]
-    lengths = degrees_of(xp, [high for high, _ in high_low], len(rank))
+
+
+def _source_ranges(xp, highs, vertices, piece):
+    """Ranges of sources, ascending, with about so many arcs each; and how many arcs there are."""
+    lengths = degrees_of(xp, highs, vertices)
     ends = xp.cumsum(lengths, out=lengths)
     arcs = int(ends[-1])
     inner = xp.searchsorted(ends, xp.asarray(np.arange(piece, arcs, piece)), side="right").tolist()
+    return list(pairwise(sorted({0, *inner, vertices}))), arcs
+
+
+def _symmetric_pieces(xp, codes, rank, piece):
+    _ranked(codes, rank)
+    source, destination = codes
+    high_low = [(source, destination), (destination, source)]
+    ranges, arcs = _source_ranges(xp, codes, len(rank), piece)
     offsets, targets, filled = xp.zeros(len(rank) + 1, np.int64), xp.empty(arcs, np.int32), 0
-    for begin, end in pairwise(sorted({0, *inner, len(rank)})):
+    for begin, end in ranges:
         parts = []
         for high, low in high_low:
             for part in steps(len(high)):
@@ -160,5 +199,48 @@ def _piece_by_piece(xp, codes, rank, symmetric, piece):
         offsets[begin : end + 1] = _offsets(xp, keys, begin, end) + filled
         filled += len(keys)
     codes.clear()
-    del source, destination, high_low, high, low, ends, lengths
+    del source, destination, high_low, high, low
     return offsets, targets if filled == arcs else targets[:filled].copy()
+
+
+def _directed_pieces(xp, codes, rank, piece):
+    """The highest sources first: once the arcs of a few pieces are taken out, their targets take the free room."""
+    _ranked(codes, rank)
+    source, destination = codes
+    codes.clear()
+    ranges, left = _source_ranges(xp, [source], len(rank), piece)
+    offsets, first, held = xp.zeros(len(rank) + 1, np.int64), left, []
+    for begin, end in reversed(ranges):
+        parts = []
+        for part in steps(left):
+            inside = xp.flatnonzero((source[part] >= begin) & (source[part] < end))
+            parts.append(edge_keys(xp, source[part][inside], destination[part][inside]))
+        keys = xp.concatenate(parts) if parts else xp.empty(0, np.int64)  # of sources behind the last arc
+        del parts
+        keys.sort()
+        keys = distinct(xp, keys)
+        first -= len(keys)
+        offsets[begin : end + 1] = _offsets(xp, keys, begin, end) + first
+        held.append(low_words(xp, keys))
+        del keys
+        if begin == 0 or len(held) == HELD_PIECES:
+            left = _move_lower(xp, source, destination, left, begin)
+            at = first
+            while held:
+                targets = held.pop()
+                source[at : at + len(targets)] = targets
+                at += len(targets)
+    offsets -= first
+    del destination
+    return offsets, source if first == 0 and source.base is None else source[first:].copy()
+
+
+def _move_lower(xp, source, destination, arcs, bound):
+    """Of the first arcs move those of sources below a bound to the front; how many there are."""
+    filled = 0
+    for part in steps(arcs if bound else 0):
+        lower = xp.flatnonzero(source[part] < bound)
+        for ends in (source, destination):
+            ends[filled : filled + len(lower)] = ends[part][lower]
+        filled += len(lower)
+    return filled

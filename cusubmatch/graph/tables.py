@@ -7,6 +7,7 @@ by its length when a column is asked for.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import Family, family_named
 
-__all__ = ["NetworkxAttributes", "Table", "Tables", "checked_time", "host_array"]
+__all__ = ["NetworkxAttributes", "ParquetTable", "Table", "Tables", "checked_time", "host_array"]
 
 TIME_KINDS = ("integer", "temporal")
 
@@ -38,12 +39,45 @@ class NetworkxAttributes:
         return family.frame({str(name): family.objects(values) for name, values in columns.items()})
 
 
+class ParquetTable:
+    """A table in Parquet files, whose columns are read when they are asked for.
+
+    Parameters
+    ----------
+    paths : list of str
+    family : str
+        The library that they are read with.
+    names : list
+        The columns.
+    """
+
+    def __init__(self, paths: Sequence[str], family: str, names: list):
+        self._paths, self._family, self.names = list(paths), family, names
+        self._stamps = self._stamps_now()
+
+    def frame(self, names: list[str] | None = None) -> Any:
+        """Some columns, by default all, as a dataframe; `GraphError` if a file has changed."""
+        self._check()
+        read = family_named(self._family).read_parquet(self._paths, names)
+        self._check()  # it may have changed while it was read
+        return read
+
+    def _check(self) -> None:
+        for path, before, now in zip(self._paths, self._stamps, self._stamps_now(), strict=True):
+            if before != now:
+                raise GraphError(f"G: {path!r} has changed since the graph was made of it; make the graph again")
+
+    def _stamps_now(self) -> list[tuple[int, int] | None]:
+        abouts = [Path(path).stat() if Path(path).exists() else None for path in self._paths]
+        return [about and (about.st_size, about.st_mtime_ns) for about in abouts]
+
+
 class Table:
     """One table.
 
     Parameters
     ----------
-    frame : dataframe, NetworkxAttributes or pyarrow.Table
+    frame : dataframe, NetworkxAttributes, ParquetTable or pyarrow.Table
     family : str
         The library of the frame.
     rows : int
@@ -77,22 +111,31 @@ class Table:
         """The dataframe; `GraphError` if it was edited."""
         if isinstance(self._frame, NetworkxAttributes):
             self._frame = self._frame.frame(family_named(self._family))
-        now = family_named(self._family).length(self._frame)
+        return self._checked(self._frame.frame() if isinstance(self._frame, ParquetTable) else self._frame)
+
+    def _checked(self, frame: Any) -> Any:
+        now = family_named(self._family).length(frame)
         if now != self.rows:
             raise GraphError(
                 f"G: {self.what} had {self.rows:,} rows when the graph was made of it and has {now:,} now; conditions "
                 "read its columns, so make the graph again"
             )
-        return self._frame
+        return frame
 
     @property
     def names(self) -> list[str]:
         """The names of the columns, as text."""
+        if isinstance(self._frame, ParquetTable):
+            return [str(name) for name in self._frame.names]
         return [str(name) for name in family_named(self._family).column_names(self.frame)]
 
     def column(self, name: Hashable) -> Any:
         """A column by its name, or by the text of it."""
-        frame, of_frame = self.frame, family_named(self._family)
+        of_frame = family_named(self._family)
+        if isinstance(self._frame, ParquetTable) and str(name) in self.names:
+            frame = self._checked(self._frame.frame([str(name)]))
+        else:
+            frame = self.frame
         names = [known for known in of_frame.column_names(frame) if str(known) == str(name)]
         if len(names) != 1:
             raise GraphError(f"{name}: {len(names)} columns have this name; conditions need exactly one")

@@ -9,6 +9,7 @@ from paths import ROOT
 
 import cusubmatch as csm
 from cusubmatch.generators import rmat
+from cusubmatch.graph import sorted_rows as sorted_rows_module
 
 pytestmark = pytest.mark.gpu
 
@@ -117,6 +118,20 @@ def test_nulls_floats_and_missing_columns_are_refused_as_on_the_host(payments):
         csm.Graph.from_edgelist(cudf.DataFrame({"src": [1, None], "dst": [2, 3]}))
     with pytest.raises(csm.GraphError, match="no column"):
         csm.Graph.from_edgelist(device, source="from", destination="to")
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("piece", [1 << 26, 50], ids=["sorted at once", "sorted in pieces"])
+def test_a_graph_of_a_cudf_frame_is_that_of_the_pandas_frame_bit_by_bit(payments, directed, piece, monkeypatch):
+    import cudf
+
+    monkeypatch.setattr(sorted_rows_module, "SMALL_PIECE", piece)
+    host = csm.Graph.from_edgelist(payments, directed=directed)
+    device = csm.Graph.from_edgelist(cudf.from_pandas(payments), directed=directed)
+    assert type(device.targets).__module__.startswith("cupy")
+    for name in ("offsets", "targets"):
+        assert (getattr(device, name).get() == getattr(host, name)).all()
+    assert device._ids.to_pandas().tolist() == host._ids.tolist()
 
 
 def test_pairs_of_cupy_arrays_are_a_graph():

@@ -18,9 +18,12 @@ from cusubmatch.graph import build, sorted_rows
     edges=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=40),
     symmetric=st.booleans(),
     piece=st.sampled_from([None, 1, 5]),
+    in_one_array=st.booleans(),
 )
-def test_rows_are_the_distinct_arcs_in_order(edges, symmetric, piece):
+def test_rows_are_the_distinct_arcs_in_order(edges, symmetric, piece, in_one_array):
     codes = [np.array([edge[end] for edge in edges], np.int32) for end in (0, 1)]
+    if in_one_array:
+        codes = np.split(np.concatenate(codes), 2)
     codes = sorted_rows.without_loops(np, codes)
     rank = np.random.default_rng(0).permutation(9).astype(np.int32)
     arcs = {(rank[a], rank[b]) for a, b in edges if a != b}
@@ -61,15 +64,16 @@ def test_a_graph_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("ids", ["dense", "hashed"])
-def test_building_takes_little_more_than_twice_the_graph(ids):
+@pytest.mark.parametrize(("ids", "directed"), [("dense", False), ("hashed", False), ("dense", True)])
+def test_building_takes_little_more_than_twice_the_graph(ids, directed):
     random = np.random.default_rng(3)
-    names = np.arange(500_000) if ids == "dense" else random.integers(0, 1 << 60, 500_000)
+    vertices = 250_000 if directed else 500_000  # arcs a vertex alike
+    names = np.arange(vertices) if ids == "dense" else random.integers(0, 1 << 60, vertices)
     edges = pd.DataFrame({end: names[random.integers(0, len(names), 5_000_000)] for end in ("src", "dst")})
     Graph.from_edgelist(edges.head())  # what is imported for it
     tracemalloc.start()
     try:
-        graph = Graph.from_edgelist(edges)
+        graph = Graph.from_edgelist(edges, directed=directed)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

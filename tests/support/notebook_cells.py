@@ -17,6 +17,7 @@ import json
 import linecache
 import os
 import sys
+import traceback
 import types
 from pathlib import Path
 
@@ -95,6 +96,9 @@ def main(source, executed):
     notebook, cells = read_cells(source)
     try:
         run_cells(cells)
+    except Exception:
+        traceback.print_exc()  # which knows the source of cells, as the interpreter does not
+        sys.exit(1)
     finally:
         Path(executed).write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(said_in(cells))
