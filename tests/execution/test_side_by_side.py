@@ -129,3 +129,19 @@ def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(label
 def test_small_unlabelled_or_induced_patterns_are_walked_alone(labelled, machine):
     for text, way in (("(a:X)--(b:Y)", {}), (TREE, {"semantics": "induced"}), ("(a)--(b)--(c)--(d)--(e)", {})):
         assert "the first answer" not in str(csm.explain(labelled, text, devices=[0], **way))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("delay_s", [0.0, 0.001, SECONDS])
+def test_a_gpu_and_the_host_count_the_same(monkeypatch, delay_s):
+    monkeypatch.setattr(side_by_side, "HOST_DELAY_S", delay_s)
+    edges = rmat(12, 8, seed=1)
+    vertices = np.unique(edges.to_numpy())
+    labels = pd.DataFrame({"vertex": vertices, "label": np.random.default_rng(2).integers(0, 12, len(vertices))})
+    graph = csm.Graph.from_edgelist(edges, vertices=labels, vertex_label="label")
+    for size, more in ((6, [(0, 2)]), (9, [(0, 2), (3, 5)]), (12, [])):
+        path = [(i, i + 1) for i in range(size - 1)]
+        pattern = csm.Pattern([*path, *more], vertices=range(size), labels={i: i % 12 for i in range(size)})
+        expected = csm.count_matches(graph, pattern, engine="cpu")
+        for _ in range(2):
+            assert csm.count_matches(graph, pattern, engine="gpu") == expected
