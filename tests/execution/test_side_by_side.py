@@ -50,16 +50,17 @@ class Taking:
             self.ended.set()
 
 
-def counted(walk, host, long_count=None, kept=False, deadline=None):
+def counted(walk, host, long_count=None, kept=False, deadline=None, progress=None):
     """The count by a walk beside the host's."""
     race = SideBySide(walk, lambda: host, lambda only_kept: long_count if kept or not only_kept else None)
-    return race.run(deadline, None).count()
+    return race.run(deadline, progress).count()
 
 
 def test_the_first_answer_is_taken_and_the_other_count_is_told_to_end():
-    walk, host = Taking("walked", SECONDS), Taking("on the host", 0.01)
-    assert counted(walk, host) == "on the host"
+    walk, host, reports = Taking("walked", SECONDS), Taking(70, 0.01), []
+    assert counted(walk, host, progress=lambda *report: reports.append(report)) == 70
     assert walk.ended.is_set()
+    assert reports == [(1.0, 70)]
     walk, host = Taking("walked", 0.03), Taking("on the host", SECONDS)
     assert counted(walk, host) == "walked"
     assert host.runs == 0 or host.ended.wait(SECONDS)

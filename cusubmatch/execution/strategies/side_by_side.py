@@ -104,7 +104,7 @@ class SideBySideCount:
         host = _HostCount(self.race.other, self.deadline)
         try:
             with also_checking(host.check):
-                matches = self._walked()
+                return self._walked()
         except _HostIsDoneError:
             matches = host.result()
         except DeadlinePassed:
