@@ -10,6 +10,7 @@ from cusubmatch.api.options import CheckedCall, checked_call, is_compound, plann
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import Count
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.known_patterns import known_pattern
 from cusubmatch.execution.query import PlannedCall, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
@@ -134,6 +135,7 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
         return _count_compound(call)
     if call.options.touching is not None:
         return _count_touching(call)
+    call = call._replace(pattern=known_pattern(call.graph, call.pattern, call.options))
     try:
         query = make_query(*call)
     except DeadlinePassed:

@@ -182,3 +182,14 @@ def test_a_pattern_that_is_another_one_with_other_names_is_not_counted_again(gra
     table = csm.count_many(graph, dict(enumerate(texts)))
     assert table["count"].tolist() == [csm.count_matches(graph, text) for text in texts]
     assert len(counted) == 3
+
+
+def test_a_pattern_that_was_counted_under_other_names_is_not_planned_again(graph):
+    texts = ["(a)--(b)--(c), (c)--(d)", "(z)--(x), (y)--(z), (x)--(w)", "(a)--(b)--(c), (b)--(d)"]
+    counts = [csm.count_matches(graph, text, engine="cpu") for text in texts]
+    assert counts == [csm.count_matches(Graph.from_edgelist(pd.DataFrame(EDGES)), text, engine="cpu") for text in texts]
+    assert len(graph.cache.values("plans")) == 2
+    assert csm.count_matches(graph, texts[1], engine="cpu", semantics="induced") == 0
+    assert csm.explain(graph, texts[1], engine="cpu").pattern.columns == ["z", "x", "y", "w"]
+    named = csm.count_matches(graph, texts[1], candidates={"z": [0]}, unique=False, engine="cpu")
+    assert named == sum(csm.subgraph_match(graph, texts[1], unique=False, engine="cpu")["z"] == 0)

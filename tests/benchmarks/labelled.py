@@ -4,8 +4,9 @@
 
 Yeast: recorded queries of each size. The other sets: the patterns that random walks of so many vertices induce; human
 has its own labels, the others 16 random ones; seeds are printed. Cold is a query never seen on a graph that others have
-been asked of, kernels compiled; warm is the second call. Wall-clock milliseconds, the CPU engine on one thread. A query
-that is not counted within the limit has no part in the medians. With `--engine cpu,gpu` counts are compared, too.
+been asked of, kernels compiled; warm is the second call. Wall-clock milliseconds, the CPU engine on as many threads as
+NUMBA_NUM_THREADS says, by default one. A query that is not counted within the limit has no part in the medians. With
+`--engine cpu,gpu` counts are compared, too.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 
-os.environ["NUMBA_NUM_THREADS"] = "1"
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import cProfile
 import math

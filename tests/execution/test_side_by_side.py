@@ -50,16 +50,17 @@ class Taking:
             self.ended.set()
 
 
-def counted(walk, host, long_count=None, kept=False, deadline=None):
+def counted(walk, host, long_count=None, kept=False, deadline=None, progress=None):
     """The count by a walk beside the host's."""
     race = SideBySide(walk, lambda: host, lambda only_kept: long_count if kept or not only_kept else None)
-    return race.run(deadline, None).count()
+    return race.run(deadline, progress).count()
 
 
 def test_the_first_answer_is_taken_and_the_other_count_is_told_to_end():
-    walk, host = Taking("walked", SECONDS), Taking("on the host", 0.01)
-    assert counted(walk, host) == "on the host"
+    walk, host, reports = Taking("walked", SECONDS), Taking(70, 0.01), []
+    assert counted(walk, host, progress=lambda *report: reports.append(report)) == 70
     assert walk.ended.is_set()
+    assert reports == [(1.0, 70)]
     walk, host = Taking("walked", 0.03), Taking("on the host", SECONDS)
     assert counted(walk, host) == "walked"
     assert host.runs == 0 or host.ended.wait(SECONDS)
@@ -151,3 +152,19 @@ def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(label
 def test_small_unlabelled_or_induced_patterns_are_walked_alone(labelled, machine):
     for text, way in (("(a:X)--(b:Y)", {}), (TREE, {"semantics": "induced"}), ("(a)--(b)--(c)--(d)--(e)", {})):
         assert "the first answer" not in str(csm.explain(labelled, text, devices=[0], **way))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("delay_s", [0.0, 0.001, SECONDS])
+def test_a_gpu_and_the_host_count_the_same(monkeypatch, delay_s):
+    monkeypatch.setattr(side_by_side, "HOST_DELAY_S", delay_s)
+    edges = rmat(12, 8, seed=1)
+    vertices = np.unique(edges.to_numpy())
+    labels = pd.DataFrame({"vertex": vertices, "label": np.random.default_rng(2).integers(0, 12, len(vertices))})
+    graph = csm.Graph.from_edgelist(edges, vertices=labels, vertex_label="label")
+    for size, more in ((6, [(0, 2)]), (9, [(0, 2), (3, 5)]), (12, [])):
+        path = [(i, i + 1) for i in range(size - 1)]
+        pattern = csm.Pattern([*path, *more], vertices=range(size), labels={i: i % 12 for i in range(size)})
+        expected = csm.count_matches(graph, pattern, engine="cpu")
+        for _ in range(2):
+            assert csm.count_matches(graph, pattern, engine="gpu") == expected

@@ -115,7 +115,7 @@ class SideBySideCount:
         host = _HostCount(self.race.other, self.deadline, self.race.host_is_compiled)
         try:
             with also_checking(host.check):
-                matches = self._walked(host)
+                return self._walked(host)
         except _HostIsDoneError:
             matches = host.result()
         except DeadlinePassed:

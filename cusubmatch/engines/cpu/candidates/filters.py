@@ -58,6 +58,7 @@ def find_candidates(
         adjacency.offsets,
         adjacency.targets,
         vertices,
+        _degrees(graph, constraints, adjacency, vertices),
         np.array(ranges, np.int64).reshape(-1, 2),
         np.array(range_ends, np.int64),
         np.array(needed, np.int64).reshape(-1, 2),
@@ -87,6 +88,20 @@ def _by_label(graph):
     return np.argsort(graph.vertex_labels, kind="stable").astype(np.int32), [0, *np.cumsum(counts).tolist()]
 
 
+def _degrees(graph, constraints, adjacency, vertices):
+    """Of each relation the degrees of the vertices by label, where patterns share their relations; else none."""
+    if not constraints.relations or constraints.relations != graph.shared_relations:
+        return np.empty((len(constraints.relations), 0), np.int32)
+
+    def degrees():
+        lengths = np.empty((len(constraints.relations), len(vertices)), np.int32)
+        for row, offsets in zip(lengths, adjacency.offsets, strict=True):
+            row[:] = np.diff(offsets)[vertices]
+        return lengths
+
+    return graph.cache.get("degrees by label", None, degrees, 1)
+
+
 def _label_ranges(constraints, begins):
     """Ranges of the vertices by label that the labels of each pattern vertex allow, and where its ranges end."""
     ranges, ends = [], [0]
@@ -104,6 +119,7 @@ def _filter(
     offsets,
     targets,
     vertices,
+    degrees,
     ranges,
     range_ends,
     needed,
@@ -123,8 +139,8 @@ def _filter(
     lengths = counts[:size]
     for u in range(size):
         for r in range(range_ends[u], range_ends[u + 1]):
-            some = vertices[ranges[r, 0] : ranges[r, 1]]
-            lengths[u] += _keep_with_degrees(offsets, some, needed[need_ends[u] : need_ends[u + 1]], u, masks)
+            asked, begin, end = needed[need_ends[u] : need_ends[u + 1]], ranges[r, 0], ranges[r, 1]
+            lengths[u] += _keep_with_degrees(offsets, degrees, vertices, begin, end, asked, u, masks)
     begins = np.zeros(size + 1, np.int64)
     for u in range(size):
         begins[u + 1] = begins[u] + lengths[u]
@@ -158,14 +174,21 @@ def _filter(
 
 
 @jit
-def _keep_with_degrees(offsets, vertices, needed, u, masks):
-    """Set bit u of the vertices that have the degrees needed in each relation; their number."""
+def _keep_with_degrees(offsets, degrees, vertices, begin, end, needed, u, masks):
+    """Set bit u of those of vertices[begin:end] that have the degrees needed in each relation; their number.
+
+    `degrees` are those of all vertices in this order, of each relation, or none.
+    """
     row_ends, stride, words, kept = pointer(offsets), offsets.shape[1], pointer(masks), 0
-    for v in vertices:
-        keep = 1
-        for i in range(len(needed)):
-            at = needed[i, 0] * stride + v
-            keep &= row_ends[at + 1] - row_ends[at] >= needed[i, 1]
+    known, vertex_of, by_vertex = pointer(degrees), pointer(vertices), degrees.shape[1] == 0
+    for i in range(begin, end):
+        v, keep = vertex_of[i], 1
+        for k in range(len(needed)):
+            if by_vertex:
+                at = needed[k, 0] * stride + v
+                keep &= row_ends[at + 1] - row_ends[at] >= needed[k, 1]
+            else:
+                keep &= known[needed[k, 0] * len(vertices) + i] >= needed[k, 1]
         words[v] |= np.uint32(keep) << np.uint32(u)
         kept += keep
     return kept
