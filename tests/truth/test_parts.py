@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from naive import automorphisms, matches, named_edges
 from naive_groups import grouped_rows
 from test_rows import graph_of, questions
-from tiers import examples
+from tiers import examples, is_thorough
 
 import cusubmatch as csm
 from cusubmatch import Pattern
@@ -59,6 +59,8 @@ PATHS = [
     "(a:A)--{1,2}(b:B)--{1,2}(c:A)",
     "(a)--{1,2}(b) OPTIONAL (a)--(x) OPTIONAL (b)--(y)",
 ]
+if is_thorough():
+    PATHS.append("(a)--{2}(b)--(c)--(d) OPTIONAL (b)--(y)--(z)")
 
 
 def asked_of(question, text):
