@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.errors import AbsentIdWarning, GraphError, PatternError
-from cusubmatch.frames import Family, as_column
+from cusubmatch.frames import Family, as_column, family_of
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 
@@ -33,7 +33,11 @@ def checked_candidates(graph: Graph, pattern: Pattern, candidates: Any) -> dict[
     places = {name: vertex for vertex, name in enumerate(pattern.names) if name is not None}
     for name in candidates:
         if name not in places:
-            raise PatternError(f"candidates: {name!r} is no vertex of the pattern; its vertices are {list(places)}")
+            part = any(name in part.names for part in pattern.parts)
+            inside = " outside of its parts, where a condition such as id(x) IN $ids is written" if part else ""
+            raise PatternError(
+                f"candidates: {name!r} is no vertex of the pattern{inside}; its vertices are {list(places)}"
+            )
     found = {name: _vertices(graph, ids, f"candidates[{name!r}]") for name, ids in candidates.items()}
     return {places[name]: np.unique(vertices[vertices >= 0]) for name, vertices in found.items()}
 
@@ -79,8 +83,10 @@ def _column(graph: Graph, ids: Any, argument: str) -> Any:
     """The ids as a column of the graph's library."""
     family, found = graph.family, as_column(ids)
     if found is None:
-        if isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Collection):
-            raise TypeError(f"{argument}: expected ids as a list, an array or a column, got {type(ids).__name__}")
+        frame = family_of(ids) is not None
+        if frame or isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Collection):
+            one = "; give one of its columns" if frame else ""
+            raise TypeError(f"{argument}: expected ids as a list, an array or a column, got {type(ids).__name__}{one}")
         found = as_column(_array(list(ids)))
     assert found is not None  # noqa: S101 - an array is a column
     other, column = found

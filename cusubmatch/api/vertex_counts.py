@@ -203,7 +203,7 @@ def _places(
     from cusubmatch.execution.touching import automorphisms_of
 
     groups = [automorphisms_of(one.graph, one.options, asked_by(one.pattern, one.options)) for one in plain]
-    whole = groups[0] if calls is None else group_of_whole(call.pattern, plain[0].options)
+    whole = groups[0] if calls is None else group_of_whole(call.pattern, plain[0].options, len(call.pattern))
     orbits = whole.orbits()[: len(call.pattern)]
     return orbits, [
         {

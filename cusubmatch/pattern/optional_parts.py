@@ -34,7 +34,9 @@ def check_optional_parts(names: Sequence, edges: Sequence, parts: Sequence, larg
         added = [*new_columns(names, part), *(edge.name for edge in part.edges if edge.name is not None)]
         for name in added:
             if name in known:
-                raise PatternError(f"pattern: the name {name!r} in OPTIONAL {part} has another meaning elsewhere")
+                raise PatternError(
+                    f"pattern: the name {name!r} in OPTIONAL {part} has another meaning elsewhere; choose another"
+                )
         known.update(added)
     if (size := len(names) + sum(len(part) for part in parts)) > largest:
         raise PatternError(f"pattern: with its OPTIONAL parts it has {size} vertices; at most {largest} are supported")
@@ -50,4 +52,6 @@ def check_exists_parts(names: Sequence, edges: Sequence, parts: Sequence[tuple[b
         taken = [*new_columns(names, part), *(edge.name for edge in part.edges if edge.name is not None)]
         for name in taken:
             if name in edge_names or (name in names and name not in part.names):
-                raise PatternError(f"pattern: the name {name!r} in EXISTS {{ {part} }} has another meaning elsewhere")
+                raise PatternError(
+                    f"pattern: the name {name!r} in EXISTS {{ {part} }} has another meaning elsewhere; choose another"
+                )

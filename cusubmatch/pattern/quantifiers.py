@@ -50,10 +50,12 @@ def check_quantifiers(quantifiers: Iterable[Quantifier], size: int, largest: int
     if size + inner > largest:
         raise PatternError(
             f"pattern: with the inner vertices of its longest paths it has {size + inner} vertices; at most {largest} "
-            "are supported"
+            "are supported, so shorten its paths"
         )
     if (expansions := math.prod(one.most - one.least + 1 for one in quantifiers)) > MAX_EXPANSIONS:
-        raise PatternError(f"pattern: its paths have {expansions} combinations of lengths, more than {MAX_EXPANSIONS}")
+        raise PatternError(
+            f"pattern: its paths have {expansions} combinations of lengths, more than {MAX_EXPANSIONS}; narrow some"
+        )
 
 
 def expanded(pattern, *, unique: bool, apart: Mapping[int, Hashable] | None = None) -> tuple:

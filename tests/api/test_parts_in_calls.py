@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import networkx as nx
 import pandas as pd
 import pytest
 from frame_cases import HOST_NAMES, frame, rows
@@ -80,6 +81,15 @@ def test_rows_of_several_lengths_that_touch_a_vertex_come_once(graph):
         assert csm.count_matches(graph, "(a)-->{1,2}(b)", touching=ids) == expected
         assert len(csm.subgraph_match(graph, "(a)-->{1,2}(b)", touching=ids)) == expected
         assert csm.sample_matches(graph, "(a)-->{1,2}(b)", 9, touching=ids)[1] == expected
+
+
+def test_a_count_of_what_is_optional_at_paths_does_not_depend_on_the_numbers_of_vertices():
+    edges = pd.DataFrame(nx.gnm_random_graph(7, 10, seed=2).edges, columns=["src", "dst"])
+    text = "(a)--{2}(b)--(c)--(d) OPTIONAL (b)--(y)--(z)"  # but for the path and its inner vertex, a is like d
+    once = csm.count_matches(edges, text)
+    assert once == csm.count_matches(7 - edges, text) == csm.count_matches(edges, text, unique=False)
+    assert once == len(csm.subgraph_match(edges, text)) == csm.sample_matches(edges, text, 1)[1]
+    assert once == csm.count_by(edges, text, "b")["count"].sum()
 
 
 def test_parameters_are_those_of_all_parts(graph):

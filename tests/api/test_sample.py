@@ -344,6 +344,11 @@ def test_pairs_of_matches_are_as_likely_as_each_other():
         assert excess(samples_of_two(), 1, comb(6, 2), DRAWS) > 4
 
 
+def rows_by_place(chosen):
+    matches = chosen.matches[:, chosen.of].T.tolist()
+    return {place: (*match, n) for place, match, n in zip(chosen.places, matches, chosen.numbers, strict=True)}
+
+
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_rows_of_matches_with_many_are_as_likely_as_each_other(blocks, monkeypatch):
     monkeypatch.setattr(row_choice, "VALUES_AT_ONCE", 4)
@@ -354,7 +359,7 @@ def test_rows_of_matches_with_many_are_as_likely_as_each_other(blocks, monkeypat
         for part in np.array_split(np.arange(5), blocks):
             choice.add(matches[:, part], weights[part])
         (chosen,) = choice.chosen()
-        rows = {place: (*match, number) for place, match, number in zip(chosen[0], chosen[1].T, chosen[2], strict=True)}
+        rows = rows_by_place(chosen)
         sets[frozenset(rows.values())] += 1
         firsts[rows[0]] += 1
         assert choice.count == 13
@@ -370,7 +375,7 @@ def test_rows_past_64_bits_and_in_any_order_of_blocks_are_chosen():
         for match in order:
             choice.add(matches[:, [match]], weights[[match]])
         (chosen,) = choice.chosen()
-        samples.append({place: (*one, n) for place, one, n in zip(chosen[0], chosen[1].T, chosen[2], strict=True)})
+        samples.append(rows_by_place(chosen))
     assert choice.count == 6 + 2**70 + 2**71
     assert samples[0] == samples[1]
     assert len(set(samples[0].values())) == 300

@@ -19,7 +19,8 @@ from cusubmatch.plan.conditions.split import split_conditions
 LARGE = 2**62 - 1
 DECIMAL = pd.ArrowDtype(pa.decimal128(10, 2))
 COLUMNS = {
-    "whole": pd.array([3, 1, None, 5, 10, 9, LARGE, -4], "Int64"),
+    "whole": pd.array([3, 1, None, 5, 10, 9, LARGE, -LARGE - 9], "Int64"),
+    "near": pd.array([3, 1, None, 5, 10, 9, 7, -4], "Int64"),
     "real": [0.3, 0.1, np.nan, 1e308, 0.1 * 3, -0.0, 0.0, -5.5],
     "price": pd.array([Decimal(x) / 100 for x in (90, 100, 81, 99, 111, 1, 0, -90)], DECIMAL),
     "day": pd.to_datetime(["2024-01-01", "2024-01-02", "2024-02-01", None] * 2),
@@ -47,6 +48,12 @@ def across(where):
         "q.price >= 0.9 * p.price AND q.price <= p.price",
         "q.day < p.day + duration('P3D')",
         "q.word >= p.word",
+        "q.near - p.near <= 3",
+        "2 < q.near - p.near AND p.near - q.near > -7.5",
+        "abs(p.near - q.near) < 4",
+        "q.real - p.real <= 0.2",
+        "abs(q.price - p.price) <= 0.1 AND q.price - p.price > -0.095",
+        "q.day - p.day = duration('P1D')",
     ],
 )
 def test_a_window_keeps_what_the_programs_are_true_of(where):
@@ -78,6 +85,11 @@ def test_a_window_keeps_what_the_programs_are_true_of(where):
         "q.whole >= p.real",
         "q.endless > p.endless",
         "q.whole > p.whole OR q.real > p.real",
+        "q.whole - p.whole <= 3",  # may overflow
+        "q.near - p.near > r.near",
+        "q.near - p.near <> 2",
+        "abs(q.near - p.near) > 2",
+        "q.near + p.near < 9",
     ],
 )
 def test_what_does_not_rise_with_the_column_is_a_program(where):

@@ -46,10 +46,13 @@ def grouped_rows(graph, pattern, by, semantics, unique, edges="any"):
         symmetries, seen = automorphisms(one, edges) if unique else [range(bound)], set()
         if one is pattern:
             rows = Counter(row[:bound] for row in matches(graph, one, semantics, False, edges))
-        else:  # parts need not avoid the inner vertices of paths
+        else:  # parts need not avoid the inner vertices of paths, which so are no other ones
             kept = one.distinct, (), one.conditions, (), None, (), one.exists
             found = matches(graph, one.of_parts(one.names, one.labels, one.edges, *kept), semantics, False, edges)
             rows = {match: _rows_of(graph, pattern, match, semantics, edges) for match in found}
+            if unique and pattern.optional:
+                n = len(pattern.names)
+                symmetries = [s for s in symmetries if set(s[:n]) == set(range(n))]
         for match, number in rows.items():
             orbit = canonical(match, symmetries)
             if orbit not in seen:

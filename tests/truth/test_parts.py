@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from naive import automorphisms, matches, named_edges
 from naive_groups import grouped_rows
 from test_rows import graph_of, questions
-from tiers import examples
+from tiers import examples, is_thorough
 
 import cusubmatch as csm
 from cusubmatch import Pattern
@@ -59,6 +59,8 @@ PATHS = [
     "(a:A)--{1,2}(b:B)--{1,2}(c:A)",
     "(a)--{1,2}(b) OPTIONAL (a)--(x) OPTIONAL (b)--(y)",
 ]
+if is_thorough():
+    PATHS.append("(a)--{2}(b)--(c)--(d) OPTIONAL (b)--(y)--(z)")
 
 
 def asked_of(question, text):
@@ -232,6 +234,11 @@ def test_candidates_and_touching_choose_among_matches_with_parts(question, ids, 
         touching = csm.count_matches(graph, pattern, touching=ids, unique=unique)
         rows = csm.subgraph_match(graph, pattern, touching=ids, unique=unique)
         among = csm.count_matches(graph, pattern, candidates={"a": ids}, unique=False)
+        by_a = csm.count_by(graph, pattern, "a", touching=ids, unique=False).set_index("a")["count"].to_dict()
+        sample, drawn_from = csm.sample_matches(graph, pattern, len(rows), seed=1, touching=ids, unique=unique)
+    assert (rows_of(sample), drawn_from) == (rows_of(rows), touching)
+    every = matches(naive, pattern, "monomorphism", False)
+    assert by_a == Counter(row[0] for row in every if not set(ids).isdisjoint(row[:n]))
     assert touching == len(rows) == sum(not set(ids).isdisjoint(row[:n]) for row in truth)
-    assert among == sum(row[0] in ids for row in matches(naive, pattern, "monomorphism", False))
+    assert among == sum(row[0] in ids for row in every)
     assert isinstance(rows, pd.DataFrame)

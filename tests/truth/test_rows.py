@@ -20,7 +20,7 @@ from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.execution.row_walks import row_query
-from cusubmatch.pattern.expressions import And, Arithmetic, Comparison, Literal, Property
+from cusubmatch.pattern.expressions import Absolute, And, Arithmetic, Comparison, Literal, Property
 
 PATTERNS = {
     "edge": "(a)-[p]->(b)",
@@ -112,7 +112,10 @@ def comparisons_of_amounts(pattern):
         left, right = map(st.just, chosen[:2])
         side = right | st.builds(Arithmetic, st.just("*"), number, right)
         side |= st.builds(Arithmetic, st.sampled_from("+-/"), right, number)
-        return st.builds(Comparison, st.sampled_from(("<", "<=", ">", ">=", "=")), left, side)
+        compared = st.builds(Comparison, st.sampled_from(("<", "<=", ">", ">=", "=")), left, side)
+        difference = st.builds(Arithmetic, st.just("-"), left, right)
+        difference |= difference.map(Absolute)
+        return compared | st.builds(Comparison, st.sampled_from(("<", "<=", ">", ">=", "=")), difference, number)
 
     return st.lists(st.permutations(amounts).flatmap(two), max_size=3)
 

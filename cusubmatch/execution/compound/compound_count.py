@@ -75,5 +75,5 @@ class JoinedCount:
         except ResultTooLarge:
             return None
         asked = dataclasses.replace(self._asked, candidates=self._calls.options.candidates)
-        order = group_of_whole(whole, asked).order if asked.one_per_orbit else 1
+        order = group_of_whole(whole, asked, self._calls.size).order if asked.one_per_orbit else 1
         return sum_of_products(found.factors) // order

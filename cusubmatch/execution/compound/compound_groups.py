@@ -62,7 +62,7 @@ class CompoundGroups:
         self.calls = calls
         self._graph, self._asked, self._deadline = graph, asked, deadline
         self._inside = dataclasses.replace(asked, candidates=calls.options.candidates)
-        self._whole = group_of_whole(pattern, self._inside) if asked.one_per_orbit else None
+        self._whole = group_of_whole(pattern, self._inside, len(pattern)) if asked.one_per_orbit else None
         self._budget = result_budget(asked.memory_limit, np)
 
     def orbits(self) -> tuple[int, ...]:
@@ -112,7 +112,7 @@ class CompoundGroups:
     def _joined(self, number: int, bys: Sequence[Sequence[int]], progress: ProgressCallback | None) -> list[Groups]:
         """The groups of an expansion with parts."""
         whole = self.calls.wholes[number]
-        group = group_of_whole(whole, self._inside) if self._asked.one_per_orbit else None
+        group = group_of_whole(whole, self._inside, self.calls.size) if self._asked.one_per_orbit else None
         bindings = [orbit_bindings(self._whole, group, by) for by in bys]
         if is_independent(self._graph, self.calls, whole, self._asked.semantics):
             try:

@@ -14,7 +14,7 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import vertex_sets
 from cusubmatch.execution.row_walks.row_planning import group_of
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan.asked import Asked
+from cusubmatch.plan.asked import Asked, VertexSet
 
 __all__ = ["base_options", "check_joined", "edge_names", "group_of_whole", "narrowed"]
 
@@ -46,10 +46,17 @@ def base_options(whole: Pattern, options: QueryOptions) -> QueryOptions:
     )
 
 
-def group_of_whole(whole: Pattern, options: QueryOptions) -> Any:
-    """The automorphisms that keep the parts and the candidates too, and move named edges if their rows are bound."""
+def group_of_whole(whole: Pattern, options: QueryOptions, size: int) -> Any:
+    """The automorphisms that keep the parts and the candidates too, and move named edges if their rows are bound.
+
+    Where there is something optional, they also tell the first `size` vertices from the inner ones of paths, which its
+    new vertices need not avoid.
+    """
     edges = "each" if options.edges == "each" and edge_names(whole, False) else "any"
-    return group_of(Asked(whole, {}, vertex_sets(options.candidates), edges=edges))
+    sets = vertex_sets(options.candidates)
+    if whole.optional:
+        sets |= {vertex: VertexSet("inner", np.empty(0, np.int32)) for vertex in range(size, len(whole))}
+    return group_of(Asked(whole, {}, sets, edges=edges))
 
 
 def narrowed(options: QueryOptions, images: Mapping[int, np.ndarray], n_vertices: int) -> QueryOptions:

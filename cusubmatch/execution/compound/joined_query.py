@@ -267,7 +267,7 @@ def joined_query(
     options = base_options(whole, calls.options)
     inside = dataclasses.replace(asked, candidates=calls.options.candidates)
     below: tuple[tuple[int, int], ...] = ()
-    group = group_of_whole(whole, inside) if asked.one_per_orbit else None
+    group = group_of_whole(whole, inside, calls.size) if asked.one_per_orbit else None
     if group is not None:
         below = ordered_pairs(group, range(group.size))
         own = automorphisms_of(graph, options, asked_by(plain, options))

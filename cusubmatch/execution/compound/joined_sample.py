@@ -44,9 +44,10 @@ def joined_sample(query: JoinedQuery, n: int, key: int, check: Callable[[int], o
 
 def _rows(chosen: ChosenRow, query: JoinedQuery, tables: tuple[PartTable, ...]) -> np.ndarray:
     """The rows that are meant by their numbers: a digit for each part."""
-    n, numbers, lines = query.graph.n_vertices, chosen.numbers, [chosen.matches.astype(np.int64)]
+    n, matches, of, numbers = query.graph.n_vertices, chosen.matches, chosen.of, chosen.numbers
+    lines = [matches[:, of].astype(np.int64)]
     for table in tables:
-        factors = table.factors(chosen.matches, n)
-        lines.append(table.extensions(chosen.matches, (numbers % factors).astype(np.int64), n).astype(np.int64))
+        factors = table.factors(matches, n)[of]
+        lines.append(table.extensions(matches, of, (numbers % factors).astype(np.int64), n).astype(np.int64))
         numbers = numbers // factors
     return np.concatenate(lines)[query.columns_of(len(chosen.matches), tables)]

@@ -67,20 +67,28 @@ class PartTable(NamedTuple):
             counts -= last - first
         return np.maximum(counts, 1)
 
-    def extensions(self, matches: np.ndarray, numbers: np.ndarray, n_vertices: int) -> np.ndarray:
-        """The extension with a number of each match (pattern vertices and more, matches), or nothing if it has none.
+    def extensions(self, matches: np.ndarray, of: np.ndarray, numbers: np.ndarray, n_vertices: int) -> np.ndarray:
+        """Extensions of some matches (pattern vertices and more, matches), or nothing where a match has none.
 
-        They are numbered in an order that does not depend on that of the rows here.
+        `of` are the matches, ascending, and `numbers` which of its extensions each is. They are numbered in an order
+        that does not depend on that of the rows here.
         """
         begins, ends, order = self._places(matches, n_vertices)
-        found = np.full((len(self.given), matches.shape[1]), NOTHING, self.given.dtype)
+        ordered = order is None  # else rows have no keys, and are put in order match by match
+        if self.keys is not None:
+            order = np.lexsort((*self.new, *self.given, self.keys))
+        found = np.full((len(self.given), len(of)), NOTHING, self.given.dtype)
         for part in _parts_of(ends - begins):
             match, row = self._pairs(matches[:, part], begins[part], ends[part], order)
-            place = np.lexsort((*self.new[:, row], *self.given[:, row], match))
-            match, row = match[place], row[place]
+            if not ordered:
+                place = np.lexsort((*self.new[:, row], *self.given[:, row], match))
+                match, row = match[place], row[place]
             first, last = places_of(np.arange(part.stop - part.start), match)
-            there = np.flatnonzero(last > first)
-            found[:, part.start + there] = self.given[:, row[first[there] + numbers[part][there]]]
+            wanted = np.arange(*np.searchsorted(of, [part.start, part.stop]))
+            own = of[wanted] - part.start
+            there = last[own] > first[own]
+            wanted, own = wanted[there], own[there]
+            found[:, wanted] = self.given[:, row[first[own] + numbers[wanted]]]
         return found
 
     def _places(self, matches: np.ndarray, n_vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

@@ -30,13 +30,17 @@ class ChosenRow(NamedTuple):
     ----------
     places : int array (rows,)
         Where they stand in the sample.
-    matches : array (pattern vertices and more, rows)
+    matches : array (pattern vertices and more, matches)
+        Each once.
+    of : int array (rows,)
+        The match of each row, ascending.
     numbers : int64 or object array (rows,)
         Which of its match's rows each of them is.
     """
 
     places: np.ndarray
     matches: np.ndarray
+    of: np.ndarray
     numbers: np.ndarray
 
 
@@ -133,11 +137,10 @@ class RowChoice:
             match = self._of[1, places]
             order = np.argsort(match, kind="stable")
             places, match = places[order], match[order]
-            used, begins = np.unique(match, return_index=True)
-            matches, rows = np.concatenate(parts, axis=1), np.concatenate(self._rows[expansion])
-            hashes = self._hashes(matches[:, used], expansion)
-            numbers = _numbers(hashes, rows[used], np.diff([*begins, len(places)]))
-            found.append(ChosenRow(places, matches[:, match], numbers))
+            used, of, wanted = np.unique(match, return_inverse=True, return_counts=True)
+            matches, rows = np.concatenate(parts, axis=1)[:, used], np.concatenate(self._rows[expansion])[used]
+            numbers = _numbers(self._hashes(matches, expansion), rows, wanted)
+            found.append(ChosenRow(places, matches, of, numbers))
         return found
 
     def _hashes(self, matches: np.ndarray, expansion: int) -> np.ndarray:

@@ -56,6 +56,8 @@ def explain(text: str, error: Exception, argument: str = "pattern") -> str:
         problem = "write NOT" if conditions else "a negated part (!) is written WHERE NOT (a)-->(b)"
     elif here == "*" and not conditions:
         problem = "the lengths of a path stand in its edge, as in (a)-[:TYPE*1..3]->(b)"
+    elif not conditions and (here == "+" or re.search(r"[->]\s*\{\s*$", text[:position])):
+        problem = "the lengths of a path are whole numbers, as in (a)-->{1,3}(b)"
     elif not here:
         problem = f"the {'condition' if conditions else 'pattern'} ends too early"
     elif here in "'\"`":

@@ -96,7 +96,12 @@ def a_kind(operand: Operand) -> str:
 
 def mismatch(expression: Expression, left: Operand, right: Operand) -> PatternError:
     """The error for two kinds that have nothing to do with each other."""
-    hint = HINTS.get(frozenset([left.kind, right.kind]), "")
+    kinds = {left.kind, right.kind}
+    hint = HINTS.get(frozenset(kinds), "")
+    if "text" in kinds and not hint:
+        hint = "; texts are compared with texts, such as 'x', and not calculated with"
+    elif kinds == {"time"}:
+        hint = "; of two times there is only the difference, a duration"
     return PatternError(
         f"pattern: {expression_text(expression)}: the one side is {a_kind(left)}, the other {a_kind(right)}{hint}"
     )

@@ -1,8 +1,10 @@
 """Comparisons of one column of two edges, such as `q.amount >= 0.9 * p.amount`, recognised as windows on the column.
 
 A side is the column, with constants added, or multiplied by positive ones, so that it does not fall as the column
-rises. That it does not, whatever overflows, is seen from its values. Where such comparisons are of several columns,
-those of the column with the most of them are windows.
+rises. That it does not, whatever overflows, is seen from its values. Or one side is a difference of the column at both
+edges, such as `q.amount - p.amount <= 5`, or the size of one: rounding keeps the order of differences, and whole
+numbers must lie so close together that none overflows. Where such comparisons are of several columns, those of the
+column with the most of them are windows.
 """
 
 from __future__ import annotations
@@ -16,7 +18,16 @@ import numpy as np
 
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_column
-from cusubmatch.pattern.expressions import Arithmetic, Comparison, Expression, Property, parts_of, rebuilt
+from cusubmatch.pattern.expressions import (
+    Absolute,
+    Arithmetic,
+    Comparison,
+    Expression,
+    Negative,
+    Property,
+    parts_of,
+    rebuilt,
+)
 from cusubmatch.pattern.language.expression_text import expression_text
 from cusubmatch.plan.conditions.column_windows import ColumnOrder, ColumnWindows, column_order, first_ranks
 from cusubmatch.plan.conditions.compile_program import compile_program, constant_value
@@ -26,16 +37,18 @@ from cusubmatch.plan.conditions.evaluate import holds
 __all__ = ["column_windows"]
 
 KEPT_ORDERS = 4
+INT64 = range(-(1 << 63) + 1, 1 << 63)  # the numbers whose size is one, too
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class _Compared(NamedTuple):
-    """A comparison `<` or `<=` of a column of two edges."""
+    """A comparison of a column of two edges: true, for a row of the one, from some row of the other on."""
 
     lower: int
     upper: int
     column: str
     comparison: Comparison
+    is_difference: bool = False
 
 
 def column_windows(edges: int, conditions: Sequence[Expression], environment: Environment) -> ColumnWindows | None:
@@ -45,7 +58,7 @@ def column_windows(edges: int, conditions: Sequence[Expression], environment: En
     """
     by_column: dict[str, dict[int, list[_Compared]]] = defaultdict(dict)
     for position, condition in enumerate(conditions):
-        compared = _compared(condition, environment)
+        compared = _compared(condition, environment) or _differences(condition, environment)
         if compared:
             by_column[compared[0].column][position] = compared
     for column, found in sorted(by_column.items(), key=lambda item: -len(item[1])):
@@ -70,6 +83,30 @@ def _compared(condition, environment):
         lower, upper = (next(iter(environment.elements_in(leaf))).index for leaf in ends)
         found.append(_Compared(lower, upper, a.column, comparison))
     return found
+
+
+def _differences(condition, environment):
+    """A condition as comparisons of a difference of a column at two edges with a constant; none if it is another."""
+    if not isinstance(condition, Comparison) or condition.operator == "<>":
+        return []
+    left, right, operator = condition.left, condition.right, condition.operator
+    if not environment.elements_in(left):
+        left, right, operator = right, left, MIRRORED.get(operator, operator)
+    signs = [("<=", right), (">=", right)] if operator == "=" else [(operator, right)]
+    if isinstance(left, Absolute) and operator in ("<", "<="):
+        left, signs = left.operand, [(operator, right), (MIRRORED[operator], Negative(right))]
+    match left:
+        case Arithmetic("-", Property() as a, Property() as b) if a.column == b.column and a.element != b.element:
+            ends = [next(iter(environment.elements_in(leaf))) for leaf in (a, b)]
+            if any(end.kind != "edge" for end in ends) or _constant(right, environment) is None:
+                return []
+        case _:
+            return []
+    first, second = (end.index for end in ends)
+    return [
+        _Compared(*((first, second) if "<" in sign else (second, first)), a.column, Comparison(sign, left, bound), True)
+        for sign, bound in signs
+    ]
 
 
 def _rising(expression, environment):
@@ -114,7 +151,7 @@ def _windows(edges, name, found, environment):
     tables: dict[str, np.ndarray | None] = {}
     decided = []
     for position, compared in found.items():
-        made = [(one, _table(one.comparison, order, environment, tables)) for one in compared]
+        made = [(one, _table(one, order, environment, tables)) for one in compared]
         if any(table is None for _, table in made):
             continue
         decided.append(position)
@@ -124,30 +161,39 @@ def _windows(edges, name, found, environment):
     return ColumnWindows(name, order, edges, least, decided) if decided else None
 
 
-def _table(comparison, order: ColumnOrder, environment, tables):
-    """The least rank of the upper side by that of the lower one; None if a side falls."""
+def _table(one: _Compared, order: ColumnOrder, environment, tables):
+    """The least rank of the upper edge by that of the lower one; None if a side falls, or a difference may overflow."""
+    comparison = one.comparison
     key = expression_text(rebuilt(comparison, _nameless))
-    if key not in tables:
+    if key not in tables and one.is_difference:
+        values = edge_column(environment.graph, one.column).values
+        ends = values[order.rows[[0, -1]]].tolist()
+        fits = values.dtype.kind == "f" or ends[1] - ends[0] in INT64
+        fulfilled = _fulfilled(comparison, order, environment, one.lower)
+        tables[key] = first_ranks(len(order.rows), fulfilled) if fits else None
+    elif key not in tables:
         names = [_name(side) for side in (comparison.left, comparison.right)]
         adjacent = np.arange(len(order.rows) - 1)
         rising = all(
-            _fulfilled(Comparison("<=", side, rebuilt(side, _renamed(other))), order, environment)(
+            _fulfilled(Comparison("<=", side, rebuilt(side, _renamed(other))), order, environment, edge)(
                 adjacent, adjacent + 1
             ).all()
-            for side, other in zip((comparison.left, comparison.right), reversed(names), strict=True)
+            for side, other, edge in zip(
+                (comparison.left, comparison.right), reversed(names), (one.lower, one.upper), strict=True
+            )
             if not isinstance(side, Property)
         )
-        tables[key] = first_ranks(len(order.rows), _fulfilled(comparison, order, environment)) if rising else None
+        fulfilled = _fulfilled(comparison, order, environment, one.lower)
+        tables[key] = first_ranks(len(order.rows), fulfilled) if rising else None
     return tables[key]
 
 
-def _fulfilled(comparison, order, environment):
-    """A function that says of ranks for its two sides where a comparison is true."""
+def _fulfilled(comparison, order, environment, lower):
+    """A function that says of ranks, first of the lower edge's row, then of the other's, where a comparison is true."""
     program = compile_program(comparison, environment)
-    lower = next(iter(environment.elements_in(comparison.left)))
 
     def fulfilled(left, right):
-        positions = [order.rows[left if element == lower else right] for element in program.elements]
+        positions = [order.rows[left if element.index == lower else right] for element in program.elements]
         return holds(program, np, positions, len(left))
 
     return fulfilled

@@ -74,8 +74,9 @@ class _Compiler:
         """The code of an expression that is true, false or unknown."""
         operand = self.operand(expression)
         if operand.kind not in ("boolean", "null"):
+            where = "" if expression == whole else f" in {expression_text(whole)}"
             raise PatternError(
-                f"pattern: {expression_text(expression)} in {expression_text(whole)} is {a_kind(operand)}, where a "
+                f"pattern: {expression_text(expression)}{where} is {a_kind(operand)}, where a "
                 "condition that is true or false is expected; compare it with something"
             )
         return self.pools.code_of(operand)
