@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import groupby
 
 import numpy as np
@@ -62,6 +63,13 @@ def pytest_collection_modifyitems(items):
         for item in parameters:
             if item not in kept:
                 item.add_marker("thorough")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    """What is loaded by now stays: the collector of cycles does not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
