@@ -67,9 +67,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
-    """What is loaded by now stays: the collector of cycles does not look at it again."""
+    """What is loaded by now stays: the collector of cycles does not look at it again, and at the rest less often."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(700, 10, 50)
 
 
 @pytest.fixture(scope="session")

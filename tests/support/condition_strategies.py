@@ -62,9 +62,7 @@ def column_graphs(draw, max_vertices=5, max_rows=10, directed=None, labelled=Tru
         draw(st.booleans()) if directed is None else directed,
         labels={v: draw(VERTEX_LABELS) for v in range(n)} if labelled else {},
         isolated=range(n),
-        columns=[
-            {"time": draw(TIMES)} | _columns(draw, EDGE_COLUMNS, ("amount", "kind", "flag")) for _ in rows
-        ],
+        columns=[{"time": draw(TIMES)} | _columns(draw, EDGE_COLUMNS, ("amount", "kind", "flag")) for _ in rows],
         properties={v: _columns(draw, VERTEX_COLUMNS, VERTEX_COLUMNS) for v in range(n)},
     )
 
