@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import groupby
 
 import numpy as np
@@ -62,6 +63,14 @@ def pytest_collection_modifyitems(items):
         for item in parameters:
             if item not in kept:
                 item.add_marker("thorough")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    """What is loaded by now stays: the collector of cycles does not look at it again, and at the rest less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(700, 10, 50)
 
 
 @pytest.fixture(scope="session")

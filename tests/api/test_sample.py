@@ -25,7 +25,7 @@ from plans import plan_for, tuned
 from refusal import refuses
 from strategies import cases, skewed_rows
 from test_walkers import COUNTED_LEAVES, DIRECTED, UNDIRECTED, WAYS, Settings, labelled_graph, plan_of, rows_with
-from tiers import examples
+from tiers import examples, is_thorough
 
 from cusubmatch import Graph, Pattern, PatternError, ResultTooLarge, TimeLimitExceeded, count_matches
 from cusubmatch.api import sample_matches as sampling
@@ -251,7 +251,7 @@ def test_what_comes_in_decides_what_goes_out():
 
 # Chance --------------------------------------------------------------------------------------------------------------
 
-DRAWS = 600
+DRAWS = 600 if is_thorough() else 200
 
 
 def excess(counted, n, cells, draws):

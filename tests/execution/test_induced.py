@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from naive import matches as naive_matches
 from strategies import cases
-from tiers import examples
+from tiers import examples, thorough
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, TimeLimitExceeded
@@ -106,7 +106,9 @@ def test_counts_are_those_of_the_oracle(case):
             assert run.count() == len(naive_matches(naive, pattern, "induced", unique))
 
 
-@pytest.mark.parametrize(("name", "size"), [("facebook_combined", 4), ("ca-HepPh", 4), ("facebook_combined", 5)])
+@pytest.mark.parametrize(
+    ("name", "size"), [("facebook_combined", 4), ("ca-HepPh", 4), ("karate", 5), *thorough(("facebook_combined", 5))]
+)
 def test_counts_of_data_graphs_are_those_of_the_census(data_graph, name, size):
     graph = data_graph(name)
     census = csm.motif_census(graph, size, semantics="induced", engine="auto")

@@ -150,7 +150,7 @@ def test_the_text_says_what_lies_between_two_vertices(skewed, labelled):
 
 
 def test_the_number_of_bridges_is_estimated():
-    for graph in (Graph.from_edgelist(rmat(12, 16, seed=1)), Graph.from_edgelist(rmat(10, 4, seed=2))):
+    for graph in (Graph.from_edgelist(rmat(11, 16, seed=1)), Graph.from_edgelist(rmat(10, 4, seed=2))):
         adjacent = np.zeros((graph.n_vertices, graph.n_vertices))
         support = support_graph_of(graph, reverse_arcs)
         adjacent[np.repeat(np.arange(graph.n_vertices), np.diff(support.offsets)), support.targets] = 1

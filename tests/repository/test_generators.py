@@ -107,6 +107,7 @@ def test_rmat_differs_by_seed():
     assert not rmat(8, 4, seed=1).equals(rmat(8, 4, seed=2))
 
 
+@pytest.mark.thorough
 def test_rmat_at_scale_18_has_its_recorded_size():
     edges = rmat(18, 16)
     assert (edges.dst.max() + 1, len(edges)) == (173_829, 3_805_008)

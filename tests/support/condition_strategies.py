@@ -2,10 +2,13 @@
 
 Rows of the edge table have a time (with ties and parallel rows), an amount, a kind and a flag, vertices have a risk, a
 country and a day; all but the time may be null. `conditions` draws trees of the right types for a pattern, so that
-every one can be asked of every such graph; `expressions` draws any tree, which need make no sense.
+every one can be asked of every such graph; `expressions` draws any tree, which need make no sense. Strategies are kept,
+since hypothesis checks each new one, which takes longer than drawing from it.
 """
 
 from __future__ import annotations
+
+import functools
 
 import numpy as np
 from hypothesis import strategies as st
@@ -39,35 +42,44 @@ VALUES = {
     "truth": st.booleans(),
     "day": st.sampled_from(DAYS),
 }
+NULLABLE = {kind: st.one_of(values, values, st.none()) for kind, values in VALUES.items()}
+TIMES, VERTEX_LABELS = st.integers(0, 4), st.sampled_from(("A", "B", None))
+
+
+@functools.cache
+def _rows(n, labelled, max_rows):
+    kinds = st.sampled_from(("X", "Y", None)) if labelled else st.none()
+    return st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), kinds), max_size=max_rows)
 
 
 @st.composite
 def column_graphs(draw, max_vertices=5, max_rows=10, directed=None, labelled=True):
     """A `NaiveGraph` of 1 to `max_vertices` vertices whose rows and vertices have columns."""
     n = draw(st.integers(1, max_vertices))
-    kinds = st.sampled_from(("X", "Y", None)) if labelled else st.none()
-    row = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), kinds)
-    rows = draw(st.lists(row, max_size=max_rows))
+    rows = draw(_rows(n, labelled, max_rows))
     return NaiveGraph(
         rows,
         draw(st.booleans()) if directed is None else directed,
-        labels={v: draw(st.sampled_from(("A", "B", None))) for v in range(n)} if labelled else {},
+        labels={v: draw(VERTEX_LABELS) for v in range(n)} if labelled else {},
         isolated=range(n),
-        columns=[
-            {"time": draw(st.integers(0, 4))} | _columns(draw, EDGE_COLUMNS, ("amount", "kind", "flag")) for _ in rows
-        ],
+        columns=[{"time": draw(TIMES)} | _columns(draw, EDGE_COLUMNS, ("amount", "kind", "flag")) for _ in rows],
         properties={v: _columns(draw, VERTEX_COLUMNS, VERTEX_COLUMNS) for v in range(n)},
     )
 
 
 def _columns(draw, types, names):
-    return {name: draw(st.one_of(VALUES[types[name]], VALUES[types[name]], st.none())) for name in names}
+    return {name: draw(NULLABLE[types[name]]) for name in names}
 
 
 def conditions(pattern, params=(), max_leaves=4):
     """Conditions of the right types on the named vertices and edges of a pattern; `params` names numbers."""
-    vertices = [name for name in pattern.names if name is not None]
-    edges = [edge.name for edge in pattern.edges if edge.name is not None]
+    vertices = tuple(name for name in pattern.names if name is not None)
+    edges = tuple(edge.name for edge in pattern.edges if edge.name is not None)
+    return _conditions(vertices, edges, tuple(params), max_leaves)
+
+
+@functools.cache
+def _conditions(vertices, edges, params, max_leaves):
     places = [(name, VERTEX_COLUMNS) for name in vertices] + [(name, EDGE_COLUMNS) for name in edges]
 
     def of_type(kind):

@@ -28,6 +28,8 @@ class SimtError(RuntimeError):
 class Lane(greenlet):
     """One thread; `wait` is None while it may run, else (operation, mask, value)."""
 
+    index: int
+    position: int  # in its warp
     block: Block
     warp: Warp
     wait: tuple | None
@@ -121,7 +123,7 @@ class Machine:
     blockIdx = property(lambda self: SimpleNamespace(x=getcurrent().block.index))
     gridDim = property(lambda self: SimpleNamespace(x=len(self.blocks)))
     blockDim = property(lambda self: SimpleNamespace(x=len(getcurrent().block.lanes)))
-    laneid = property(lambda self: getcurrent().index % WARP)
+    laneid = property(lambda self: getcurrent().position)
 
     # Bits
 
@@ -139,7 +141,7 @@ class Machine:
     # Collectives
 
     def _collect(self, operation, mask, value):
-        getcurrent().wait = (operation, mask, value)
+        getcurrent().wait = (operation, mask if mask is None else int(mask) & FULL, value)
         return self.hub.switch()
 
     def syncthreads(self):
@@ -163,7 +165,7 @@ class Machine:
         return self._collect("shuffle", mask, (value, int(lane + distance if lane + distance < WARP else lane)))
 
     def shfl_xor_sync(self, mask, value, bits):
-        return self._collect("shuffle", mask, (value, int(self.laneid ^ bits)))
+        return self._collect("shuffle", mask, (value, getcurrent().position ^ int(bits)))
 
     # Memory: sequentially consistent
 
@@ -204,7 +206,8 @@ class Machine:
             warps = [Warp() for _ in range(-(-threads // WARP))]
             for index in range(threads):
                 lane = Lane(run, self.hub)
-                lane.index, lane.block, lane.warp, lane.wait = index, block, warps[index // WARP], None
+                lane.index, lane.position, lane.wait = index, index % WARP, None
+                lane.block, lane.warp = block, warps[index // WARP]
                 lane.warp.append(lane)
                 block.lanes.append(lane)
                 ready.append((lane, None))
@@ -235,23 +238,25 @@ class Machine:
         left = [lane for block in self.blocks for lane in block.lanes if not lane.dead]
         for lane in left:
             if lane.wait[1] is not None:
-                self._check(lane, [x for x in lane.warp if int(lane.wait[1]) >> x.index % WARP & 1])
+                self._check(lane, [x for x in lane.warp if lane.wait[1] >> x.position & 1])
         raise SimtError(f"deadlock: {[(x.block.index, x.index, x.wait[:2]) for x in left[:4]]} of {len(left)} lanes")
 
     def _released_by(self, lane):
         """The lanes that may go on now that `lane` has arrived at a collective, or returned."""
         released, at_block = [], not lane.dead and lane.wait[1] is None
         if not lane.dead and not at_block:
-            mask = int(lane.wait[1]) & FULL
-            if not mask >> lane.index % WARP & 1:
+            mask, warp = lane.wait[1], lane.warp
+            if not mask >> lane.position & 1:
                 raise SimtError(f"lane {lane.index} is not in the mask {mask:#x} of its own {lane.wait[0]}")
-            lane.warp.parked += 1
-            if lane.warp.parked >= mask.bit_count():
-                group = [x for x in lane.warp if mask >> x.index % WARP & 1]
-                self._check(lane, group)
-                if all(x.wait and x.wait[1] is not None for x in group):
-                    lane.warp.parked -= len(group)
-                    released = self._finish(group)
+            warp.parked += 1
+            if warp.parked < mask.bit_count():
+                return released  # and nothing changes for its block
+            group = [x for x in warp if mask >> x.position & 1]
+            self._check(lane, group)
+            if all(x.wait and x.wait[1] is not None for x in group):
+                warp.parked -= len(group)
+                released = self._finish(group)
+            return released
         block = lane.block
         block.parked += at_block
         if block.alive and block.parked == block.alive:
@@ -260,15 +265,12 @@ class Machine:
         return released
 
     def _check(self, lane, group):
-        operation, mask = lane.wait[0], int(lane.wait[1]) & FULL
+        operation, mask, _ = lane.wait
         for other in group:
             if other.dead:
                 raise SimtError(f"{operation}: the mask {mask:#x} names lane {other.index}, which has returned")
-            if (
-                other.wait
-                and other.wait[1] is not None
-                and (other.wait[0], int(other.wait[1]) & FULL) != (operation, mask)
-            ):
+            wait = other.wait
+            if wait and wait[1] is not None and (wait[1] != mask or wait[0] != operation):
                 raise SimtError(f"divergent: lane {lane.index} at {operation}, lane {other.index} at {other.wait[0]}")
 
     def _go(self, pairs):
@@ -279,10 +281,10 @@ class Machine:
     def _finish(self, group):
         operation, values = group[0].wait[0], [lane.wait[2] for lane in group]
         if operation == "ballot":
-            mask = sum(1 << lane.index % WARP for lane, value in zip(group, values, strict=True) if value)
+            mask = sum(1 << lane.position for lane, value in zip(group, values, strict=True) if value)
             results = [np.uint32(mask)] * len(group)
         elif operation == "shuffle":
-            by_lane = {lane.index % WARP: value for lane, (value, _) in zip(group, values, strict=True)}
+            by_lane = {lane.position: value for lane, (value, _) in zip(group, values, strict=True)}
             if outside := [source for _, source in values if source not in by_lane]:
                 raise SimtError(f"a shuffle reads lane {outside[0]}, which is outside its mask")
             results = [by_lane[source] for _, source in values]

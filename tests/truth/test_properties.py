@@ -207,7 +207,9 @@ def test_non_induced_counts_are_sums_of_induced_counts_of_supergraphs(k, shapes,
     assert_supergraph_law(graph_of(pairs), connected_graphs(k), k, directed=False)
 
 
-@pytest.mark.parametrize(("k", "shapes", "n", "chance"), [(3, 13, 12, 0.25), (3, 13, 7, 0.7), (4, 199, 11, 0.25)])
+@pytest.mark.parametrize(
+    ("k", "shapes", "n", "chance"), [(3, 13, 12, 0.25), (3, 13, 7, 0.7), *thorough((4, 199, 11, 0.25))]
+)
 def test_the_same_law_holds_for_directed_graphs(k, shapes, n, chance):
     assert len(connected_digraphs(k)) == shapes
     pairs = random_pairs(k, n, chance, directed=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from unittest import mock
 
 import pandas as pd
@@ -93,7 +94,12 @@ def column(name, values):
 
 def orders_of_time(pattern):
     """Windows between the times of the edges of a pattern."""
-    times = [Property(edge.name, "time") for edge in pattern.edges if edge.name is not None]
+    return _orders_of_time(tuple(edge.name for edge in pattern.edges if edge.name is not None))
+
+
+@functools.cache
+def _orders_of_time(names):
+    times = [Property(name, "time") for name in names]
     if len(times) < 2:
         return st.just([])
     pairs = st.permutations(times).map(lambda chosen: chosen[:2])
@@ -103,7 +109,12 @@ def orders_of_time(pattern):
 
 def comparisons_of_amounts(pattern):
     """Comparisons of the amounts of two edges, which are windows on the column."""
-    amounts = [Property(edge.name, "amount") for edge in pattern.edges if edge.name is not None]
+    return _comparisons_of_amounts(tuple(edge.name for edge in pattern.edges if edge.name is not None))
+
+
+@functools.cache
+def _comparisons_of_amounts(names):
+    amounts = [Property(name, "amount") for name in names]
     if len(amounts) < 2:
         return st.just([])
     number = st.sampled_from((0.5, 0.9, 1, 2)).map(Literal)

@@ -332,6 +332,7 @@ def test_leaves_and_counts_of_any_length_are_exact():
     assert count_matches(graph, Pattern.path(3), semantics="homomorphism") == 2 * m**2 + 4 * m
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("leaves", [46_341, 70_000])  # the fourth powers pass 2**62 and 2**64
 def test_counts_past_64_bits_are_exact(leaves, threads):

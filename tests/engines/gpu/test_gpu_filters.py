@@ -17,7 +17,7 @@ from lsqb_queries import LSQB_QUERIES
 from strategies import cases, skewed_rows
 from targets import emulator, native_lane
 from test_yeast import pattern_of
-from tiers import examples
+from tiers import examples, thorough
 
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu.candidates import filters as on_cpu
@@ -158,7 +158,7 @@ def test_any_schedule_finds_the_candidates_of_the_cpu(hubs, data, seed, semantic
 
 
 @pytest.mark.one_each
-@pytest.mark.parametrize("seed", [None, 0, 1, 2])
+@pytest.mark.parametrize("seed", [None, 0, *thorough(1, 2)])
 @pytest.mark.parametrize("sample", [3, 20])
 def test_long_rows_many_chunks_and_many_blocks_change_nothing(seed, sample):
     graph, pattern = skewed_graph(), Pattern.parse(LABELLED)

@@ -138,7 +138,7 @@ def test_under_any_schedule_the_ranks_are_the_oracles_matches(semantics, unique,
     assert found <= {canonical(image, symmetries) for image in expected}
 
 
-@pytest.mark.parametrize("name", ["square", "path", *thorough("house", "claw")])
+@pytest.mark.parametrize("name", ["path", *thorough("square", "house", "claw")])
 def test_work_given_away_is_counted_for_its_own_task(name):
     graph, pattern = skewed(), Pattern.parse(SHAPES[name])
     counts = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from targets import emulator, one_lane
+from tiers import is_thorough
 
 from cusubmatch import Graph
 from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs as reverse_arcs_on_cpu
@@ -86,7 +87,7 @@ def test_kernels_agree_with_those_of_the_cpu_lane_by_lane(name, how, prime, monk
     target = emulator(seed=len(how))
     if name != "a wide window":
         monkeypatch.setattr(tables, "FEW_WEDGES", 2)  # wedges of a top that a warp takes
-    all_kernels(*both(support(5, degree=4), target, SHAPES[name]), how, prime)
+    all_kernels(*both(support(5 if is_thorough() else 4, degree=4), target, SHAPES[name]), how, prime)
 
 
 @pytest.mark.one_each

@@ -206,7 +206,7 @@ def test_one_huge_task_is_divided_among_all_warps(seed, ring):
     # Ordered pairs of leaves of one hub: all the work hangs on one first candidate after another.
     pattern = Pattern.parse("(a)--(h)--(b)--(c)", distinct=[("a", "b")])
     graph = csm.Graph.from_edgelist(
-        (np.r_[np.zeros(40, int), np.arange(1, 40)], np.r_[np.arange(1, 41), np.arange(2, 41)])
+        (np.r_[np.zeros(24, int), np.arange(1, 24)], np.r_[np.arange(1, 25), np.arange(2, 25)])
     )
     settings = Settings(seed=seed, steps=1, windows=1, long=0, ring=ring, chunk=8, grid=(2, 2))
     count, run = result_of(graph, pattern, settings, "homomorphism", False, counting=True)
@@ -254,7 +254,7 @@ def test_the_first_rows_end_a_launch():
     assert 1 <= first.shape[1] <= 64 < csm.count_matches(graph, pattern, engine="cpu")
 
 
-@pytest.mark.parametrize("slots", [32, 8, 1])
+@pytest.mark.parametrize("slots", [8, 1, *thorough(32)])
 def test_fewer_slots_than_lanes_count_the_same(slots):
     graph, pattern = skewed(), Pattern.parse(SHAPES["house"])
     with patch("cusubmatch.engines.gpu.search.program._shape", lambda *_: (slots, 2)):
@@ -280,7 +280,7 @@ def test_of_a_sample_are_found_the_matches_of_evenly_spaced_first_candidates(eve
     assert found == Counter({row: 1 for row in whole if (row[first], row[second]) in looked_at})
 
 
-@pytest.mark.parametrize("hubs", [0, 6, 2048])
+@pytest.mark.parametrize("hubs", [0, 6, *thorough(2048)])
 def test_bitmaps_of_hubs_change_no_count(hubs):
     graph, pattern = csm.Graph.from_edgelist(skewed_edges()), Pattern.parse(SHAPES["diamond"])
     for semantics in ("monomorphism", "induced"):
