@@ -139,10 +139,10 @@ class SideBySideCount:
                     return matches
                 if compilations() == compiled:
                     break
-            host.may_compile.set()
+        host.may_compile.set()
+        if long_count is None:
             long_count = self.race.of_long_count(False)
             assert long_count is not None  # noqa: S101 - it is made if it is not there
-        host.may_compile.set()
         count: Count
         if isinstance(long_count, Walk):
             count = long_count.run(self.deadline, self.progress, slice_s=SLICE_S)
