@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
-from cusubmatch.api.options import checked_call, plain_call
+from cusubmatch.api.options import CheckedCall, checked_call, is_compound
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed, EngineUnavailable, PatternError
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
+
+if TYPE_CHECKING:
+    from cusubmatch.engines.base import ProgressCallback
+    from cusubmatch.execution.grouping.grouped_rows import Groups
 
 __all__ = ["COUNT_COLUMN", "count_by"]
 
@@ -54,7 +58,8 @@ def count_by(
     P : Pattern or str
         The pattern, or its text such as ``"(a)-->(b)"``.
     by : name or sequence of names
-        The pattern vertices by whose images matches are counted.
+        The pattern vertices by whose images matches are counted, outside of OPTIONAL and EXISTS parts. With OPTIONAL
+        parts a match counts as often as it has rows.
     min_count : int
         Bindings with fewer matches are left out.
     semantics : {"monomorphism", "induced", "homomorphism"}
@@ -139,22 +144,29 @@ def count_by(
     call = checked_call(G, P, options, parts=True)
     if engine == "gpu":
         raise EngineUnavailable("engine: matches are grouped on the CPU engine only; use engine='cpu' or 'auto'")
-    least, call = _checked_least(min_count), plain_call(call)
+    least, graph = _checked_least(min_count), call.graph
     vertices = _vertices_named(call.pattern, by)
-    names = _columns(call.graph, [call.pattern.names[vertex] for vertex in vertices])
-    from cusubmatch.execution.grouping.grouped_count import grouped_count
-
+    names = _columns(graph, [call.pattern.names[vertex] for vertex in vertices])
     try:
         with reporting(progress, "counting") as report:
-            count = grouped_count(call.graph, call.pattern, call.options, call.deadline, vertices)
-            groups = count.groups(least, report)
+            groups = _groups(call, vertices, least, report)
     except DeadlinePassed:
         raise time_limit_exceeded(time_limit, None) from None
-    graph = call.graph
     columns = {
         name: graph.to_ids(graph.xp.asarray(images)) for name, images in zip(names, groups.vertices, strict=True)
     }
     return graph.family.frame({**columns, COUNT_COLUMN: graph.family.values(graph.xp.asarray(groups.counts))})
+
+
+def _groups(call: CheckedCall, vertices: list[int], least: int, report: ProgressCallback | None) -> Groups:
+    """The bindings of a call with at least so many matches."""
+    if is_compound(call.pattern):
+        from cusubmatch.execution.compound.compound_groups import compound_groups
+
+        return compound_groups(*call).groups([vertices], least, report)[0]
+    from cusubmatch.execution.grouping.grouped_count import grouped_count
+
+    return grouped_count(*call, vertices).groups(least, report)
 
 
 def _checked_least(min_count: Any) -> int:
@@ -178,6 +190,7 @@ def _vertices_named(pattern: Pattern, by: Any) -> list[int]:
     for name in by:
         if name not in places:
             edge = " of the pattern, but of an edge" if name in {e.name for e in pattern.edges} - {None} else ""
+            edge = edge or (" outside of OPTIONAL" if name in pattern.columns else "")
             raise PatternError(f"by: {name!r} is no vertex{edge}; the named vertices are {list(places)}")
     if len(set(by)) < len(by):
         raise ValueError(f"by: expected different names, got {list(by)}")

@@ -35,7 +35,6 @@ __all__ = [
     "checked_call",
     "checked_query",
     "is_compound",
-    "plain_call",
     "plan_of_call",
     "planned_call",
 ]
@@ -146,31 +145,6 @@ def checked_call(G: Any, P: Any, options: QueryOptions, *, parts: bool = False) 
         if options.warn_of_absent_labels:
             warn_absent_ids(absent_ids(graph, given.candidates, given.touching))
     return CheckedCall(graph, pattern, options, deadline)
-
-
-def plain_call(call: CheckedCall) -> CheckedCall:
-    """The call for a pattern without parts: what exists at single vertices is among the candidates.
-
-    Raises
-    ------
-    PatternError
-        If the pattern has parts that are joined, or paths of several lengths.
-    """
-    if not is_compound(call.pattern):
-        return call
-    from cusubmatch.execution.compound.compound_rows import compound_calls
-
-    try:
-        calls = compound_calls(*call)
-    except DeadlinePassed:
-        raise time_limit_exceeded(call.options.time_limit, None) from None
-    if calls.joined or len(calls.patterns) > 1:
-        what = "OPTIONAL" if calls.optional else "paths of several lengths"
-        raise PatternError(
-            f"pattern: this function does not take {'EXISTS about several vertices' if calls.exists else what} yet; "
-            "count_matches, subgraph_match, iter_matches, write_matches, has_match and explain do"
-        )
-    return call._replace(pattern=calls.patterns[0], options=calls.options)
 
 
 def check_options(options: QueryOptions) -> None:

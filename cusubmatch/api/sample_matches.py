@@ -5,7 +5,8 @@ All matches are counted task by task, distinct ranks of the whole are drawn (Flo
 every embedding is wanted, matches are counted up to automorphisms, and the rest of a rank says which automorphic image
 of its match is meant. Where rows of the edge table are walked, or only matches that touch some vertices are wanted,
 matches are not ranked: all are walked, and those with the least random numbers are kept
-(`execution/row_walks/random_choice.py`).
+(`execution/row_walks/random_choice.py`). So are matches with parts, whose rows are chosen without being made
+(`execution/compound/row_choice.py`).
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from __future__ import annotations
 import dataclasses
 import operator
 import random
-from bisect import bisect_right
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
-from cusubmatch.api.options import checked_call, plain_call, plan_of_call
+from cusubmatch.api.options import CheckedCall, checked_call, is_compound, plan_of_call
 from cusubmatch.engines.base import Sampler
 from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
@@ -59,8 +60,9 @@ def sample_matches(
     """Draw matches of a pattern uniformly, without replacement, and count all.
 
     It takes about as long as counting, however many matches there are: their rows are never walked, but for conditions
-    that compare vertices or edges, `edges="each"` and `touching`. Every set of `n` matches is equally likely, and so is
-    every order of the rows.
+    that compare vertices or edges, `edges="each"`, `touching` and parts (OPTIONAL, EXISTS about several vertices). With
+    OPTIONAL parts each row is drawn by itself, and matches are walked, but not what they are extended by. Every set of
+    `n` matches is equally likely, and so is every order of the rows.
 
     Parameters
     ----------
@@ -160,55 +162,83 @@ def sample_matches(
         edge_id=edge_id,
         devices=devices,
     )
-    call = plain_call(checked_call(G, P, options, parts=True))
-    from cusubmatch.execution.row_walks.row_query import needs_rows
-
-    ranked = touching is None and not needs_rows(asked_by(call.pattern, call.options))
-    if not ranked:
-        call = call._replace(options=dataclasses.replace(call.options, counting=False, suffix=None))
-    query = plan_of_call(call)
-    generator = random.Random(seed)  # noqa: S311 - a sample is no secret
-    query.columns()
+    call, generator = checked_call(G, P, options, parts=True), random.Random(seed)  # noqa: S311 - a sample is no secret
     try:
-        with query.engine.current(), until(query.deadline):
-            if ranked and isinstance(query, Query):
-                return _drawn_by_rank(query, n, generator)
-            return _drawn_while_walking(query, n, generator)
+        if is_compound(call.pattern):
+            return _drawn_from_parts(call, n, generator)
+        return _drawn([call], n, generator)
     except DeadlinePassed:
         raise TimeLimitExceeded(f"time_limit: no sample could be drawn within {time_limit} s") from None
 
 
-def _drawn_by_rank(query: Query, n: int, generator: random.Random) -> tuple[Any, int]:
-    """The sample and the count, by ranks."""
-    plan = query.plan
-    sampler = query.engine.sampler(plan, query.prepared, query.deadline)
-    counts = sampler.counts()
-    count = sum(counts) * plan.factor
-    rows = min(n, count)
-    _check_sample_fits(query, rows)
-    ranks = sorted(_distinct_ranks(count, rows, generator))
-    matches = _images(plan, _matches_at(sampler, counts, ranks, plan.factor), ranks)
+def _drawn_from_parts(call: CheckedCall, n: int, generator: random.Random) -> tuple[Any, int]:
+    """The sample and the count of a pattern with parts or paths of several lengths."""
+    from cusubmatch.execution.compound.compound_rows import compound_calls
+
+    calls = compound_calls(*call)
+    if not calls.joined:
+        return _drawn([call._replace(pattern=one, options=calls.options) for one in calls.patterns], n, generator)
+    from cusubmatch.execution.compound.joined_query import joined_query
+    from cusubmatch.execution.compound.joined_sample import joined_sample
+
+    with until(call.deadline):
+        query: Any = joined_query(call.graph, calls, call.options, call.deadline)
+        query.columns()
+        return joined_sample(query, n, generator.getrandbits(64), lambda rows: _check_sample_fits(query, rows))
+
+
+def _drawn(calls: Sequence[CheckedCall], n: int, generator: random.Random) -> tuple[Any, int]:
+    """The sample and the count of patterns without parts, whose matches are put together."""
+    from cusubmatch.execution.row_walks.row_query import needs_rows
+
+    pattern, options = calls[0].pattern, calls[0].options
+    ranked = options.touching is None and not needs_rows(asked_by(pattern, options))
+    if not ranked:
+        options = dataclasses.replace(options, counting=False, suffix=None)
+    queries = [plan_of_call(call._replace(options=options)) for call in calls]
+    queries[0].columns()
+    with queries[0].engine.current(), until(queries[0].deadline):
+        if ranked:
+            return _drawn_by_rank([query for query in queries if isinstance(query, Query)], n, generator)
+        return _drawn_while_walking(queries, n, generator)
+
+
+def _drawn_by_rank(queries: Sequence[Query], n: int, generator: random.Random) -> tuple[Any, int]:
+    """The sample and the count, by ranks; those of one pattern follow those of the one before."""
+    samplers = [query.engine.sampler(query.plan, query.prepared, query.deadline) for query in queries]
+    counts = [sampler.counts() for sampler in samplers]
+    ends = list(accumulate(sum(some) * query.plan.factor for some, query in zip(counts, queries, strict=True)))
+    rows = min(n, ends[-1])
+    _check_sample_fits(queries[0], rows)
+    ranks, found, begin = sorted(_distinct_ranks(ends[-1], rows, generator)), [], 0
+    for query, sampler, some, end in zip(queries, samplers, counts, ends, strict=True):
+        own = [rank - begin for rank in ranks[bisect_left(ranks, begin) : bisect_left(ranks, end)]]
+        plan, begin = query.plan, end
+        matches = _images(plan, _matches_at(sampler, some, own, plan.factor), own)
+        found.append(matches[list(plan.columns)])
     order = list(range(rows))
     generator.shuffle(order)
-    return query.frame([matches[list(plan.columns)][:, np.array(order, np.int64)]]), count
+    return queries[0].frame([np.concatenate(found, axis=1)[:, np.array(order, np.int64)]]), ends[-1]
 
 
-def _drawn_while_walking(query: PlannedCall, n: int, generator: random.Random) -> tuple[Any, int]:
+def _drawn_while_walking(queries: Sequence[PlannedCall], n: int, generator: random.Random) -> tuple[Any, int]:
     """The sample and the count, by walking all matches."""
-    choice = RandomChoice(n, generator.getrandbits(64))
+    query = queries[0]
     pattern = query.plan.pattern if isinstance(query, Query) else query.pattern
-    blocks = whole_blocks(query, None)
-    try:
-        for block in blocks:
-            choice.add(RowBlock(*map(query.engine.to_host, block)))
-            _check_sample_fits(query, min(choice.kept, n))
-    finally:
-        blocks.close()
+    named = [vertex for vertex, name in enumerate(pattern.names) if name is not None]
+    choice = RandomChoice(n, generator.getrandbits(64), named)
+    for number, one in enumerate(queries):
+        blocks = whole_blocks(one, None)
+        try:
+            for block in blocks:
+                choice.add(RowBlock(*map(one.engine.to_host, block)), number)
+                _check_sample_fits(query, min(choice.kept, n))
+        finally:
+            blocks.close()
     chosen = choice.chosen()
     if chosen is None:
         return query.frame([]), choice.count
-    named = [vertex for vertex, name in enumerate(pattern.names) if name is not None]
-    return query.frame([np.concatenate([chosen.vertices[named].astype(np.int64), chosen.rows])]), choice.count
+    return query.frame([np.concatenate([chosen.vertices.astype(np.int64), chosen.rows])]), choice.count
 
 
 def _check_sample_fits(query: PlannedCall, rows: int) -> None:

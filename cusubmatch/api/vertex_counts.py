@@ -8,12 +8,12 @@ using graphlet degree distribution", Bioinformatics 2007). Where tables by verte
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, ProgressOption, UniqueSemantics
-from cusubmatch.api.options import as_pattern, checked_call, plain_call, plan_of_call
+from cusubmatch.api.options import CheckedCall, as_pattern, checked_call, is_compound, plan_of_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query import PlannedCall, Query
@@ -21,6 +21,10 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.deadlines import until
+
+if TYPE_CHECKING:
+    from cusubmatch.execution.compound.simple_calls import SimpleCalls
+    from cusubmatch.pattern.automorphisms import AutomorphismGroup
 
 __all__ = ["vertex_counts"]
 
@@ -52,7 +56,8 @@ def vertex_counts(
         The data graph. Edges are a dataframe, arrays or what else `Graph.from_edgelist` takes. They are directed if the
         pattern is.
     P : Pattern or str
-        The pattern, or its text such as ``"(a)-->(b)"``. All its vertices must be named.
+        The pattern, or its text such as ``"(a)-->(b)"``. All its vertices must be named, those of OPTIONAL and EXISTS
+        parts apart.
     semantics : {"monomorphism", "induced"}
         What a match is. Monomorphism: vertices are mapped to different vertices, and G may have more edges between
         them. Induced: G has no more edges between them. Each subgraph counts once.
@@ -80,6 +85,8 @@ def vertex_counts(
     DataFrame of the family of G
         A row for each vertex of G; column ``vertex`` with its id, and an int64 column for each orbit, called after the
         vertices of the orbit, such as ``a|b``. The sum of a column is the number of matches times the orbit's size.
+        With OPTIONAL parts a match counts as often as it has rows; new vertices of parts have no columns. With paths of
+        several lengths a vertex counts once in a match, wherever symmetries of the path with its length bring it.
 
     Raises
     ------
@@ -128,27 +135,83 @@ def vertex_counts(
         touching=touching,
         edges=edges,
     )
-    call = plain_call(checked_call(G, P, options, parts=True))
-    pattern = call.pattern
-    _check_orbits(pattern, semantics)
-    query = plan_of_call(call, _no_counts)
-    from cusubmatch.execution.touching import orbits_of_vertices
+    call, calls = checked_call(G, P, options, parts=True), None
+    if is_compound(call.pattern):
+        from cusubmatch.execution.compound.compound_rows import compound_calls
 
-    counts = _OrbitCounts(query, pattern, orbits_of_vertices(call.graph, pattern, call.options))
-    run = None
+        try:
+            calls = compound_calls(*call)
+            if calls.joined:
+                return _joined_counts(call, calls)
+        except DeadlinePassed:
+            raise time_limit_exceeded(time_limit, None) from None
+    plain = [call] if calls is None else _plain_calls(call, calls)
+    queries = [plan_of_call(one, _no_counts) for one in plain]
+    counts = _OrbitCounts(queries[0], call.pattern, *_places(call, calls, plain))
+    tables = False
     try:
         with reporting(progress, "matching") as report:
-            if isinstance(query, Query) and touching is None:
-                with until(query.deadline):
-                    run = query.orbit_count_run(report, ROW_VERTEX_NS * len(pattern))
-                    if run is not None:
-                        counts.set(run.orbit_counts())
-                        return counts.frame()
-            for block in query.blocks(None, report):
-                counts.add(block)
+            for number, query in enumerate(queries):
+                run = None
+                if isinstance(query, Query) and touching is None:
+                    with until(query.deadline):
+                        run = query.orbit_count_run(report, ROW_VERTEX_NS * len(call.pattern))
+                        tables |= run is not None
+                        if run is not None:
+                            counts.add_tables(number, query.plan.pattern.automorphisms, run.orbit_counts())
+                if run is None:
+                    for block in query.blocks(None, report):
+                        counts.add(number, block)
+                    counts.count_rows()
     except DeadlinePassed:
-        raise time_limit_exceeded(time_limit, counts.frame if run is None else None) from None
+        raise time_limit_exceeded(time_limit, None if tables else counts.frame) from None
     return counts.frame()
+
+
+def _joined_counts(call: CheckedCall, calls: SimpleCalls) -> Any:
+    """The counts of a pattern with parts that are joined: as often as a match has rows."""
+    from cusubmatch.execution.compound.compound_groups import CompoundGroups
+
+    graph, pattern, options, deadline = call
+    groups = CompoundGroups(graph, pattern, calls, options, deadline)
+    orbits = groups.orbits()[: len(pattern)]
+    counts = _zeros(graph.host, orbits)
+    with reporting(options.progress, "counting") as report:
+        found = groups.groups([[orbit] for orbit in counts], 1, report)
+    for count, one in zip(counts.values(), found, strict=True):
+        count[one.vertices[0]] = one.counts
+    return _frame(graph, pattern, orbits, {orbit: graph.xp.asarray(count) for orbit, count in counts.items()})
+
+
+def _plain_calls(call: CheckedCall, calls: SimpleCalls) -> list[CheckedCall]:
+    """The calls of the lengths of a pattern's paths; inner vertices have names, so that rows have columns of them."""
+
+    def named(pattern: Pattern) -> Pattern:
+        names = tuple(("inner", vertex) if name is None else name for vertex, name in enumerate(pattern.names))
+        return pattern.of_parts(names, pattern.labels, pattern.edges, pattern.distinct, (), pattern.conditions)
+
+    return [call._replace(pattern=named(pattern), options=calls.options) for pattern in calls.patterns]
+
+
+def _places(
+    call: CheckedCall, calls: SimpleCalls | None, plain: Sequence[CheckedCall]
+) -> tuple[tuple[int, ...], list[dict[int, tuple[int, ...]]]]:
+    """The orbits of the pattern's vertices and, for each plain call, its vertices that each orbit counts."""
+    from cusubmatch.execution.compound.joined_options import group_of_whole
+    from cusubmatch.execution.compound.orbit_bindings import orbit_bindings
+    from cusubmatch.execution.query import asked_by
+    from cusubmatch.execution.touching import automorphisms_of
+
+    groups = [automorphisms_of(one.graph, one.options, asked_by(one.pattern, one.options)) for one in plain]
+    whole = groups[0] if calls is None else group_of_whole(call.pattern, plain[0].options)
+    orbits = whole.orbits()[: len(call.pattern)]
+    return orbits, [
+        {
+            orbit: tuple(vertex for one in orbit_bindings(whole, group, [orbit]) for (vertex,) in one.own.tuples)
+            for orbit in sorted(set(orbits))
+        }
+        for group in groups
+    ]
 
 
 def _check_orbits(pattern: Pattern, semantics: str) -> None:
@@ -161,37 +224,54 @@ def _check_orbits(pattern: Pattern, semantics: str) -> None:
 
 
 class _OrbitCounts:
-    """The counts of a call by orbit and vertex, from tables or from rows."""
+    """The counts of a call by orbit and vertex, from tables or from rows; those of several lengths are added up.
 
-    def __init__(self, query: PlannedCall, pattern: Pattern, orbits: Sequence[int]):
+    `places` has for each plain call the vertices that each orbit counts.
+    """
+
+    def __init__(
+        self, query: PlannedCall, pattern: Pattern, orbits: Sequence[int], places: list[dict[int, tuple[int, ...]]]
+    ):
         self._query, self._xp = query, query.placed.xp
-        self._pattern, self._orbits = pattern, orbits
+        self._pattern, self._orbits, self._places = pattern, orbits, places
         self._counts = _zeros(query.placed, orbits)
         self._blocks: list[Any] = []  # of rows that are not counted yet
-        self._rows = 0
+        self._number = self._rows = 0
 
-    def set(self, counts: list[Any]) -> None:
-        """Take the counts of all orbits, ascending."""
-        self._counts.update(zip(self._counts, counts, strict=True))
+    def add_tables(self, number: int, group: AutomorphismGroup, counts: list[Any]) -> None:
+        """Take the counts of all orbits of a plain call, ascending."""
+        own = dict(zip(sorted(set(group.orbits())), counts, strict=True))
+        for orbit, vertices in self._places[number].items():
+            for vertex in own.keys() & vertices:
+                self._add(orbit, own[vertex])
 
-    def add(self, block: Any) -> None:
-        """Take a block of rows: vertices, and then perhaps rows of the edge table."""
+    def add(self, number: int, block: Any) -> None:
+        """Take a block of rows of a plain call: vertices, and then perhaps rows of the edge table."""
+        self._number = number
         self._blocks.append(block)
         self._rows += block.shape[1]
         if self._rows >= max(self._query.graph.n_vertices, MIN_ROWS_COUNTED):
-            self._count_rows()
+            self.count_rows()
 
-    def _count_rows(self) -> None:
-        for vertex, orbit in enumerate(self._orbits):
-            images = self._xp.concatenate([block[vertex] for block in self._blocks])
-            self._counts[orbit] += self._xp.bincount(images, minlength=self._query.graph.n_vertices)
+    def count_rows(self) -> None:
+        """Count the rows that wait; they are those of one plain call."""
+        if not self._blocks:
+            return
+        for orbit, vertices in self._places[self._number].items():
+            for vertex in vertices:
+                images = self._xp.concatenate([block[vertex] for block in self._blocks])
+                self._add(orbit, self._xp.bincount(images, minlength=self._query.graph.n_vertices))
         self._blocks.clear()
         self._rows = 0
 
+    def _add(self, orbit: int, counts: Any) -> None:
+        self._counts[orbit] += self._xp.asarray(counts)
+        if len(self._places) > 1 and bool((self._counts[orbit] < 0).any()):
+            raise OverflowError("a vertex is in 2**63 matches or more, and columns of counts are int64")
+
     def frame(self) -> Any:
         """The counts so far as a dataframe of the caller's family."""
-        if self._blocks:
-            self._count_rows()
+        self.count_rows()
         counts = {orbit: self._query.returned(count) for orbit, count in self._counts.items()}
         return _frame(self._query.graph, self._pattern, self._orbits, counts)
 

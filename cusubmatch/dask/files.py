@@ -32,6 +32,7 @@ from cusubmatch.engines.base import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan
 from cusubmatch.execution.shared_rows import RowOutline
+from cusubmatch.execution.shared_sums import SumOutline
 from cusubmatch.io.publish import FOLDER, OutputPath
 from cusubmatch.io.targets import check_folder, check_rows, folder_named
 from cusubmatch.pattern import Pattern
@@ -242,12 +243,17 @@ def _part(number: int) -> str:
 
 def _digest(shared: SharedPlan) -> str:
     """What says that two plans number the same tasks and find the same rows in them."""
-    plan = shared.plan
+    terms = shared.plan.terms if isinstance(shared.plan, SumOutline) else (shared,)
+    about = "".join(repr(_about(term.plan, term.number_of_tasks)) for term in terms)
+    return hashlib.blake2b(about.encode()).hexdigest()[:32]
+
+
+def _about(plan: Any, tasks: int) -> tuple:
+    """What of a plan decides which rows its tasks have."""
     if isinstance(plan, RowOutline):
-        return hashlib.blake2b(repr((shared.number_of_tasks, plan)).encode()).hexdigest()[:32]
+        return tasks, plan
     order = [(level.vertex, level.bounds, level.deferred_restrictions) for level in plan.levels]
-    about = shared.number_of_tasks, plan.engine, order, plan.ascending, plan.columns, plan.factor
-    return hashlib.blake2b(repr(about).encode()).hexdigest()[:32]
+    return tasks, plan.engine, order, plan.ascending, plan.columns, plan.factor
 
 
 def _ranges_there(hidden: Path) -> list[TaskRange] | None:

@@ -34,7 +34,7 @@ class Sharing:
     question: Question
     shared: SharedPlan
     begun: float
-    total: int = 0
+    total: Any = 0  # an int, or Totals
     seconds: float = 0.0
     open: dict[Any, float] = field(default_factory=dict)  # weights of the shards that are not done, by key
     given_up: bool = False  # the walk, for another strategy

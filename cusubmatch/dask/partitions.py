@@ -17,6 +17,7 @@ from cusubmatch.engines.base import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan
 from cusubmatch.execution.shared_rows import RowOutline
+from cusubmatch.execution.shared_sums import SumOutline
 from cusubmatch.io.targets import check_rows
 from cusubmatch.pattern import Pattern
 
@@ -163,15 +164,20 @@ def subgraph_match(
 def row_ranges(shared: SharedPlan, parts: int | None, threads: int) -> list[TaskRange]:
     """Ranges of first-level tasks of about equal work; one, of nothing, where there are no tasks."""
     if parts is None:
-        expected_bytes = 0.0  # of rows of the edge table no number is expected
-        if not isinstance(shared.plan, RowOutline):
-            last = shared.plan.levels[-1]
-            expected_bytes = 4 * max(len(shared.plan.columns), 1) * last.matches * shared.plan.factor
+        terms = shared.plan.terms if isinstance(shared.plan, SumOutline) else (shared,)
+        expected_bytes = sum(_expected_bytes(term.plan) for term in terms)
         by_time = min(PARTITIONS_A_THREAD * threads, int(shared.estimate_s / MIN_SHARD_S))
         parts = min(max(1, by_time, int(min(expected_bytes / PARTITION_BYTES, MAX_PARTITIONS))), MAX_PARTITIONS)
     if not shared.number_of_tasks:
         return [TaskRange(0, 0)]
     return [part.tasks for part in cut(shared, equal_shares(parts))]
+
+
+def _expected_bytes(plan: Any) -> float:
+    """Bytes that the rows of a plan are expected to take; of rows of the edge table no number is expected."""
+    if isinstance(plan, RowOutline):
+        return 0.0
+    return 4 * max(len(plan.columns), 1) * plan.levels[-1].matches * plan.factor
 
 
 def _partition(tasks: TaskRange, part: RowsShard) -> Any:

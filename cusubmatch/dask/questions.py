@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cusubmatch.dask.sources import Source
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan
 from cusubmatch.execution.shared_rows import RowOutline
+from cusubmatch.execution.shared_sums import SumOutline
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 
@@ -54,7 +55,7 @@ class Shard:
     Attributes
     ----------
     question : Question
-    plan : Plan or RowOutline
+    plan : Plan, RowOutline or SumOutline
         That another worker has made.
     tasks : TaskRange or None
     number_of_tasks : int
@@ -64,7 +65,7 @@ class Shard:
     """
 
     question: Question
-    plan: Plan | RowOutline
+    plan: Plan | RowOutline | SumOutline
     tasks: TaskRange | None
     number_of_tasks: int
     limit_s: float | None = None
@@ -76,13 +77,13 @@ class RowsShard(Question):
 
     Attributes
     ----------
-    plan : Plan or RowOutline
+    plan : Plan, RowOutline or SumOutline
     tasks : TaskRange
     number_of_tasks : int
         Of all shards, where they were planned.
     """
 
-    plan: Plan | RowOutline | None = None
+    plan: Plan | RowOutline | SumOutline | None = None
     tasks: TaskRange = NO_TASKS
     number_of_tasks: int = 0
 
@@ -121,8 +122,8 @@ class Answer:
 
     Attributes
     ----------
-    value : int or None
-        A count, a total of a shard, or the rows written; None where the status is not "done", or there is a plan.
+    value : int, Totals or None
+        A count, what a shard adds up to, or the rows written; None where the status is not "done", or there is a plan.
     status, reason : str
     seconds : float
     worker : str
@@ -133,7 +134,7 @@ class Answer:
         The plan of a question that is to be shared.
     """
 
-    value: int | None
+    value: Any
     status: str
     reason: str
     seconds: float

@@ -20,7 +20,7 @@ from distributed import get_worker
 from cusubmatch.api.count_matches import count_of_plan, count_of_query
 from cusubmatch.api.ids import absent_ids
 from cusubmatch.api.iter_matches import batches_of_query
-from cusubmatch.api.options import checked_call, is_compound, plan_of_call
+from cusubmatch.api.options import CheckedCall, checked_call, is_compound, plan_of_call
 from cusubmatch.api.outcomes import DONE, outcome_of
 from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.api.subgraph_match import frame_of_query
@@ -29,11 +29,13 @@ from cusubmatch.dask.on_worker import MemoryGuard, graph_of, one_thread, worker_
 from cusubmatch.dask.questions import Absent, Answer, Question, RowsShard, Shard
 from cusubmatch.dask.sources import Source
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution import shared_sums
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.result_columns import empty_frame
 from cusubmatch.execution.shared_plan import SharedPlan, other_strategy, query_of, strategy_on
 from cusubmatch.execution.shared_rows import RowOutline, range_of, share_call
+from cusubmatch.execution.shared_sums import SumOutline, Term, Totals
 from cusubmatch.graph import Graph
 from cusubmatch.graph.labels import absent_in
 from cusubmatch.io.targets import check_target
@@ -113,8 +115,9 @@ def _count_or_plan(question: Question, graph: Graph, guard: MemoryGuard) -> int 
     """The count of a question, or its plan where the workers are to share it."""
     options = dataclasses.replace(question.options, progress=guard, memory_limit=None)
     call = checked_call(graph, question.pattern, options, parts=True)
-    if is_compound(call.pattern) or options.touching is not None:  # a sum of several counts
-        return count_of_query(graph, question.pattern, options)
+    if is_compound(call.pattern) or options.touching is not None:
+        shared = _sum_to_share(call, question.whole_s)
+        return count_of_query(graph, question.pattern, options) if shared is None else shared
     query = plan_of_call(call)
     cost = query.plan.count_cost if isinstance(query, Query) else query.plan.cost
     if cost / 1e9 > question.whole_s:
@@ -122,6 +125,20 @@ def _count_or_plan(question: Question, graph: Graph, guard: MemoryGuard) -> int 
         if shared.number_of_tasks > 1:
             return shared
     return count_of_plan(query, options)
+
+
+def _sum_to_share(call: CheckedCall, whole_s: float) -> SharedPlan | None:
+    """The plan of a sum of counts, where it is expected to take long and can be divided."""
+    if whole_s == float("inf"):
+        return None
+    try:
+        found = shared_sums.summands(*call)
+    except DeadlinePassed:
+        raise time_limit_exceeded(call.options.time_limit, None) from None
+    if found is None or len(found[0]) > shared_sums.MOST_SUMMANDS:
+        return None
+    shared = shared_sums.share_sum(*found, counting=True)
+    return shared if shared.estimate_s > whole_s and shared.number_of_tasks > 1 else None
 
 
 def _write(question: Question, graph: Graph, guard: MemoryGuard) -> int:
@@ -143,9 +160,11 @@ def _written(query: Any, path: Any, options: QueryOptions) -> int:
     return write_batches(query, target, schema, batches, time_limit=options.time_limit)
 
 
-def _shard_total(shard: Shard, graph: Graph, guard: MemoryGuard) -> int:
+def _shard_total(shard: Shard, graph: Graph, guard: MemoryGuard) -> int | Totals:
     """What a shard adds up to; the whole count where it has no range."""
     deadline = None if shard.limit_s is None else time.monotonic() + shard.limit_s
+    if isinstance(shard.plan, SumOutline):
+        return _sum_total(shard, shard.plan, graph, guard, deadline)
     if isinstance(shard.plan, RowOutline):
         return _rows_total(shard, graph, guard, deadline)
     strategy = (strategy_on if shard.tasks is not None else other_strategy)(graph, shard.plan)
@@ -173,7 +192,35 @@ def _rows_total(shard: Shard, graph: Graph, guard: MemoryGuard, deadline: float 
         raise time_limit_exceeded(question.options.time_limit, None) from None
 
 
-def _check_outline(query: Any, shard: Shard | RowsShard) -> None:
+def _sum_total(
+    shard: Shard, outline: SumOutline, graph: Graph, guard: MemoryGuard, deadline: float | None
+) -> int | Totals:
+    """The matches of a range of the tasks of a sum, by its terms; the whole count where there is no range."""
+    question = shard.question
+    options = dataclasses.replace(question.options, progress=guard, memory_limit=None)
+    if shard.tasks is None:
+        return count_of_query(graph, question.pattern, dataclasses.replace(options, time_limit=shard.limit_s))
+    own: list[Any] = []
+    try:
+        if isinstance(outline.terms[0].plan, RowOutline):
+            call = checked_call(graph, question.pattern, options, parts=True)
+            planned = shared_sums.summands(*call)
+            assert planned is not None  # noqa: S101 - it was planned elsewhere
+            own = _checked_terms([one.call for one in planned[0]], outline)
+        with until(deadline):
+            return shared_sums.total_of_range(graph, outline, shard.tasks, own, _check_tasks, deadline, guard)
+    except DeadlinePassed:
+        raise time_limit_exceeded(question.options.time_limit, None) from None
+
+
+def _checked_terms(calls: list[Any], outline: SumOutline) -> list[Any]:
+    """The calls of a sum that walk rows, as they are planned here."""
+    for call, term in zip(calls, outline.terms, strict=True):
+        _check_outline(call._replace(parts=()), term)
+    return calls
+
+
+def _check_outline(query: Any, shard: Shard | RowsShard | Term) -> None:
     """Refuse a plan that is not the one by which tasks were numbered."""
     own = share_call(query, counting=False)
     if own.plan != shard.plan:
@@ -184,7 +231,7 @@ def _check_outline(query: Any, shard: Shard | RowsShard) -> None:
     _check_tasks(own.number_of_tasks, shard)
 
 
-def _check_tasks(here: int, shard: Shard | RowsShard) -> None:
+def _check_tasks(here: int, shard: Shard | RowsShard | Term) -> None:
     if here != shard.number_of_tasks:
         raise RuntimeError(
             f"G: the plan has {here:,} first-level tasks on {worker_address()} and {shard.number_of_tasks:,} where it "
@@ -192,8 +239,11 @@ def _check_tasks(here: int, shard: Shard | RowsShard) -> None:
         )
 
 
-def matches_of(question: Question, plan: Plan | RowOutline, total: int) -> int:
+def matches_of(question: Question, plan: Plan | RowOutline | SumOutline, total: Any) -> int:
     """The number of matches, from the sum of the totals of all shards."""
+    if isinstance(plan, SumOutline):
+        with one_thread():
+            return shared_sums.matches_of_sum(graph_of(question.source), plan, total)
     if isinstance(plan, RowOutline):
         return total
     with one_thread():
@@ -207,7 +257,7 @@ def plan_rows(question: Question) -> tuple[SharedPlan, Any, Absent]:
         query = _planned(graph, question, dataclasses.replace(question.options, counting=False))
         query.columns()
         empty = empty_frame(graph, question.pattern) if isinstance(query, Query) else query.frame([])
-        return share_call(query, counting=False), empty, absent_of(graph, question)
+        return shared_sums.share_rows(query), empty, absent_of(graph, question)
 
 
 def shard_frame(shard: RowsShard) -> Any:
@@ -230,6 +280,12 @@ def _rows_query(shard: RowsShard, graph: Graph, guard: MemoryGuard) -> tuple[Any
         _check_outline(planned, shard)
         return range_of(planned, shard.tasks), options
     deadline = None if options.time_limit is None else time.monotonic() + options.time_limit
+    if isinstance(shard.plan, SumOutline):
+        own: list[Any] = []
+        if isinstance(shard.plan.terms[0].plan, RowOutline):
+            planned = _planned(graph, shard, options)
+            own = _checked_terms([planned, *planned.parts], shard.plan)
+        return shared_sums.rows_of_sum(graph, shard.plan, shard.tasks, own, _check_tasks, deadline), options
     assert shard.plan is not None  # noqa: S101 - whoever asks has it
     query = query_of(graph, shard.plan, deadline, shard.tasks)
     _check_tasks(query.engine.number_of_tasks(query.plan, query.prepared), shard)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from cusubmatch.engines.base import Engine
+from cusubmatch.engines.base import Engine, HostEngine
 from cusubmatch.engines.compile.code_cache import check_threads
 from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.errors import EngineUnavailable
@@ -117,7 +117,7 @@ def engine_named(name: str) -> Engine:
     if name == "gpu":
         from cusubmatch.engines.gpu import GpuEngine
 
-        return GpuEngine(beside=engine_named("cpu"))
+        return GpuEngine(beside=cast(HostEngine, engine_named("cpu")))
     from cusubmatch.engines.cpu import CpuEngine
 
     return CpuEngine()
@@ -128,7 +128,7 @@ def engine_on(number: int) -> DeviceEngine:
     """The engine of one of several GPUs."""
     from cusubmatch.engines.gpu import CudaPlace, GpuEngine
 
-    return GpuEngine(at=CudaPlace(number), beside=engine_named("cpu"))
+    return GpuEngine(at=CudaPlace(number), beside=cast(HostEngine, engine_named("cpu")))
 
 
 def current_gpu() -> int:

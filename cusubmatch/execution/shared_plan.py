@@ -35,7 +35,7 @@ class SharedPlan(NamedTuple):
     Attributes
     ----------
     plan : Plan or RowOutline
-        Of a call that walks rows, or is several calls, the outline (`shared_rows.py`).
+        Of a call that walks rows, the outline (`shared_rows.py`), of several calls theirs (`shared_sums.py`).
     number_of_tasks : int
     estimate_s : float
         Seconds that one thread, or one device, is expected to take.

@@ -1,8 +1,8 @@
 """Calls that walk rows, or that are several calls, as several processes share them.
 
 A walk over rows is planned from statistics alone, so every process that has the graph makes the same plan: what travels
-is its outline, which tells whether it is the same. First-level tasks are those of the first step. A call that is a sum
-of others, or joins parts, is not divided: it is one task.
+is its outline, which tells whether it is the same. First-level tasks are those of the first step. A call that joins
+parts is not divided: it is one task. Sums of calls are those of `shared_sums.py`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any, NamedTuple
@@ -56,33 +56,36 @@ def check_quantifiers(quantifiers: Iterable[Quantifier], size: int, largest: int
         raise PatternError(f"pattern: its paths have {expansions} combinations of lengths, more than {MAX_EXPANSIONS}")
 
 
-def expanded(pattern, *, unique: bool) -> tuple:
+def expanded(pattern, *, unique: bool, apart: Mapping[int, Hashable] | None = None) -> tuple:
     """The patterns that a pattern with quantified edges stands for, the shortest paths first.
 
     With `unique` one is left of those that automorphisms of the pattern exchange, such as lengths 1 and 2, and 2 and 1,
-    on the two sides of an undirected path.
+    on the two sides of an undirected path. Automorphisms keep the values that vertices have in `apart`.
     """
     if not pattern.quantifiers:
         return (pattern,)
     found: dict[Any, tuple[int, ...]] = {}
     for lengths in product(*(range(one.least, one.most + 1) for one in pattern.quantifiers)):
-        key = _with_paths(pattern, lengths, marked=True).automorphisms.form() if unique else lengths
+        key = _with_paths(pattern, lengths, apart or {}).automorphisms.form() if unique else lengths
         found.setdefault(key, lengths)
     return tuple(_with_paths(pattern, lengths) for lengths in found.values())
 
 
-def _with_paths(pattern, lengths, *, marked=False):
-    """The pattern with paths of some lengths; `marked` with labels that tell what of it is a path and of which kind."""
+def _with_paths(pattern, lengths, apart=None):
+    """The pattern with paths of some lengths.
+
+    With `apart` it has labels that tell what of it is a path and of which kind, and what vertices have in `apart`.
+    """
     names, labels = list(pattern.names), list(pattern.labels)
     quantified = {one.edge: one for one in pattern.quantifiers}
     plain = [edge for index, edge in enumerate(pattern.edges) if index not in quantified]
-    if marked:
-        labels = [frozenset([("vertex", some)]) for some in labels]
+    if apart is not None:
+        labels = [frozenset([("vertex", some, apart.get(vertex))]) for vertex, some in enumerate(labels)]
         plain = [edge._replace(labels=frozenset([("edge", edge.labels)])) for edge in plain]
     paths = []
     for (index, (_, *bounds)), length in zip(quantified.items(), lengths, strict=True):
         edge = pattern.edges[index]
-        if marked:
+        if apart is not None:
             edge = edge._replace(labels=frozenset([("path", *bounds, edge.labels)]))
         inner = range(len(names), len(names) + length - 1)
         names += [None] * len(inner)

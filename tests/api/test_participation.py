@@ -12,6 +12,7 @@ from refusal import refuses
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, PatternError, TimeLimitExceeded
+from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.generators import rmat
 
@@ -43,6 +44,18 @@ def test_counts_are_those_of_the_rows(graph, text, semantics):
         expected = Counter(rows[places].to_numpy().ravel().tolist())
         assert table[name][table[name] > 0].to_dict() == expected
         assert table[name].sum() == len(rows) * len(places)
+
+
+def test_lengths_are_added_up_from_tables_and_from_rows(graph, monkeypatch):
+    text = "(a)--{1,3}(b)--(c)"
+    by_rows = csm.vertex_counts(graph, text)
+    monkeypatch.setattr(CpuEngine, "table_costs", CpuEngine.table_costs._replace(worth=0.0, start=0.0, prepared=0.0))
+    monkeypatch.setattr("cusubmatch.api.vertex_counts.ROW_VERTEX_NS", 1e12)
+    assert csm.vertex_counts(graph, text).equals(by_rows)
+    for name in "abc":
+        found = csm.count_by(graph, text, name).set_index(name)["count"]
+        assert by_rows.set_index("vertex")[name].loc[found.index].equals(found.rename(name).rename_axis("vertex"))
+        assert by_rows[name].sum() == found.sum()
 
 
 def test_triangles_of_each_vertex_are_those_of_networkx():

@@ -8,7 +8,7 @@ from frame_cases import HOST_NAMES, frame, rows
 from refusal import refuses
 
 import cusubmatch as csm
-from cusubmatch import Graph, PatternError, ResultTooLarge, TimeLimitExceeded
+from cusubmatch import EngineUnavailable, Graph, PatternError, ResultTooLarge, TimeLimitExceeded
 
 EDGES = {"src": ["x", "x", "y", "z"], "dst": ["y", "z", "w", "x"], "cents": [5, 6, 7, 8]}
 KEYED = {"src": [1, 1, 2, 3], "dst": [2, 3, 4, 1], "cents": [5, 6, 7, 8]}
@@ -66,6 +66,22 @@ def test_candidates_tell_vertices_apart_that_are_alike_without_them(graph, uniqu
         assert csm.subgraph_match(undirected, pattern, **call)["a"].tolist() == ids * expected
 
 
+def test_lengths_that_only_candidates_tell_apart_are_all_counted():
+    path = Graph.from_edgelist(pd.DataFrame({"src": [1, 2, 3], "dst": [2, 3, 4]}))
+    call = path, "(a)--{1,2}(b)--{1,2}(c)"
+    assert csm.count_matches(*call) == 3  # of lengths 1 and 2, and 2 and 1, one is left
+    assert csm.count_matches(*call, candidates={"a": [1]}) == 3
+    found = csm.subgraph_match(*call, candidates={"a": [1]}, sort=True).to_numpy().tolist()
+    assert found == [[1, 2, 3], [1, 2, 4], [1, 3, 4]]
+
+
+def test_rows_of_several_lengths_that_touch_a_vertex_come_once(graph):
+    for ids, expected in (([1], 5), ([3, 2], 6), ([4], 2)):
+        assert csm.count_matches(graph, "(a)-->{1,2}(b)", touching=ids) == expected
+        assert len(csm.subgraph_match(graph, "(a)-->{1,2}(b)", touching=ids)) == expected
+        assert csm.sample_matches(graph, "(a)-->{1,2}(b)", 9, touching=ids)[1] == expected
+
+
 def test_parameters_are_those_of_all_parts(graph):
     text = "(a)-[p]->(b) WHERE p.cents > $x AND EXISTS { (b)-[q]->(z) WHERE q.cents > $y } OPTIONAL (a)<-[r]-(w) "
     text += "WHERE r.cents >= $x"
@@ -110,7 +126,11 @@ def test_explain_says_how_parts_are_found_and_joined(graph):
     assert "candidates of a: 3 of 4 vertices" in str(plan)
     assert "OPTIONAL (b)-[q]->(c): joined to matches by the images of b" in str(plan)
     assert "multiplied by max(1, its matches)" in str(csm.explain(graph, OPTIONAL, semantics="homomorphism"))
-    assert "the 3 lengths of its paths are added up" in str(csm.explain(graph, "(a)-->{1,3}(b)", touching=[1]))
+    assert "count_by, vertex_counts: matches are walked, and each is counted with its number of rows" in str(plan)
+    assert "count_by, vertex_counts: embeddings are counted by what" in str(csm.explain(graph, "(a) OPTIONAL (a)--(b)"))
+    lengths = str(csm.explain(graph, "(a)-->{1,3}(b)", touching=[1]))
+    assert "the 3 lengths of its paths are added up" in lengths
+    assert "sample_matches: drawn from all lengths together" in lengths
 
 
 OTHERS = {
@@ -121,7 +141,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_exists_at_one_vertex_is_taken_by_every_function_and_other_parts_are_refused(graph, name):
+def test_what_exists_at_one_vertex_is_taken_by_every_function(graph, name):
     text = "(a)-[p]->(b) WHERE EXISTS { (b)-->{1,2}(z) } AND NOT EXISTS { (a)-[q]->(y) WHERE q.cents > $x }"
     call, rows = OTHERS[name], csm.subgraph_match(graph, text, params={"x": 6}, sort=True)
     assert rows.to_numpy().tolist() == [[1, 2], [1, 3]]
@@ -130,10 +150,16 @@ def test_what_exists_at_one_vertex_is_taken_by_every_function_and_other_parts_ar
         assert found == [[1, 2, 0], [2, 0, 1], [3, 0, 1], [4, 0, 0]]
     else:
         assert found == [[1, 2], [1, 3]]
-    for part, words in (
-        (OPTIONAL, "OPTIONAL"),
-        ("(a)-->{1,2}(b)", "lengths"),
-        ("(a)-->(b) WHERE EXISTS { (a)-->()-->(b) }", "EXISTS several"),
-    ):
-        with refuses(PatternError, f"{words} count_matches"):
-            call(graph, part)
+
+
+def test_rows_that_are_joined_are_counted_by_vertices_on_the_cpu(graph):
+    found = csm.count_by(graph, "(a)-->(b) OPTIONAL (b)-->{1,2}(c)", "a", min_count=2)
+    assert sorted(found.to_numpy().tolist()) == [[1, 2], [3, 2]]
+    found = csm.vertex_counts(graph, OPTIONAL).sort_values("vertex")
+    assert found.to_numpy().tolist() == [[1, 2, 1], [2, 1, 1], [3, 1, 1], [4, 0, 1]]
+    with refuses(EngineUnavailable, "engine cpu"):
+        csm.vertex_counts(graph, OPTIONAL, engine="gpu")
+    with refuses(PatternError, "by 'c' OPTIONAL ['a', 'b']"):
+        csm.count_by(graph, OPTIONAL, ["a", "c"])
+    with refuses(TimeLimitExceeded, "time_limit"):
+        csm.vertex_counts(graph, OPTIONAL, time_limit=0)

@@ -33,6 +33,7 @@ from cusubmatch.api.sample_matches import sample_matches
 from cusubmatch.engines.cpu.search.sampler import Sampler
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.cpu.walker import rank_walk
+from cusubmatch.execution.compound import row_choice
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
 
 # Random patterns ask for labels that random graphs lack.
@@ -341,6 +342,49 @@ def test_pairs_of_matches_are_as_likely_as_each_other():
     assert abs(excess(samples_of_two(), 1, comb(6, 2), DRAWS)) < 4
     with patch.object(sampling, "_distinct_ranks", neighbours_of_one):
         assert excess(samples_of_two(), 1, comb(6, 2), DRAWS) > 4
+
+
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_rows_of_matches_with_many_are_as_likely_as_each_other(blocks, monkeypatch):
+    monkeypatch.setattr(row_choice, "VALUES_AT_ONCE", 4)
+    weights, sets, firsts = np.array([1, 2, 5, 4, 1]), Counter(), Counter()
+    matches = np.array([[3, 1, 4, 5, 9], [2, 6, 5, 3, 5]])
+    for key in range(2 * DRAWS):
+        choice = row_choice.RowChoice(3, key * 2**33)
+        for part in np.array_split(np.arange(5), blocks):
+            choice.add(matches[:, part], weights[part])
+        (chosen,) = choice.chosen()
+        rows = {place: (*match, number) for place, match, number in zip(chosen[0], chosen[1].T, chosen[2], strict=True)}
+        sets[frozenset(rows.values())] += 1
+        firsts[rows[0]] += 1
+        assert choice.count == 13
+    assert abs(excess(sets, 1, comb(13, 3), 2 * DRAWS)) < 4
+    assert abs(excess(firsts, 1, 13, 2 * DRAWS)) < 4
+
+
+def test_rows_past_64_bits_and_in_any_order_of_blocks_are_chosen():
+    weights = np.array([1, 2**70, 5, 2**71], object)
+    matches, samples = np.arange(8).reshape(2, 4), []
+    for order in ([0, 1, 2, 3], [3, 1, 2, 0]):
+        choice = row_choice.RowChoice(300, 7)
+        for match in order:
+            choice.add(matches[:, [match]], weights[[match]])
+        (chosen,) = choice.chosen()
+        samples.append({place: (*one, n) for place, one, n in zip(chosen[0], chosen[1].T, chosen[2], strict=True)})
+    assert choice.count == 6 + 2**70 + 2**71
+    assert samples[0] == samples[1]
+    assert len(set(samples[0].values())) == 300
+    assert 150 < sum(row[0] == 3 for row in samples[0].values()) < 250
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("asked", [{}, {"touching": range(7)}, {"candidates": {"a": range(7)}}])
+@pytest.mark.parametrize("text", ["(a)--{1,3}(b)", "(a)--(b) OPTIONAL (b)--{1,3}(c)"])
+def test_rows_of_all_lengths_and_parts_are_as_likely_as_each_other(text, asked):
+    path = Graph.from_edgelist(pd.DataFrame({"src": range(6), "dst": range(1, 7)}))  # no two rows are alike
+    counted, cells = counts_of_samples(path, text, 5, unique=False, **asked), count_matches(path, text, unique=False)
+    assert len(counted) == cells > 20
+    assert abs(excess(counted, 5, cells, DRAWS)) < 4
 
 
 # Seeds, limits, arguments --------------------------------------------------------------------------------------------

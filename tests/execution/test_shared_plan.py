@@ -1,5 +1,6 @@
 """A plan made in one process is run by others on their own copies of the graph: any division of it adds up."""
 
+import dataclasses
 import pickle
 from itertools import pairwise
 
@@ -12,8 +13,9 @@ from plans import tuned
 from tiers import examples
 
 import cusubmatch as csm
-from cusubmatch.api.options import checked_query
+from cusubmatch.api.options import checked_call, checked_query, plan_of_call
 from cusubmatch.engines.base import TaskRange
+from cusubmatch.execution import shared_sums
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import query_of, share, strategy_on
 from cusubmatch.generators import rmat
@@ -42,6 +44,40 @@ def test_totals_of_any_ranges_of_a_plan_from_elsewhere_add_up_to_the_count(text,
     ranges = [TaskRange(begin, end) for begin, end in pairwise(edges)]
     total = sum(strategy.run(None, None, tasks).total() for tasks in ranges)
     assert strategy.matches_of(total) == csm.count_matches(HERE, text, semantics=semantics, engine="cpu")
+
+
+SUMS = [
+    ("(a)--{1,3}(b)--(c)", {}),
+    ("(a)--(b)--(c)--(a)", {"touching": [3, 5, 8]}),
+    ("(a)--(b)--(c)--(a)", {"touching": list(range(60))}),
+    ("(a)--{1,2}(b) WHERE EXISTS { (a)--()--()--(a) }", {"touching": [3, 5, 8], "unique": False}),
+]
+
+
+@pytest.mark.parametrize(("text", "asked"), SUMS)
+def test_ranges_of_a_sum_of_calls_add_up_to_the_whole(text, asked):
+    options = QueryOptions(engine="cpu", warn_of_absent_labels=False, **asked)
+    found = shared_sums.summands(*checked_call(HERE, text, options, parts=True))
+    shared = pickle.loads(pickle.dumps(shared_sums.share_sum(*found, counting=True)))
+    assert sum(shared.work) > 0
+    assert len(shared.edges) == len(shared.work) + 1
+    edges = sorted({int(share * shared.number_of_tasks) for share in (0, 0.2, 0.21, 0.7, 1)})
+
+    def check(here, term):
+        assert here == term.number_of_tasks
+
+    totals = sum(
+        shared_sums.total_of_range(THERE, shared.plan, TaskRange(*ends), [], check, None, None)
+        for ends in pairwise(edges)
+    )
+    count = csm.count_matches(HERE, text, engine="cpu", **asked)
+    assert shared_sums.matches_of_sum(THERE, shared.plan, totals) == count
+    rows = plan_of_call(checked_call(HERE, text, dataclasses.replace(options, counting=False), parts=True))
+    shared = shared_sums.share_rows(rows)
+    middle = shared.number_of_tasks // 3
+    parts = [TaskRange(0, middle), TaskRange(middle, shared.number_of_tasks)]
+    queries = [shared_sums.rows_of_sum(THERE, shared.plan, tasks, [], check, None) for tasks in parts]
+    assert sum(block.shape[1] for query in queries for block in query.blocks(None, None)) == count
 
 
 @pytest.mark.parametrize("text", TEXTS)

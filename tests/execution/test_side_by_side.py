@@ -82,6 +82,27 @@ def test_a_walk_that_takes_long_begins_again_by_a_better_plan_and_the_next_one_b
     assert (walk.runs, long_count.runs) == (1, 2)
 
 
+def test_a_host_that_would_compile_waits_until_the_walk_takes_long(monkeypatch):
+    monkeypatch.setattr(side_by_side, "PATIENCE_S", 0.05)
+    answers = []
+    for seconds in (0.03, SECONDS):
+        walk, host = Taking("walked", seconds), Taking("on the host")
+        race = SideBySide(
+            walk, lambda host=host: host, lambda kept: None if kept else Taking("", SECONDS), lambda: False
+        )
+        answers.append((race.run(None, None).count(), walk.runs, host.runs))
+    assert answers == [("walked", 1, 0), ("on the host", 1, 1)]
+
+
+def test_a_walk_that_was_compiled_meanwhile_begins_again(monkeypatch):
+    monkeypatch.setattr(side_by_side, "PATIENCE_S", 0.01)
+    compiled = iter([0, 1, 1, 1])
+    monkeypatch.setattr(side_by_side, "compilations", lambda: next(compiled))
+    walk, long_count = Taking("walked", SECONDS), Taking("by a better plan")
+    assert counted(walk, Taking("on the host", SECONDS), long_count) == "by a better plan"
+    assert walk.runs == 2
+
+
 def test_what_fails_on_the_host_is_raised_unless_it_is_a_lack_of_memory():
     with pytest.raises(ZeroDivisionError):
         counted(Taking("walked", SECONDS), Taking("", error=ZeroDivisionError()))
@@ -122,6 +143,7 @@ def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(label
             patched.setattr(side_by_side, "HOST_DELAY_S", SECONDS)
             assert csm.count_matches(labelled, TREE, devices=[0], **way) == expected
         with monkeypatch.context() as patched:
+            patched.setattr(CpuEngine, "is_compiled", True)
             patched.setattr(machine, "run", lambda *_: Taking("walked", SECONDS).run(None, None))
             assert csm.count_matches(labelled, TREE, devices=[0], **way) == expected
     assert "the first answer is taken" in str(csm.explain(labelled, TREE, devices=[0]))

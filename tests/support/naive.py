@@ -247,9 +247,11 @@ def told_apart(pattern):
 
 
 def _keeps_vertices_and_edges(pattern, s):
+    lengths = {path.edge: path[1:] for path in pattern.quantifiers}
+
     def edge_set(s):
-        ends = ((s[e.source], s[e.target], e) for e in pattern.edges)
-        return {((a, b) if e.directed else frozenset((a, b)), e.labels) for a, b, e in ends}
+        ends = ((s[e.source], s[e.target], e, lengths.get(i)) for i, e in enumerate(pattern.edges))
+        return {((a, b) if e.directed else frozenset((a, b)), e.labels, path) for a, b, e, path in ends}
 
     vertices = range(len(pattern.names))
     return all(pattern.labels[i] == pattern.labels[s[i]] for i in vertices) and edge_set(s) == edge_set(vertices)

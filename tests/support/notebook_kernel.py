@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 
 from nbclient import NotebookClient
+from notebook_cells import ONCE
 from paths import ROOT
-
-ONCE = ("cusubmatch: compiling", "Matplotlib is building the font cache")  # said on stderr by the first run of all
 
 
 def execute(notebook, folder, settings):

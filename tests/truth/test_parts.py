@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from naive import automorphisms, matches, named_edges
+from naive_groups import grouped_rows
 from test_rows import graph_of, questions
 from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Pattern
-from cusubmatch.execution.compound import compound_count
+from cusubmatch.execution.compound import compound_count, compound_groups
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
@@ -42,6 +45,7 @@ OPTIONAL = [
     "(a)-->(b) OPTIONAL (b)-->{1,2}(z)",
     "(a)-->(b) OPTIONAL (b)-->(z) WHERE NOT EXISTS { (z)-->(y) }",
     "(a)-->(b)-->(c) WHERE NOT EXISTS { (a)-->(c) } OPTIONAL (c)-->(z)",
+    "(a)--(b) OPTIONAL (a)--(x) OPTIONAL (b)--(y)",
 ]
 PATHS = [
     "(a)-->{1,2}(b)",
@@ -51,6 +55,9 @@ PATHS = [
     "(a)-->{1,2}(b), (a)-->(b)",
     "(a)-->{2}(b) WHERE NOT (a)-->(b) AND NOT EXISTS { (b)-->(z) }",
     "(a)-->{1,2}(b) OPTIONAL (b)-->(z)",
+    "(a)--{1,2}(b)--(c)",
+    "(a:A)--{1,2}(b:B)--{1,2}(c:A)",
+    "(a)--{1,2}(b) OPTIONAL (a)--(x) OPTIONAL (b)--(y)",
 ]
 
 
@@ -165,6 +172,53 @@ def test_paths_of_several_lengths_are_the_oracles(question, text, semantics):
         once = sum(len(matches(naive, one, semantics, True)) for one in pattern.expansions(unique=True))
         assert csm.count_matches(graph_of(naive), pattern) == once
         assert len(csm.subgraph_match(graph_of(naive), pattern)) == once
+
+
+def check_groups(naive, pattern, by, semantics, unique, edges):
+    """Counts by some vertices, and by each one, are the oracle's."""
+    call = {"semantics": semantics, "edges": edges}
+    found = csm.count_by(graph_of(naive), pattern, by, unique=unique, **call)
+    truth = grouped_rows(naive, pattern, by, semantics, unique, edges)
+    places = [pattern.names.index(name) for name in by]
+    whole = automorphisms(pattern, edges) if unique else []
+    exchanges = [[places.index(s[i]) for i in places] for s in whole if {s[i] for i in places} == set(places)]
+    keys = [tuple(row) for row in found[by].to_numpy().tolist()]
+    keys = [min(tuple(row[i] for i in order) for order in exchanges or [range(len(by))]) for row in keys]
+    assert dict(zip(keys, found["count"].tolist(), strict=True)) == truth
+    assert len(keys) == len(truth)
+    if unique and None not in pattern.names:
+        counts = csm.vertex_counts(graph_of(naive), pattern, **call).set_index("vertex")
+        for column in counts.columns:
+            once = grouped_rows(naive, pattern, [column.split("|")[0]], semantics, unique, edges)
+            assert {(v,): n for v, n in counts[column].items() if n} == once
+
+
+def check_sample(graph, pattern, **call):
+    """A sample of as many rows as there are has all of them, and one of fewer some; a seed gives the same again."""
+    rows = rows_of(csm.subgraph_match(graph, pattern, **call))
+    sample, count = csm.sample_matches(graph, pattern, len(rows), seed=1, **call)
+    assert (rows_of(sample), count) == (rows, len(rows))
+    few, _ = csm.sample_matches(graph, pattern, 2, seed=5, **call)
+    assert len(few) == min(2, count)
+    assert not Counter(rows_of(few)) - Counter(rows)
+    assert few.equals(csm.sample_matches(graph, pattern, 2, seed=5, **call)[0])
+
+
+@pytest.mark.one_each
+@pytest.mark.parametrize("edges", ["any", "each"])
+@pytest.mark.parametrize(("semantics", "unique"), WAYS)
+@pytest.mark.parametrize("way", ["products", "rows"])
+@examples(60)
+@given(question=questions(), data=st.data())
+def test_rows_by_some_vertices_and_samples_are_those_of_the_oracle(question, data, way, semantics, unique, edges):
+    some = [*EXISTS, *OPTIONAL, *(PATHS if edges == "any" and semantics != "induced" else [])]
+    naive, pattern = asked_of(question, data.draw(texts(some, edges)))
+    by = data.draw(st.permutations(pattern.names))[: data.draw(st.integers(1, 2))]
+    with pytest.MonkeyPatch.context() as patch:
+        if way == "rows":
+            patch.setattr(compound_groups, "is_independent", lambda *_: False)
+        check_groups(naive, pattern, by, semantics, unique, edges)
+    check_sample(graph_of(naive), pattern, semantics=semantics, unique=unique, edges=edges)
 
 
 @examples(60)

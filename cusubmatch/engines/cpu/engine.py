@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Engine, RunOptions, TaskRange
+from cusubmatch.engines.base import HostEngine, RunOptions, TaskRange
 from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun, number_of_roots
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
-from cusubmatch.engines.cpu.primitives.jit import announced
+from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled
 from cusubmatch.engines.cpu.search.descents import SampledDescents
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
@@ -47,10 +47,15 @@ class CpuEngine:
     candidate_graph_methods: tuple[str, ...] = ("lists",)
     table_costs = TABLE_COSTS
     walks_rows_stepwise = False
-    beside: Engine | None = None
+    beside: HostEngine | None = None
 
     def __init__(self, tunables: Tunables = DEFAULT_TUNABLES):
         self.tunables = tunables
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether labelled patterns are counted without waiting for a compiler."""
+        return all(map(is_compiled, ("filters", "candidate graph", "conditioning")))
 
     def current(self) -> contextlib.AbstractContextManager[None]:
         """Nothing: memory is everywhere the same."""

@@ -43,8 +43,8 @@ def compound_rows(graph: Graph, pattern: Pattern, options: QueryOptions, deadlin
         return joined_query(graph, calls, options, deadline)
     plan = make_query if options.touching is None else touching_rows
     queries: list[Any] = [plan(graph, one, calls.options, deadline) for one in calls.patterns]
-    first, *others = queries
-    return first._replace(parts=(*first.parts, *(part for query in others for part in (query, *query.parts))))
+    first, *others = (part._replace(parts=()) for query in queries for part in (query, *query.parts))
+    return first._replace(parts=tuple(others))
 
 
 def _with_parts(pattern: Pattern) -> list[Pattern]:

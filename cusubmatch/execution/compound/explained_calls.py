@@ -34,7 +34,24 @@ def explained_compound(graph: Graph, pattern: Pattern, options: QueryOptions, de
         lines.append(f"OPTIONAL {part}: {_way(graph, calls, options, deadline)} {shared}")
     if len(calls.wholes) > 1:
         lines.append(f"the {len(calls.wholes)} lengths of its paths are added up")
+    lines += _other_functions(graph, calls, options, deadline)
     return SeveralCallsText(pattern, "", lines, list(_calls(graph, pattern, calls, options, deadline)))
+
+
+def _other_functions(graph: Graph, calls: SimpleCalls, options: QueryOptions, deadline: float | None) -> Iterator[str]:
+    """How the functions that do not give all rows, and a cluster, carry out the same."""
+    if not calls.joined:
+        if len(calls.wholes) > 1:
+            yield "count_by, vertex_counts: those of each length are added up"
+            yield "sample_matches: drawn from all lengths together"
+        yield "on a cluster: ranges of the tasks of all calls"
+        return
+    if all(map(JoinedCount(graph, calls, options, deadline).by_products, calls.wholes)):
+        yield "count_by, vertex_counts: embeddings are counted by what parts share, too, and multiplied"
+    else:
+        yield "count_by, vertex_counts: matches are walked, and each is counted with its number of rows"
+    yield "sample_matches: matches are walked, and rows are drawn by random numbers of their own"
+    yield "on a cluster: one task, since parts are joined"
 
 
 def _way(graph: Graph, calls: SimpleCalls, options: QueryOptions, deadline: float | None) -> str:

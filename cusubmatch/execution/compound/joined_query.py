@@ -124,7 +124,7 @@ class JoinedQuery(NamedTuple):
         if limit == 0:
             return
         vertices = len(self.whole.columns)
-        found = self._matches(progress, memory_limit)
+        found = self.matches_and_tables(progress, memory_limit)
         try:
             for matches, tables in found:
                 for rows in self._rows_of(matches, tables):
@@ -140,7 +140,7 @@ class JoinedQuery(NamedTuple):
 
     def counts(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
         """The number of rows of this call without its parts, block by block; no row is made."""
-        found = self._matches(progress)
+        found = self.matches_and_tables(progress)
         try:
             for matches, tables in found:
                 factors = [table.factors(matches, self.graph.n_vertices) for table in tables]
@@ -148,7 +148,7 @@ class JoinedQuery(NamedTuple):
         finally:
             found.close()
 
-    def _matches(
+    def matches_and_tables(
         self, progress: ProgressCallback | None, memory_limit: int | None = None
     ) -> Generator[tuple[np.ndarray, tuple[PartTable, ...]], None, None]:
         """The matches that have all that must exist, block by block, with the parts that they are joined with.
@@ -205,11 +205,11 @@ class JoinedQuery(NamedTuple):
             for longer in tables[0].joined(whole[:size], whole[size:], self.graph.n_vertices):
                 yield from extended(longer, tables[1:])
 
-        columns = self._columns_of(size, own)
+        columns = self.columns_of(size, own)
         for whole in extended(matches, own):
             yield whole[columns]
 
-    def _columns_of(self, size: int, tables: tuple[PartTable, ...]) -> list[int]:
+    def columns_of(self, size: int, tables: tuple[PartTable, ...]) -> list[int]:
         """Which lines of joined matches are columns: vertices, those of parts, rows, those of parts."""
         n = len(self.whole)
         vertices = [v for v, name in enumerate(self.whole.names) if name is not None]

@@ -67,6 +67,22 @@ class PartTable(NamedTuple):
             counts -= last - first
         return np.maximum(counts, 1)
 
+    def extensions(self, matches: np.ndarray, numbers: np.ndarray, n_vertices: int) -> np.ndarray:
+        """The extension with a number of each match (pattern vertices and more, matches), or nothing if it has none.
+
+        They are numbered in an order that does not depend on that of the rows here.
+        """
+        begins, ends, order = self._places(matches, n_vertices)
+        found = np.full((len(self.given), matches.shape[1]), NOTHING, self.given.dtype)
+        for part in _parts_of(ends - begins):
+            match, row = self._pairs(matches[:, part], begins[part], ends[part], order)
+            place = np.lexsort((*self.new[:, row], *self.given[:, row], match))
+            match, row = match[place], row[place]
+            first, last = places_of(np.arange(part.stop - part.start), match)
+            there = np.flatnonzero(last > first)
+            found[:, part.start + there] = self.given[:, row[first[there] + numbers[part][there]]]
+        return found
+
     def _places(self, matches: np.ndarray, n_vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Where the rows of each match begin and end, and in which order of the rows; None: as they are."""
         bound = matches[list(self.shared)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["has_keys", "places_of", "row_keys", "sum_of_products"]
+__all__ = ["has_keys", "places_of", "products", "row_keys", "sum_of_products"]
 
 SAFE = 1 << 62  # sums of int64 products stay below
 
@@ -39,13 +39,15 @@ def places_of(keys: np.ndarray, sorted_keys: np.ndarray) -> tuple[np.ndarray, np
     return np.searchsorted(sorted_keys, keys, "left"), np.searchsorted(sorted_keys, keys, "right")
 
 
-def sum_of_products(factors: list[np.ndarray]) -> int:
-    """Exact at any size."""
+def products(factors: list[np.ndarray]) -> np.ndarray:
+    """The product of arrays, element by element: int64, or Python's integers where their sum might overflow."""
     if not len(factors[0]):
-        return 0
+        return np.zeros(0, np.int64)
     largest = math.prod(int(factor.max()) for factor in factors) * len(factors[0])
     arrays = factors if largest < SAFE else [factor.astype(object) for factor in factors]
-    product = arrays[0]
-    for array in arrays[1:]:
-        product = product * array
-    return int(product.sum())
+    return math.prod(arrays[1:], start=arrays[0])
+
+
+def sum_of_products(factors: list[np.ndarray]) -> int:
+    """Exact at any size."""
+    return int(products(factors).sum())

@@ -18,10 +18,11 @@ from cusubmatch.errors import PatternError
 from cusubmatch.execution.grouping.grouped_count import GroupedCount, grouped_count
 from cusubmatch.execution.grouping.grouped_rows import Groups, summed
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.refined_calls import parameters_key, vertex_set
+from cusubmatch.execution.refined_calls import parameters_key, vertex_set, vertex_sets
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.pattern.language.parser import PatternEdge
+from cusubmatch.pattern.quantifiers import expanded
 from cusubmatch.plan.asked import VertexSet
 
 __all__ = ["SimpleCalls", "grouped_by", "own_parameters", "part_calls", "shared_names", "simple_calls", "total_groups"]
@@ -62,7 +63,8 @@ def simple_calls(graph: Graph, pattern: Pattern, options: QueryOptions, deadline
     """Put what exists at single vertices into the candidates, and expand the paths."""
     several = tuple(one for one in pattern.exists if len(shared_names(pattern, one[1])) > 1)
     sets = _sets_of_vertices(graph, pattern, options, deadline)
-    wholes = pattern.expansions(unique=options.one_per_orbit)
+    told_apart = {vertex: members.key for vertex, members in vertex_sets(options.candidates).items()}
+    wholes = expanded(pattern, unique=options.one_per_orbit, apart=told_apart)
     plain = tuple(map(_without_parts, wholes))
     own = own_parameters(plain[0], options.params)
     options = dataclasses.replace(options, params=own, candidates={**(options.candidates or {}), **sets} or None)

@@ -12,7 +12,7 @@ import contextlib
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from cusubmatch.engines.base import ConditionedCount, Engine, Run, RunOptions, Sampler, TaskRange
+from cusubmatch.engines.base import ConditionedCount, Engine, HostEngine, Run, RunOptions, Sampler, TaskRange
 from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
@@ -51,7 +51,7 @@ class SeveralDevices:
         self.name, self.methods, self.table_costs = self.home.name, self.home.methods, self.home.table_costs
         self.candidate_graph_methods = self.home.candidate_graph_methods
         self.walks_rows_stepwise = self.home.walks_rows_stepwise
-        self.beside: Engine | None = None
+        self.beside: HostEngine | None = None
 
     def run(
         self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None

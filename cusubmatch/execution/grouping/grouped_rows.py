@@ -12,9 +12,11 @@ import numpy as np
 
 from cusubmatch.errors import ResultTooLarge
 
-__all__ = ["GroupedRows", "Groups", "check_size", "summed"]
+__all__ = ["GroupedRows", "Groups", "check_size", "summed", "wide"]
 
 MIN_ROWS_COUNTED = 1 << 21  # rows that are gathered before they are counted
+MAX_TOTAL = (1 << 63) - 1  # rows that int64 adds up; more are added up by Python
+MOST_SUMMANDS = 1 << 12  # arrays of counts that are added to one another
 COPIES = 4  # of the groups that exist while rows are added to them
 
 
@@ -26,6 +28,7 @@ class Groups(NamedTuple):
     vertices : int32 array (columns, groups)
         Internal vertices.
     counts : int64 array (groups,)
+        Python's integers where rows come with counts that pass int64 together.
     """
 
     vertices: np.ndarray
@@ -53,18 +56,23 @@ class GroupedRows:
         self._columns, self._n, self._budget = columns, max(n_vertices, 1), budget
         self._groups = Groups(np.empty((columns, 0), np.int32), np.empty(0, np.int64))
         self._waiting: list[np.ndarray] = []
-        self._rows = 0
+        self._counts: list[np.ndarray] = []
+        self._rows = self._total = 0
 
-    def add(self, rows: np.ndarray) -> None:
-        """Take rows, int32 (columns, rows).
+    def add(self, rows: np.ndarray, counts: np.ndarray | None = None) -> None:
+        """Take rows, int32 (columns, rows), each as often as `counts` says; None: once.
 
         Raises
         ------
         ResultTooLarge
             If the distinct rows pass their memory.
         """
+        if counts is None:
+            counts = np.ones(rows.shape[1], np.int64)
         self._waiting.append(rows)
+        self._counts.append(counts)
         self._rows += rows.shape[1]
+        self._total += int(counts.sum())
         if self._rows >= max(MIN_ROWS_COUNTED, len(self._groups.counts)):
             self._add_up()
 
@@ -77,8 +85,10 @@ class GroupedRows:
         if not self._rows:
             return
         vertices = np.concatenate([self._groups.vertices, *self._waiting], axis=1)
-        counts = np.concatenate([self._groups.counts, np.ones(self._rows, np.int64)])
-        self._waiting, self._rows = [], 0
+        counts = np.concatenate([self._groups.counts, *self._counts])
+        if self._total > MAX_TOTAL:
+            counts = counts.astype(object)
+        self._waiting, self._counts, self._rows = [], [], 0
         self._groups = summed(vertices, counts, self._n)
         check_size(len(self._groups.counts), self._columns, self._budget)
 
@@ -109,3 +119,9 @@ def check_size(groups: int, columns: int, budget: int) -> None:
             f"the matches have more than {groups:,} different bindings, which do not fit in memory; "
             "give a larger memory_limit=, group by fewer vertices, or say min_count="
         )
+
+
+def wide(counts: np.ndarray) -> np.ndarray:
+    """Counts whose sums cannot overflow: Python's integers where they are large."""
+    large = len(counts) and int(counts.max()) >= MAX_TOTAL // (MOST_SUMMANDS * len(counts))
+    return counts.astype(object) if large else counts

@@ -7,11 +7,13 @@ depend on the order in which threads find matches, and no more than a few times 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
 from cusubmatch.engines.prepared import RowBlock
 
-__all__ = ["RandomChoice"]
+__all__ = ["RandomChoice", "hashed", "mixed"]
 
 MIN_WAITING = 1 << 16  # matches beyond the sample that are kept until the least are chosen anew
 
@@ -24,6 +26,8 @@ class RandomChoice:
     n : int
     key : int
         The same key chooses the same of some matches.
+    named : sequence of int
+        The pattern vertices whose images are kept; the hash is of all.
 
     Attributes
     ----------
@@ -31,9 +35,9 @@ class RandomChoice:
         Matches so far.
     """
 
-    def __init__(self, n: int, key: int):
+    def __init__(self, n: int, key: int, named: Sequence[int]):
         self.count = 0
-        self._n, self._key = n, key
+        self._n, self._key, self._named = n, key, list(named)
         self._blocks: list[RowBlock] = []
         self._numbers: list[np.ndarray] = []
         self._waiting, self._most = 0, np.iinfo(np.uint64).max
@@ -43,15 +47,16 @@ class RandomChoice:
         """Matches that are kept so far."""
         return sum(map(len, self._numbers))
 
-    def add(self, block: RowBlock) -> None:
-        """Take some of the matches."""
+    def add(self, block: RowBlock, expansion: int = 0) -> None:
+        """Take some of the matches, of one of several patterns, whose matches may have the same vertices."""
         size = block.vertices.shape[1]
         self.count += size
         if not self._n or not size:
             return
-        numbers = _random_numbers(block, self._key)
+        key = mixed(np.array([self._key], np.uint64), expansion)[0] if expansion else self._key
+        numbers = hashed((*block.vertices, *block.rows), size, key)
         least = numbers <= self._most
-        self._blocks.append(RowBlock(block.vertices[:, least], block.rows[:, least]))
+        self._blocks.append(RowBlock(block.vertices[self._named][:, least], block.rows[:, least]))
         self._numbers.append(numbers[least])
         self._waiting += int(least.sum())
         if self._waiting >= max(MIN_WAITING, self._n):
@@ -70,14 +75,20 @@ class RandomChoice:
         return self._blocks[0]
 
 
-def _random_numbers(block: RowBlock, key: int) -> np.ndarray:
-    """A 64-bit hash of each match: the mixer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), line by line."""
-    numbers = np.full(block.vertices.shape[1], key, np.uint64)
-    for line in (*block.vertices, *block.rows):
-        numbers += line.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        numbers ^= numbers >> np.uint64(30)
-        numbers *= np.uint64(0xBF58476D1CE4E5B9)
-        numbers ^= numbers >> np.uint64(27)
-        numbers *= np.uint64(0x94D049BB133111EB)
-        numbers ^= numbers >> np.uint64(31)
+def hashed(lines: Iterable[np.ndarray], size: int, key: int) -> np.ndarray:
+    """A 64-bit hash of each column of some lines, uint64 (size,), under a key."""
+    numbers = np.full(size, key, np.uint64)
+    for line in lines:
+        numbers = mixed(numbers, line)
+    return numbers
+
+
+def mixed(numbers: np.ndarray, line: np.ndarray | int) -> np.ndarray:
+    """Hashes with one more number in each: the mixer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014)."""
+    numbers = numbers + np.atleast_1d(line).astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    numbers ^= numbers >> np.uint64(30)
+    numbers *= np.uint64(0xBF58476D1CE4E5B9)
+    numbers ^= numbers >> np.uint64(27)
+    numbers *= np.uint64(0x94D049BB133111EB)
+    numbers ^= numbers >> np.uint64(31)
     return numbers

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.base import Engine
+from cusubmatch.engines.base import Engine, HostEngine
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.planning import plan_of, plan_of_long_count
 from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace
@@ -45,7 +45,7 @@ def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
     return other if plan.in_parts.first else Race(walk, other)
 
 
-def _side_by_side(engine: Engine, host: Engine, walk: Walk) -> SideBySide:
+def _side_by_side(engine: Engine, host: HostEngine, walk: Walk) -> SideBySide:
     """The race of a walk with what the host's cores do."""
     plan, graph = walk.plan, walk.prepared.graph
 
@@ -57,4 +57,4 @@ def _side_by_side(engine: Engine, host: Engine, walk: Walk) -> SideBySide:
         found = plan_of_long_count(graph, engine, plan, only_kept)
         return None if found is None else strategy_of(engine, *found)
 
-    return SideBySide(walk, on_host, of_long_count)
+    return SideBySide(walk, on_host, of_long_count, lambda: host.is_compiled)

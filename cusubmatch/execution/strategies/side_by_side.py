@@ -3,7 +3,8 @@
 A GPU walks a pattern with labels quickly, unless it has very many embeddings; these the host counts by conditioning on
 its candidate graph, without visiting them. Estimates do not tell the two cases apart. So the walk of the plan that is
 cheapest by the estimates starts at once. If it is not done very soon, a thread plans and counts on the host. If it is
-not done some time later, it begins again, by a plan that was chosen with care.
+not done some time later, it begins again, by a plan that was chosen with care. Where the host's code is still to be
+compiled, which would hinder the walk, the host waits until then.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import time
 from collections.abc import Callable
 
 from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
+from cusubmatch.engines.compile.compiler_thread import compilations
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.strategies.race import Monotonic, Race
+from cusubmatch.execution.strategies.race import MOST_STARTS, Monotonic, Race
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.system.deadlines import also_checking, checking
@@ -23,6 +25,7 @@ __all__ = ["SideBySide"]
 
 HOST_DELAY_S = 0.001  # most walks are done by then, and planning on the host would hinder them
 PATIENCE_S = 0.3  # after which a walk that goes on is worth a trial of plans, and a look for decompositions
+LOOK_S = 0.02  # between two looks of a host that may not compile yet
 SLICE_S = 0.004  # of a walk, between two looks whether the host is done
 
 
@@ -37,11 +40,19 @@ class SideBySide(Race):
     of_long_count : callable
         of_long_count(only_kept) makes the strategy of a count that takes long; None if it was not made before and
         `only_kept`.
+    host_is_compiled : callable
+        Whether the host counts without waiting for a compiler.
     """
 
-    def __init__(self, walk: Walk, on_host: Callable[[], Strategy], of_long_count: Callable[[bool], Strategy | None]):
+    def __init__(
+        self,
+        walk: Walk,
+        on_host: Callable[[], Strategy],
+        of_long_count: Callable[[bool], Strategy | None],
+        host_is_compiled: Callable[[], bool] = lambda: True,
+    ):
         super().__init__(walk, _OnHost(on_host))
-        self.first, self.of_long_count = walk, of_long_count
+        self.first, self.of_long_count, self.host_is_compiled = walk, of_long_count, host_is_compiled
 
     def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Count:
         """One count; a part of it is walked, since all parts must go the same way."""
@@ -101,10 +112,10 @@ class SideBySideCount:
         ------
         DeadlinePassed
         """
-        host = _HostCount(self.race.other, self.deadline)
+        host = _HostCount(self.race.other, self.deadline, self.race.host_is_compiled)
         try:
             with also_checking(host.check):
-                return self._walked()
+                return self._walked(host)
         except _HostIsDoneError:
             matches = host.result()
         except DeadlinePassed:
@@ -117,22 +128,22 @@ class SideBySideCount:
             self.progress(1.0, matches)
         return matches
 
-    def _walked(self) -> int:
+    def _walked(self, host: _HostCount) -> int:
         """The number of matches by walking, or by what a long count is worth."""
-        walk, long_count = self.race.first, self.race.of_long_count(True)
+        long_count = self.race.of_long_count(True)
         if long_count is None:
-            give_up = time.monotonic() + PATIENCE_S
-            limited = self.deadline is not None and self.deadline <= give_up
-            count: Count = walk.run(self.deadline if limited else give_up, self.progress, slice_s=SLICE_S)
-            try:
-                return count.count()
-            except DeadlinePassed:
-                if limited:
-                    self.matches = count.matches
-                    raise
-            del count  # and the memory that it holds
+            for _ in range(MOST_STARTS):
+                compiled = compilations()
+                matches = self._walked_soon()
+                if matches is not None:
+                    return matches
+                if compilations() == compiled:
+                    break
+            host.may_compile.set()
             long_count = self.race.of_long_count(False)
             assert long_count is not None  # noqa: S101 - it is made if it is not there
+        host.may_compile.set()
+        count: Count
         if isinstance(long_count, Walk):
             count = long_count.run(self.deadline, self.progress, slice_s=SLICE_S)
         else:
@@ -142,6 +153,19 @@ class SideBySideCount:
         except DeadlinePassed:
             self.matches = count.matches
             raise
+
+    def _walked_soon(self) -> int | None:
+        """The number of matches by walking; None if that takes long."""
+        give_up = time.monotonic() + PATIENCE_S
+        limited = self.deadline is not None and self.deadline <= give_up
+        count = self.race.first.run(self.deadline if limited else give_up, self.progress, slice_s=SLICE_S)
+        try:
+            return count.count()
+        except DeadlinePassed:
+            if limited:
+                self.matches = count.matches
+                raise
+        return None
 
 
 class _HostIsDoneError(Exception):
@@ -159,19 +183,24 @@ class _HostCount:
     ----------
     matches : int or None
         The count, once it is known.
+    may_compile : Event
+        Set where the walk takes so long that it may be hindered.
     """
 
     matches: int | None = None
 
-    def __init__(self, strategy: Strategy, deadline: float | None):
-        self.strategy, self.deadline = strategy, deadline
+    def __init__(self, strategy: Strategy, deadline: float | None, is_compiled: Callable[[], bool]):
+        self.strategy, self.deadline, self.is_compiled = strategy, deadline, is_compiled
         self.error: BaseException | None = None
-        self.over = threading.Event()
+        self.over, self.may_compile = threading.Event(), threading.Event()
         threading.Thread(target=self._work, name="cusubmatch count on the host").start()
 
     def _work(self) -> None:
         if self.over.wait(HOST_DELAY_S):
             return
+        while not (self.may_compile.is_set() or self.is_compiled()):
+            if self.over.wait(LOOK_S):
+                return
         try:
             with checking(self._check_over):
                 self.matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()

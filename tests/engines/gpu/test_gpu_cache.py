@@ -1,9 +1,11 @@
 """Compiled kernels are found again by the next process, and never by one whose sources differ."""
 
+import ctypes
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -84,28 +86,41 @@ def test_a_launch_goes_to_the_stream_that_is_current_then(monkeypatch):
     assert configured == [(3, 64, stream, 1024) for stream in ("first stream", "second stream", 0, 0)]
 
 
-def test_arrays_are_given_to_kernels_as_input(monkeypatch):
+class Array:
+    """CuPy's, as far as it is asked here."""
+
+    __module__ = "cupy"
+
+    def __init__(self, array, address):
+        self.data, self._c_contiguous, self._f_contiguous = SimpleNamespace(ptr=address), True, array.ndim == 1
+        for name in ("dtype", "ndim", "size", "itemsize", "shape", "strides"):
+            setattr(self, name, getattr(array, name))
+
+
+def test_arrays_are_given_to_kernels_as_their_words_and_to_numba_as_input(monkeypatch):
     from numba import cuda as numba_cuda
+    from numba import types as nb
 
-    from cusubmatch.engines.gpu.runtime import cuda
+    from cusubmatch.engines.gpu.runtime import kernel_arguments
 
-    class Array:
-        __module__ = "cupy"
-
-    view = np.zeros(3, np.uint32)
+    view = np.zeros((3, 5), np.uint32)
     monkeypatch.setattr(numba_cuda, "as_cuda_array", lambda _array, sync: view)
-    given = cuda.as_device_array(Array())
-    assert isinstance(given, numba_cuda.In)
-    assert given.value is view
-    assert cuda.as_device_array(given) is given
-    assert cuda.as_device_array(7) == 7
+    monkeypatch.setattr(kernel_arguments, "_array_types", {})
+    given = kernel_arguments.as_device_array(Array(view, 4096))
+    assert given.words == (0, 0, 15, 4, 4096, 3, 5, 20, 4)
+    assert given._numba_type_ == nb.uint32[:, ::1]
+    assert kernel_arguments.as_device_array(given) is given
+    assert kernel_arguments.as_device_array(7) == kernel_arguments.as_numba_has_it(7) == 7
+    for_numba = kernel_arguments.as_numba_has_it(given)
+    assert isinstance(for_numba, numba_cuda.In)
+    assert for_numba.value is view
 
 
 def test_a_parameter_block_knows_its_type():
     from numba import types as nb
     from numba.cuda.typing.typeof import typeof
 
-    from cusubmatch.engines.gpu.runtime import cuda
+    from cusubmatch.engines.gpu.runtime import kernel_arguments
     from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ArcBatch
 
     class Input:
@@ -113,16 +128,71 @@ def test_a_parameter_block_knows_its_type():
             self._numba_type_ = kind
 
     sources, arcs = Input(nb.int32[::1]), Input(nb.int64[::1])
-    block = cuda.as_device_array(ArcBatch(sources, arcs, np.int64(3), np.int64(5)))
+    block = kernel_arguments.as_device_array(ArcBatch(sources, arcs, np.int64(3), np.int64(5)))
     assert block == (sources, arcs, 3, 5)
     assert block.arcs is arcs
     assert block._numba_type_ == typeof(block) == ARC_BATCH  # else each launch would compile
-    assert cuda.as_device_array(block) is block
-    again = cuda.as_device_array(ArcBatch(sources, arcs, np.int64(5), np.int64(8)))
+    assert kernel_arguments.as_device_array(block) is block
+    again = kernel_arguments.as_device_array(ArcBatch(sources, arcs, np.int64(5), np.int64(8)))
     assert again._numba_type_ is block._numba_type_
-    assert cuda.as_device_array((sources, arcs)) == (sources, arcs)
-    other = cuda.as_device_array(ArcBatch(arcs, arcs, np.int64(5), 8))
+    assert kernel_arguments.as_device_array((sources, arcs)) == (sources, arcs)
+    other = kernel_arguments.as_device_array(ArcBatch(arcs, arcs, np.int64(5), 8))
     assert other._numba_type_ == nb.NamedTuple([nb.int64[::1], nb.int64[::1], nb.int64, nb.int64], ArcBatch)
+
+
+@pytest.mark.parametrize("numba_makes_other_words", [False, True])
+def test_a_launch_that_comes_again_joins_the_words_of_its_arguments(monkeypatch, numba_makes_other_words):
+    import cuda.core
+    from numba import types as nb
+
+    from cusubmatch.engines.gpu.runtime import kernel_launch
+    from cusubmatch.engines.gpu.runtime.kernel_arguments import DeviceArray, as_device_array
+    from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ArcBatch
+
+    def device_array(kind, words):
+        array = DeviceArray.__new__(DeviceArray)
+        array.array, array.words, array._numba_type_ = None, words, kind
+        return array
+
+    class Compiled:  # Numba's
+        argument_types, debug, converted = (ARC_BATCH, nb.int64), False, []
+        _codelibrary = SimpleNamespace(get_cufunc=lambda: SimpleNamespace(kernel="function"))
+
+        def _prepare_args(self, kind, argument, _stream, _written_back, words):
+            self.converted.append(kind)
+            if isinstance(argument, tuple):
+                words += [1, 2, 7 if numba_makes_other_words else 3, *map(ctypes.c_int64, argument[2:])]
+            else:
+                words.append(ctypes.c_int64(argument))
+
+    class Configured:
+        dispatcher = SimpleNamespace(overloads={(ARC_BATCH, nb.int64): Compiled()})
+        griddim, blockdim, sharedmem, stream = (3, 1, 1), (64, 1, 1), 8, "stream"
+
+        def __call__(self, *arguments):
+            by_numba.append(arguments[1])
+
+    by_numba, launched = [], []
+    monkeypatch.setattr(cuda.core, "LaunchConfig", lambda **shape: tuple(shape.values()))
+    monkeypatch.setattr(cuda.core, "launch", lambda *words: launched.append(words))
+    monkeypatch.setattr(kernel_launch, "as_numba_has_it", lambda argument: argument)
+    launch = kernel_launch.KernelLaunch(Configured(), number=-7)  # of a GPU that no thread has used
+    arrays = device_array(nb.int32[::1], (1, 2)), device_array(nb.int64[::1], (3,))
+    block = as_device_array(ArcBatch(*arrays, np.int64(4), np.int64(5)))
+    for last in range(4):
+        launch(block, np.int64(last))
+    if numba_makes_other_words:
+        assert (by_numba, launched) == ([0, 1, 2, 3], [])
+        return
+    shape = ((3, 1, 1), (64, 1, 1), 8)
+    plain = [tuple(getattr(word, "value", word) for word in words) for words in launched]
+    assert plain == [("stream", shape, "function", 1, 2, 3, 4, 5, last) for last in (1, 2, 3)]
+    assert Compiled.converted == [ARC_BATCH, nb.int64] + 3 * [nb.int64] + 3 * [nb.int64]
+    launch(block, 4)  # an int may have another type than the last one had
+    thread = threading.Thread(target=launch, args=(block, np.int64(9)))
+    thread.start()  # which has no context of the GPU before Numba launches
+    thread.join()
+    assert by_numba == [0, 4, 9]
 
 
 class Stream:

@@ -15,7 +15,17 @@ from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching, 
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
 from cusubmatch.system.thread_limit import thread_limit
 
-__all__ = ["address_of", "announced", "inlined", "inner", "jit", "popcount", "threads", "trailing_zeros"]
+__all__ = [
+    "address_of",
+    "announced",
+    "inlined",
+    "inner",
+    "is_compiled",
+    "jit",
+    "popcount",
+    "threads",
+    "trailing_zeros",
+]
 
 _announced: set[str] = set()  # by this process
 _compiled: set[str] = set()
@@ -62,8 +72,7 @@ def announced(part: str):
     if part in _compiled:
         yield
         return
-    folder, said = _folder(), part in _announced
-    mark = folder / f"{part}.compiled" if folder else None
+    mark, said = _mark(part), part in _announced
     _announced.add(part)
     if not said and not (mark and mark.exists()):
         logger.warning("cusubmatch: compiling the CPU engine (%s), once a version ...", part)
@@ -71,6 +80,18 @@ def announced(part: str):
     _compiled.add(part)
     if mark:
         mark.touch()
+
+
+def is_compiled(part: str) -> bool:
+    """Whether `part` has been compiled, by this process or an earlier one."""
+    mark = _mark(part)
+    return part in _compiled or bool(mark and mark.exists())
+
+
+def _mark(part):
+    """The file that says that a part lies compiled beside it."""
+    folder = _folder()
+    return folder / f"{part}.compiled" if folder else None
 
 
 def threads() -> int:

@@ -114,7 +114,7 @@ def _make(gpu, xp, plan, prepared, tasks):
         first, n = first + begin, max(end - begin, 0)
     arrays = (rows.offsets, rows.ends, rows.times, rows.rows, rows.filters, owners, roots, _mask_bits(xp, masks))
     more = (xp.asarray(program.bounds), conditions.ints, conditions.floats, conditions.valid)
-    data = RowData(*map(move, (*arrays, *more)))
+    data = move(RowData(*arrays, *more))
     scratch_words = 0, 0
     if program.asks_more:
         searched = len(plan.pattern.bound_edges) if plan.pattern.existential else 0
@@ -208,8 +208,7 @@ def _tasks(gpu, xp, program, data, scratch_words, first, n):
     """The tasks, and how many there are."""
     (data, roots), none, move = data, xp.zeros(1, np.uint32), gpu.to_device
     if not program.words[f.FLAT] or not n:
-        one = move(xp.zeros(1, np.int64))
-        return RowTasks(move(none), move(none), one, np.int64(first), np.int64(first + n)), n
+        return move(RowTasks(none, none, xp.zeros(1, np.int64), np.int64(first), np.int64(first + n))), n
     begins, lengths = xp.empty(n, np.uint32), xp.empty(n, np.uint32)
     warp = gpu.target.WARP
     warps = min(OPEN_WARPS, max(1, (MAX_SHARED_WORDS - len(program.words)) // int(program.words[f.STACK_WORDS])))
@@ -224,16 +223,14 @@ def _tasks(gpu, xp, program, data, scratch_words, first, n):
     ends = xp.cumsum(lengths[kept], dtype=np.int64)
     number = int(ends[-1]) if len(kept) else 0
     if not number:
-        one = move(xp.zeros(1, np.int64))
-        return RowTasks(move(none), move(none), one, np.int64(0), np.int64(0)), 0
+        return move(RowTasks(none, none, xp.zeros(1, np.int64), np.int64(0), np.int64(0))), 0
     positions = (kept + first).astype(np.uint32)
     if int(program.words[f.HEADER + f.KIND]) == f.VERTICES:
         positions = roots[kept + first]
-    arrays = move(positions), move(begins[kept]), move(ends)
-    return RowTasks(*arrays, np.int64(0), np.int64(number)), number
+    return move(RowTasks(positions, begins[kept], ends, np.int64(0), np.int64(number))), number
 
 
 def make_scratch(gpu: Device, xp: Any, words: tuple[int, int], threads: int) -> Scratch:
     """Room for so many words of each thread."""
     ints, floats = (max(each * threads, 1) for each in words)
-    return Scratch(gpu.to_device(xp.zeros(ints, np.int64)), gpu.to_device(xp.zeros(floats, np.float64)))
+    return gpu.to_device(Scratch(xp.zeros(ints, np.int64), xp.zeros(floats, np.float64)))

@@ -119,6 +119,7 @@ class RowRun:
         on_device = device_row_plan(self.gpu, self.xp, plan, self.prepared, self.tasks)
         if not on_device.n_tasks:
             return
+        self._check_deadline()
         with on_device.lock:
             workspace = on_device.free.pop() if on_device.free else None
         workspace = workspace or _Workspace(self.gpu, self.xp, on_device)
@@ -145,8 +146,11 @@ class RowRun:
                 return
             if more:
                 self._report(min(drawn * on_device.chunk / on_device.n_tasks, 1.0))
-                if self.deadline is not None and time.monotonic() > self.deadline:
-                    raise DeadlinePassed
+                self._check_deadline()
+
+    def _check_deadline(self):
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise DeadlinePassed
 
     def _report(self, done):
         if self.progress is not None:
@@ -178,7 +182,7 @@ class _Output:
         self.vertices = xp.empty((pattern.n_vertices, self.capacity), np.int32)
         self.rows = xp.empty((edges, self.capacity), np.int64)
         flat = self.rows.reshape(-1) if edges else xp.empty(1, np.int64)
-        self.taken = RowOutput(move(self.vertices.reshape(-1)), move(flat), np.int64(self.capacity))
+        self.taken = move(RowOutput(self.vertices.reshape(-1), flat, np.int64(self.capacity)))
 
     def valid(self, words):
         """How many matches a launch has written."""
@@ -200,7 +204,7 @@ class _Workspace:
         blocks, threads, _ = plan.shape
         self.scratch = make_scratch(gpu, xp, plan.scratch_words, blocks * threads)
         self.searched = plan.words, plan.data, plan.tasks
-        self.no_output = RowOutput(move(xp.empty(1, np.int32)), move(xp.empty(1, np.int64)), np.int64(0))
+        self.no_output = move(RowOutput(xp.empty(1, np.int32), xp.empty(1, np.int64), np.int64(0)))
         self._read = (lambda: self._array) if xp is np else mirrored(self._array)
 
     def start(self, drawn: int) -> None:

@@ -20,9 +20,10 @@ import numpy as np
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
 from cusubmatch.engines.gpu.runtime.compilation import compile_once, is_compiled, order_kernels
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
+from cusubmatch.engines.gpu.runtime.kernel_launch import KernelLaunch
 from cusubmatch.engines.gpu.runtime.kernel_store import kernel_store
 
-__all__ = ["Kernel", "Target", "as_device_array", "current_number", "generation", "gpu", "properties", "record"]
+__all__ = ["Kernel", "Target", "current_number", "generation", "gpu", "properties", "record"]
 
 
 class Target(NamedTuple):
@@ -131,7 +132,7 @@ class Kernel:
 
     def __init__(self, compiled: Any):
         self.compiled, self.py_func = compiled, compiled.py_func
-        self._launches: dict[tuple, Callable] = {}  # by shape, stream and GPU
+        self._launches: dict[tuple, KernelLaunch] = {}  # by shape, stream and GPU
 
     def __getitem__(self, shape: tuple[int, ...]) -> Callable:
         return functools.partial(self._launch, shape)
@@ -139,10 +140,10 @@ class Kernel:
     def _launch(self, shape, *arguments):
         key = shape, _current_stream(), current_number()  # the default streams of all GPUs have one address
         if key not in self._launches:
-            self._launches[key] = self._configured(*key)
-        self._launches[key](*map(as_device_array, arguments))
+            self._launches[key] = KernelLaunch(self._configured(shape, key[1]), key[2])
+        self._launches[key](*arguments)
 
-    def _configured(self, shape, stream, _number):
+    def _configured(self, shape, stream):
         from numba.cuda.core.caching import config
 
         blocks, threads, *shared = shape
@@ -213,72 +214,6 @@ def _stream_of(address: int):
     from numba import cuda
 
     return cuda.external_stream(address) if address else cuda.default_stream()
-
-
-def as_device_array(array: Any) -> Any:
-    """A CuPy array as kernels take it fastest, without a copy or a wait for its stream; anything else as it is.
-
-    Numba otherwise spends 5 µs of a launch on each array. Marked as input, which for what lies on the device says
-    nothing, an array costs half of that. A parameter block, a NamedTuple, is given its type: otherwise Numba makes the
-    type at every launch, which takes longer than all else that it does then.
-    """
-    if isinstance(array, tuple):
-        if not hasattr(array, "_fields"):
-            return tuple(map(as_device_array, array))
-        return array if hasattr(array, "_numba_type_") else _typed_block(array)
-    if not type(array).__module__.startswith("cupy"):
-        return array
-    from numba import cuda
-
-    return cuda.In(cuda.as_cuda_array(array, sync=False))
-
-
-def _typed_block(block):
-    """A parameter block that knows its Numba type, as Numba asks for it."""
-    kind, fields = type(block), [as_device_array(field) for field in block]
-    typed = _typed_kind(kind)(*fields)
-    typed._numba_type_ = _block_type(kind, tuple(map(_type_of, fields)))
-    return typed
-
-
-def _type_of(field):
-    """The Numba type of a field of a parameter block."""
-    known = getattr(field, "_numba_type_", None)
-    if known is not None:
-        return known
-    return _block_type(tuple, tuple(map(_type_of, field))) if isinstance(field, tuple) else _scalar_type(type(field))
-
-
-@functools.cache
-def _typed_kind(kind):
-    """A subclass that takes attributes, as a NamedTuple's own class does not."""
-    from numba.cuda.typing.typeof import typeof_impl
-
-    typed = type(kind.__name__, (kind,), {})
-    # Numba asks for an attribute when it looks for compiled code, and here when it compiles.
-    typeof_impl.register(typed)(lambda block, _context: block._numba_type_)
-    return typed
-
-
-@functools.cache
-def _scalar_type(kind):
-    """The Numba type of int or of a NumPy scalar."""
-    from numba.cuda.typing.typeof import typeof
-
-    return typeof(kind(0))
-
-
-_block_types: dict[tuple, tuple] = {}
-
-
-def _block_type(kind, fields):
-    """The type of a parameter block, found by the addresses of its fields' types, since Numba's types hash slowly."""
-    key = kind, *map(id, fields)
-    if key not in _block_types:
-        from numba.cuda import types
-
-        _block_types[key] = types.BaseTuple.from_types(fields, kind), fields  # which are kept, and so their addresses
-    return _block_types[key][0]
 
 
 def properties() -> tuple[int, int]:

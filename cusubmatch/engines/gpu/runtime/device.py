@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.gpu.runtime.compilation import expect_kernels
+from cusubmatch.engines.gpu.runtime.kernel_arguments import as_device_array
 from cusubmatch.engines.gpu.tunables import Tunables
 
 __all__ = ["CONDITION_REGISTERS", "REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
@@ -72,6 +73,4 @@ def _device(_number: int) -> Device:
     """The current GPU, which has this number."""
     expect_kernels()
     generation = cuda.generation()
-    return Device(
-        cuda.gpu(), *cuda.properties(), cuda.as_device_array, generation=generation, number=cuda.current_number
-    )
+    return Device(cuda.gpu(), *cuda.properties(), as_device_array, generation=generation, number=cuda.current_number)

@@ -105,8 +105,7 @@ class Sampler:
         """
         wanted = ranks.get(0, ())
         if self.size == 1:
-            places = self.graph.xp.asarray(np.array(wanted, np.int64))
-            return on_host(self._roots()[places]).reshape(1, -1)
+            return on_host(self._roots())[np.array(wanted, np.int64)].reshape(1, -1)
         matches = np.empty((self.size, len(wanted)), np.int32)
         if len(wanted):
             groups = np.zeros(len(wanted), np.int64)

@@ -6,6 +6,7 @@ ranges of vertices, each with each, and the lists to triangles there.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from itertools import pairwise
@@ -40,9 +41,9 @@ def pair_sum(team: Team, shape: Grid, edge_shape: Grid, wanted: PairSum, prime: 
     vertices = all_vertices(team.support, team.on_device)
     sums, reached = team.rows(np.uint64, team.support.vertices, shape, 2), team.lists(shape)
     blocks, total = min(sums.blocks, reached.blocks), 0
-    for lists in _lists(team, edge_shape, plain) if wanted.has_diamonds else [_no_lists(team)]:
+    for lists, diamonds in _lists(team, edge_shape, plain) if wanted.has_diamonds else [(_no_lists(team), 0.0)]:
         # Batches are cut by paths; where diamonds are more, fewer paths are done a second.
-        a_second = PATHS_A_SECOND * vertices.work / max(vertices.work, _diamonds(lists.by_arc), 1.0)
+        a_second = PATHS_A_SECOND * vertices.work / max(vertices.work, diamonds, 1.0)
         rest = terms, _on_device(team, lists), L(prime), sums.rows, reached.rows
         total += team.by_vertex(kernel, shape, vertices, a_second, blocks, rest)
         del lists, rest  # before the next ones are made
@@ -66,8 +67,8 @@ def _no_lists(team):
     return TriangleLists(words, words, xp.zeros(1, np.int32), *[xp.zeros(1, np.int64)] * 3)
 
 
-def _lists(team: Team, shape: Grid, plain: bool) -> Iterator[TriangleLists]:
-    """The lists for ranges of y and of x."""
+def _lists(team: Team, shape: Grid, plain: bool) -> Iterator[tuple[TriangleLists, float]]:
+    """The lists for ranges of y and of x, each with the number of diamonds."""
     xp, every = team.xp, (0, team.support.vertices)
     starts = _starts(team, shape, plain, (*every, *every))
     bounds = _bounds(xp, starts.by_vertex, TRIANGLE_BYTES[not plain])
@@ -76,7 +77,10 @@ def _lists(team: Team, shape: Grid, plain: bool) -> Iterator[TriangleLists]:
             ranges = (*y_range, *x_range)
             if len(bounds) > 2:
                 starts = _starts(team, shape, plain, ranges)
-            yield _filled(team, shape, plain, ranges, starts)
+                diamonds = _diamonds(starts.by_arc)
+            else:
+                diamonds = team.support.keep("diamonds", functools.partial(_diamonds, starts.by_arc))
+            yield _filled(team, shape, plain, ranges, starts), diamonds
 
 
 def _bounds(xp, by_vertex, each_bytes):
