@@ -69,7 +69,8 @@ def plan_of(
 
     def make() -> tuple[Plan, Prepared]:
         if beside:
-            plan, prepared = _walking(graph, engine, *call[:-2], False, few_rows, MAX_WORTH)
+            asked = pattern, semantics, unique, counting, suffix
+            plan, prepared = _walking(graph, engine, *asked, False, few_rows, MAX_WORTH)
             return dataclasses.replace(plan, beside=True), prepared
         plan, prepared = _walking(graph, engine, *call)
         if pattern.conditions or not counting or suffix is not None:  # negated edges are walked
