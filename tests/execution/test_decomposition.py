@@ -205,7 +205,7 @@ def test_counts_of_data_graphs_are_the_known_ones(data_graph, graph, name, count
 
 
 def test_threads_share_the_rows(monkeypatch):
-    graph = Graph.from_edgelist(rmat(13, 12, seed=2))
+    graph = Graph.from_edgelist(rmat(11, 12, seed=2))
     patterns = [SHAPES[name] for name in ("4-cycle", "5-cycle", "house", "K2,3", "gem", "4-wheel less a spoke")]
     expected = [table_run(graph, pattern).count() for pattern in patterns]
     monkeypatch.setattr("cusubmatch.engines.cpu.tables.schedule.threads", lambda: 3)

@@ -142,6 +142,11 @@ LITERALS = st.one_of(
 
 def expressions(vertices, edges, max_leaves=12):
     """Any trees on some vertices and edges, whatever the types."""
+    return _expressions(tuple(vertices), tuple(edges), max_leaves)
+
+
+@functools.cache
+def _expressions(vertices, edges, max_leaves):
     vertex, names = st.sampled_from(vertices), st.text(max_size=5)
     leaves = st.one_of(
         LITERALS,

@@ -103,9 +103,7 @@ def random_case(seed):
     return graph, Pattern(sorted(pairs), labels=labels, directed=arrows)
 
 
-@pytest.mark.parametrize(
-    "seeds", [range(20), range(20, 40), *thorough(*(range(i, i + 20) for i in range(40, 120, 20)))], ids=str
-)
+@pytest.mark.parametrize("seeds", [range(20), *thorough(*(range(i, i + 20) for i in range(20, 120, 20)))], ids=str)
 def test_suffixes_count_what_walking_does(seeds):
     for seed in seeds:
         graph, pattern = random_case(seed)
