@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import announced, jit
+from cusubmatch.engines.cpu.primitives.jit import announced, inner, jit
 
 __all__ = ["components"]
 
@@ -27,7 +27,7 @@ def _edges(offsets, targets, members, index_of, ends):
     return edges
 
 
-@jit
+@inner
 def _root(parent, i):
     while parent[i] != i:
         parent[i] = parent[parent[i]]

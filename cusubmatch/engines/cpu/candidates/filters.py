@@ -10,7 +10,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.pattern import Pattern
@@ -173,7 +173,7 @@ def _filter(
     return True
 
 
-@jit
+@inner
 def _keep_with_degrees(offsets, degrees, vertices, begin, end, needed, u, masks):
     """Set bit u of those of vertices[begin:end] that have the degrees needed in each relation; their number.
 
@@ -194,7 +194,7 @@ def _keep_with_degrees(offsets, degrees, vertices, begin, end, needed, u, masks)
     return kept
 
 
-@jit
+@inner
 def _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds):
     """Clear the bits of vertices that lack a candidate neighbour for a pattern edge, and shorten the lists."""
     changed_in = np.zeros(len(lengths), np.int64)  # the last round that shortened the list of a pattern vertex
@@ -220,7 +220,7 @@ def _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rou
             break
 
 
-@jit
+@inner
 def _has_candidate(targets, masks, begin, end, w):
     for i in range(begin, end):
         if (masks[targets[i]] >> w) & 1:
@@ -228,7 +228,7 @@ def _has_candidate(targets, masks, begin, end, w):
     return False
 
 
-@jit
+@inner
 def _count_pairs(offsets, targets, masks, candidates, w, relation, sample):
     """Pairs of candidates of an edge, and ordered pairs of two of them with the same candidate of its source.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import state as c
 from cusubmatch.engines.cpu.conditioning.domains import choices, overlap
-from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common
 
 __all__ = ["branch_vertex", "component_of", "conflict_to_waive"]
@@ -18,7 +18,7 @@ __all__ = ["branch_vertex", "component_of", "conflict_to_waive"]
 DEGREE_UNIT = 1 << 12  # candidates are divided by degrees in fractions of so much
 
 
-@jit
+@inner
 def _connected(s, vertices, first):
     """The vertices that pattern edges join to `first`."""
     reached = frontier = first
@@ -31,7 +31,7 @@ def _connected(s, vertices, first):
     return reached
 
 
-@jit
+@inner
 def _may_collide(s, u, w):
     """Whether two vertices in conflict can still take the same candidate."""
     touched = s.registers[c.TOUCHED]
@@ -44,7 +44,7 @@ def _may_collide(s, u, w):
     return overlap(s, u, w, -1) > 0
 
 
-@jit
+@inner
 def component_of(s, vertices):
     """The vertices that edges and possible collisions join to the first one."""
     reached = frontier = vertices & -vertices
@@ -73,7 +73,7 @@ def _degree(s, w, component):
     return n
 
 
-@jit
+@inner
 def branch_vertex(s, component):
     """The vertex to match next: the one with the fewest candidates for its degree, or if none is touched the first."""
     touched = component & s.registers[c.TOUCHED]
@@ -91,7 +91,7 @@ def branch_vertex(s, component):
     return best
 
 
-@jit
+@inner
 def conflict_to_waive(s, component):
     """The conflict that joins two parts of a component and has the least domains; -1 where a vertex is to be matched.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import state as c
-from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 
 __all__ = ["SLOT_WORDS", "key_of", "lookup", "remember"]
 
@@ -72,7 +72,7 @@ def lookup(s, first, second):
     return -1
 
 
-@jit
+@inner
 def _put(s, first, second, value, bound_word):
     """Write an entry to a free slot, or over another entry; the slot."""
     mask = s.registers[c.TABLE_MASK]
@@ -89,7 +89,7 @@ def _put(s, first, second, value, bound_word):
     return chosen
 
 
-@jit
+@inner
 def _grow(s):
     """Use four times as much of the table."""
     slots = s.registers[c.TABLE_MASK] + 1
@@ -105,7 +105,7 @@ def _grow(s):
             _put(s, old[at], old[at + 1], old[at + 2], old[at + 3])
 
 
-@jit
+@inner
 def remember(s, first, second, value, bound):
     """Keep the count of a component."""
     mask = s.registers[c.TABLE_MASK]

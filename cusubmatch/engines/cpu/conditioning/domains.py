@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import state as c
-from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import has, intersect, lower_bound
 
 __all__ = ["assign", "choices", "is_pending", "overlap", "row_of", "undo"]
@@ -22,7 +22,7 @@ def row_of(s, v, w, x):
     return s.offsets[at], s.offsets[at + 1]
 
 
-@jit
+@inner
 def _save(s, w):
     """Put the domain of w on the trail."""
     top = s.registers[c.TRAIL_TOP]
@@ -50,7 +50,7 @@ def undo(s, trail_top, pool_top, matched):
     s.registers[c.MATCHED] = matched
 
 
-@jit
+@inner
 def is_pending(s, w, x):
     """Whether x is the image of a vertex that w must differ from."""
     others = s.conflicts[w] & s.registers[c.MATCHED]
@@ -61,7 +61,7 @@ def is_pending(s, w, x):
     return False
 
 
-@jit
+@inner
 def _set_domain(s, w, begin, end):
     """Let the domain of w be a part of the pool that has just been written."""
     first, second = np.uint64(0), np.uint64(0)
@@ -75,7 +75,7 @@ def _set_domain(s, w, begin, end):
     s.registers[c.POOL_TOP] = end
 
 
-@jit
+@inner
 def _narrow(s, w, row, row_end):
     """Intersect the domain of w with a row; whether anything is left."""
     _save(s, w)
@@ -158,7 +158,7 @@ def choices(s, w):
     return n
 
 
-@jit
+@inner
 def overlap(s, u, w, out):
     """Write the candidates that both u and w may take to the store at `out`, or with out < 0 count them; how many."""
     touched, n = s.registers[c.TOUCHED], 0

@@ -6,7 +6,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import state as c
 from cusubmatch.engines.cpu.conditioning.domains import choices, is_pending, overlap, row_of
-from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_marked, has
 
 __all__ = ["count_small"]
@@ -36,7 +36,7 @@ def _count_arcs(s, u, w):
     return n
 
 
-@jit
+@inner
 def _count_edge(s, u, w):
     """The count of a component of two adjacent vertices, one of them touched; -1 if none is."""
     touched = s.registers[c.TOUCHED]
@@ -62,7 +62,7 @@ def _count_edge(s, u, w):
     return n
 
 
-@jit
+@inner
 def count_small(s, component):
     """The count of a component of one vertex, or of two; -1 for others."""
     rest = component & (component - 1)

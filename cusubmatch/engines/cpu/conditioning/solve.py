@@ -22,14 +22,14 @@ from cusubmatch.engines.cpu.conditioning.branching import branch_vertex, compone
 from cusubmatch.engines.cpu.conditioning.component_cache import key_of, lookup, remember
 from cusubmatch.engines.cpu.conditioning.domains import assign, is_pending, overlap, undo
 from cusubmatch.engines.cpu.conditioning.small_components import count_small
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
 
 __all__ = ["EXACT_BELOW", "count_roots"]
 
 EXACT_BELOW = float(1 << 62)  # counts below it are exact in 64 bits
 
 
-@jit
+@inner
 def _plus(s, a, b):
     total = a + b
     if s.prime != 0 and total >= s.prime:
@@ -37,7 +37,7 @@ def _plus(s, a, b):
     return total
 
 
-@jit
+@inner
 def _minus(s, a, b):
     if s.prime != 0:
         return (a + s.prime - b) % s.prime
@@ -52,7 +52,7 @@ def _times(s, a, b):
     return product
 
 
-@jit
+@inner
 def _residue(s, number):
     value = np.uint64(number)
     if s.prime != 0:
@@ -60,7 +60,7 @@ def _residue(s, number):
     return value
 
 
-@jit
+@inner
 def _tightened(s, value, bound):
     """The bound of a count; the count itself where 64 bits hold it."""
     if s.prime == 0 and bound < EXACT_BELOW:
@@ -68,14 +68,14 @@ def _tightened(s, value, bound):
     return bound
 
 
-@jit
+@inner
 def _waive(s, u, w):
     """Let two vertices have the same image, or no longer, if they already may."""
     s.conflicts[u] ^= np.int64(1) << w
     s.conflicts[w] ^= np.int64(1) << u
 
 
-@jit
+@inner
 def _solve(s, rest):
     """The number of ways to match the vertices of `rest`, and a bound on it; nothing is promised once it is ABORTED."""
     registers = s.registers
@@ -134,7 +134,7 @@ def _solve(s, rest):
     return total, _tightened(s, total, total_bound)
 
 
-@jit
+@inner
 def _spend_step(s):
     """Count a step; whether the count is given up."""
     s.registers[c.STEPS] -= 1

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner
 from cusubmatch.engines.cpu.primitives.pointers import Pointer, pointer
 
 __all__ = [
@@ -113,7 +113,7 @@ class Arrays(NamedTuple):
     prime: np.uint64
 
 
-@jit
+@inner
 def on_arrays(arrays):
     """The arrays as pointers."""
     return Arrays(

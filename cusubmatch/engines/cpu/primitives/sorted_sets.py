@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner
 from cusubmatch.engines.cpu.primitives.pointers import Pointer
 
 __all__ = [
@@ -40,7 +40,7 @@ class Slice(NamedTuple):
     end: int
 
 
-@jit
+@inner
 def lower_bound(array, begin, end, x):
     """The first position in array[begin:end) whose value is at least x."""
     while begin < end:
@@ -52,7 +52,7 @@ def lower_bound(array, begin, end, x):
     return begin
 
 
-@jit
+@inner
 def upper_bound(array, begin, end, x):
     """The first position in array[begin:end) whose value is more than x."""
     while begin < end:
@@ -64,14 +64,14 @@ def upper_bound(array, begin, end, x):
     return begin
 
 
-@jit
+@inner
 def has(array, begin, end, x):
     """Whether x is in array[begin:end)."""
     position = lower_bound(array, begin, end, x)
     return position < end and array[position] == x
 
 
-@jit
+@inner
 def _gallop(array, begin, end, x):
     """`lower_bound` by doubling steps from the front: cheap when the answer is near."""
     step = 1
@@ -81,7 +81,7 @@ def _gallop(array, begin, end, x):
     return lower_bound(array, begin, min(begin + step + 1, end), x)
 
 
-@jit
+@inner
 def intersect(a, a0, a1, b, b0, b1, out, o):
     """Write the intersection of a[a0:a1) and b[b0:b1) to out[o:]; its length."""
     start = o
@@ -111,7 +111,7 @@ def intersect(a, a0, a1, b, b0, b1, out, o):
     return o - start
 
 
-@jit
+@inner
 def count_common(a, a0, a1, b, b0, b1):
     """The size of the intersection of a[a0:a1) and b[b0:b1)."""
     size = 0
@@ -136,7 +136,7 @@ def count_common(a, a0, a1, b, b0, b1):
     return size
 
 
-@jit
+@inner
 def subtract(a, a0, a1, b, b0, b1, out, o):
     """Write the elements of a[a0:a1) that are not in b[b0:b1) to out[o:]; their number."""
     start = o
@@ -150,7 +150,7 @@ def subtract(a, a0, a1, b, b0, b1, out, o):
     return o - start
 
 
-@jit
+@inner
 def intersect_marked(a, a0, a1, bits, row, out, o):
     """Write the elements of a[a0:a1) whose bit is set in the bitmap at bits[row:] to out[o:]; their number."""
     start = o
@@ -161,7 +161,7 @@ def intersect_marked(a, a0, a1, bits, row, out, o):
     return o - start
 
 
-@jit
+@inner
 def subtract_marked(a, a0, a1, bits, row, out, o):
     """Write the elements of a[a0:a1) whose bit is not set in the bitmap at bits[row:] to out[o:]; their number."""
     start = o
@@ -172,7 +172,7 @@ def subtract_marked(a, a0, a1, bits, row, out, o):
     return o - start
 
 
-@jit
+@inner
 def count_marked(a, a0, a1, bits, row):
     """How many elements of a[a0:a1) have their bit set in the bitmap at bits[row:]."""
     size = np.uint32(0)
@@ -182,7 +182,7 @@ def count_marked(a, a0, a1, bits, row):
     return np.int64(size)
 
 
-@jit
+@inner
 def keep_masked(a, a0, a1, masks, bit, out, o):
     """Write the elements of a[a0:a1) whose mask has `bit` to out[o:] (may be in place); their number."""
     start = o

@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from cusubmatch.engines.cpu.candidates.lists import candidate_lists
-from cusubmatch.engines.cpu.primitives.jit import announced, jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import announced, inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import has
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.sampled_orders import SampledOrder
@@ -104,7 +104,7 @@ def _extend(offsets, targets, relations, near, conflicts, images, v, out, at):
     return at
 
 
-@jit
+@inner
 def _fewest(offsets, targets, relations, neighbours, conflicts, images, count, matched, allowed, last, fanout, out):
     """The vertex that has the fewest local candidates in the population, of those next to the matched ones."""
     best, fewest = -1, 0.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.tables.modular import ONE, ZERO, minus, times
 from cusubmatch.engines.cpu.tables.parameters import value_at
 
@@ -20,7 +20,7 @@ __all__ = ["forget_below", "four_cycles", "three_step_paths", "weighted_three_st
 LARGEST = (1 << 32) - 1  # number of 32 bits
 
 
-@jit
+@inner
 def forget_below(rows, u, row):
     """Set a row to zero at the ends of all wedges below u."""
     for e in range(rows.offsets[u], rows.upper[u]):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import inlined, jit
+from cusubmatch.engines.cpu.primitives.jit import inlined, inner, jit
 from cusubmatch.engines.cpu.tables.modular import ONE, ZERO, reduced, times
 from cusubmatch.engines.cpu.tables.parameters import ArcValues, value_at
 from cusubmatch.engines.cpu.tables.triangle_tables import forget_positions, note_positions
@@ -163,7 +163,7 @@ def pairs(rows, reverse, wanted, lists, terms, begin, end, budget, prime, scratc
     return end
 
 
-@jit
+@inner
 def _list_again(first_sums, reached):
     """List the vertices with a sum, each once: one that comes back to zero, modulo 2^64, is listed more than once."""
     size = 0
@@ -186,7 +186,7 @@ def _add_to_pair(first_sums, row, second, reached, size, y, more):
     return size + np.int64((old == ZERO) & (more != ZERO))
 
 
-@jit
+@inner
 def _add_paths(rows, wanted, x, limit, values, prime, scratch, number, size):
     """Add a[x, z] b[z, y] for every path x, z, y; how many y are listed, and the steps taken."""
     steps, offsets, targets, (sums, reached, _) = 0, rows.offsets, rows.targets, scratch
@@ -211,7 +211,7 @@ def _add_paths(rows, wanted, x, limit, values, prime, scratch, number, size):
     return size, steps
 
 
-@jit
+@inner
 def _add_diamonds(rows, reverse, lists, x, limit, values, prime, scratch, number, size):
     """Add a[x, w] b[x, z] c[w, z] d[w, y] e[z, y] for every diamond, both orders of w and z; returns as `_add_paths`.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit, popcount, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, popcount, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.bitmap_sets import (
@@ -22,7 +22,7 @@ from cusubmatch.engines.cpu.walker.local_candidates import level_row, step_row
 __all__ = ["count_bitmaps"]
 
 
-@jit
+@inner
 def _count_between(a, b, shift, low, high):
     """The number of bits in [low, high) of a & b[shift:]; of a alone if shift is negative."""
     if low >= high:
@@ -64,7 +64,7 @@ def _losses(program, state, level, before_level, bitmap, other, shift, low, high
     return losses
 
 
-@jit
+@inner
 def _count_chain(state, candidates, counted, inner, words, ascending, leaf):
     """The leaf where every level bounds the next, as in cliques: rows hold later vertices only."""
     total, visited, position, end = np.int64(0), 0, state.position[leaf], state.end[leaf]
@@ -86,7 +86,7 @@ def _count_chain(state, candidates, counted, inner, words, ascending, leaf):
     return visited
 
 
-@jit
+@inner
 def count_bitmaps(program, state, leaf):
     """Count the whole open range of the leaf; how many vertices it had."""
     header = program.header

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit, popcount, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, popcount, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.local_candidates import level_row, step_row
@@ -26,7 +26,7 @@ __all__ = [
 ONES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@jit
+@inner
 def make_bitmaps(program, state, level):
     """Make the sets that are due when `level` is matched; False if one is too small."""
     size = state.registers[p.UNIVERSE]
@@ -67,7 +67,7 @@ def make_bitmaps(program, state, level):
     return True
 
 
-@jit
+@inner
 def allowed_range(program, state, level, before_level):
     """The places that the restrictions by levels before `before_level` leave to a level."""
     low, high = np.int64(0), state.registers[p.UNIVERSE]
@@ -83,7 +83,7 @@ def allowed_range(program, state, level, before_level):
     return low, high
 
 
-@jit
+@inner
 def open_bitmap(program, state, level):
     """Set the range that a level draws from, within its restrictions; False if it is empty."""
     low, high = allowed_range(program, state, level, level)
@@ -93,7 +93,7 @@ def open_bitmap(program, state, level):
     return low < high
 
 
-@jit
+@inner
 def candidate_bitmap(program, state, level):
     """The candidate bitmap of a level."""
     if level_row(program, level)[p.KIND] == p.ROW:
@@ -101,7 +101,7 @@ def candidate_bitmap(program, state, level):
     return advance(state.sets, level_row(program, level)[p.SOURCE_A] * state.stride)
 
 
-@jit
+@inner
 def next_bit(bitmap, begin, end):
     """The first set bit in [begin, end), or `end`."""
     if begin >= end:
@@ -117,7 +117,7 @@ def next_bit(bitmap, begin, end):
     return min((w << 6) + np.int64(trailing_zeros(word)), end)
 
 
-@jit
+@inner
 def differs_from_matched(program, state, level, i):
     """Whether the universe's vertex i is no vertex that a level must differ from."""
     for d in range(level_row(program, level)[p.INJECTIVITY], level_row(program, level)[p.INJECTIVITY_END]):

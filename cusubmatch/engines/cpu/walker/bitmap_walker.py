@@ -7,7 +7,7 @@ operation (BEEP). The walk itself, its state and its leaf are as those of the li
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
 from cusubmatch.engines.cpu.walker import program as p
@@ -25,7 +25,7 @@ from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import enter_root, on_b
 __all__ = ["descend_bitmaps", "enter_bitmaps", "walk_bitmaps"]
 
 
-@jit
+@inner
 def _emit_bitmaps(program, state, leaf, out, capacity):
     """Write one row per vertex of the leaf's open range, until the buffer is full; how many were written."""
     row, candidates = state.registers[p.FILLED], candidate_bitmap(program, state, leaf)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import inlined, jit
+from cusubmatch.engines.cpu.primitives.jit import inlined, inner, jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import (
     GALLOP_RATIO,
     count_common,
@@ -22,7 +22,7 @@ def _mark(state, source):
         state.marks[x >> 5] = state.marks[x >> 5] | (1 << (x & 31))
 
 
-@jit
+@inner
 def unmark(state, source):
     """Clear the bitmap of a set."""
     for i in range(source.begin, source.end):

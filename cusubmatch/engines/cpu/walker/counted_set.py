@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner
 from cusubmatch.engines.cpu.primitives.sorted_sets import Slice, count_common, count_marked, has
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.local_candidates import adjacent, cut, hub_row, level_row, row_of
@@ -10,7 +10,7 @@ from cusubmatch.engines.cpu.walker.local_candidates import adjacent, cut, hub_ro
 __all__ = ["collect_losses", "count_members", "counted_range", "is_excluded", "is_member"]
 
 
-@jit
+@inner
 def counted_range(program, view, state, leaf):
     """The counted level's set, within the restrictions by levels before the leaf."""
     fields = level_row(program, program.header[p.LAST])
@@ -25,7 +25,7 @@ def counted_range(program, view, state, leaf):
     return Slice(array, begin, end)
 
 
-@jit
+@inner
 def collect_losses(program, state, fields, before_level, candidates):
     """Write the vertices of levels before `before_level` that the set must lose to `excluded`; how many."""
     losses = 0
@@ -41,7 +41,7 @@ def collect_losses(program, state, fields, before_level, candidates):
     return losses
 
 
-@jit
+@inner
 def is_excluded(program, state, fields, x):
     """Whether x is the vertex of a level that this level must differ from."""
     for d in range(fields[p.INJECTIVITY], fields[p.INJECTIVITY_END]):
@@ -50,7 +50,7 @@ def is_excluded(program, state, fields, x):
     return False
 
 
-@jit
+@inner
 def is_member(program, view, state, x):
     """Whether the leaf's vertex x lies in the rows of the membership test."""
     for t in range(program.header[p.TEST], program.header[p.TEST_END], 2):
@@ -59,7 +59,7 @@ def is_member(program, view, state, x):
     return True
 
 
-@jit
+@inner
 def count_members(program, view, state, candidates):
     """How many of the candidates pass the membership test."""
     first, last = program.header[p.TEST], program.header[p.TEST_END]

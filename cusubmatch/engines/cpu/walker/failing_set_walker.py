@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.list_walker import differs, enter, next_vertex, on_state
@@ -33,7 +33,7 @@ def enter_failing_sets(program, view, state, prefix, depth, begin, end):
     state.failing[depth] = 0
 
 
-@jit
+@inner
 def _taken_at(program, state, level, x):
     """The level, among those that `level` must differ from, whose image x is; -1 if none has it."""
     for d in range(level_row(program, level)[p.INJECTIVITY], level_row(program, level)[p.INJECTIVITY_END]):
@@ -42,7 +42,7 @@ def _taken_at(program, state, level, x):
     return -1
 
 
-@jit
+@inner
 def _fail(state, level, failing):
     """Note the failing set of a candidate of a level."""
     if (failing >> level) & 1:
@@ -52,7 +52,7 @@ def _fail(state, level, failing):
         state.position[level] = state.end[level]
 
 
-@jit
+@inner
 def _fail_leaf(program, view, state, leaf):
     """Note the failing set of a leaf all of whose candidates are taken."""
     state.position[leaf] = state.begin[leaf]
@@ -61,7 +61,7 @@ def _fail_leaf(program, view, state, leaf):
         state.failing[leaf] |= (np.int64(1) << leaf) | (np.int64(1) << max(other, 0))
 
 
-@jit
+@inner
 def _emit_leaf(program, view, state, leaf, out, row, capacity):
     """Write the vertices of the leaf's open range, one a row, from `row` on, until the buffer is full."""
     column, names = level_row(program, leaf)[p.COLUMN] * capacity, level_row(program, leaf)[p.NAMES]

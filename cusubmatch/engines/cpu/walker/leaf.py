@@ -7,7 +7,7 @@ one loop each. Vertices that are matched already and lie in the set are taken of
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import Slice, count_common, has, lower_bound, upper_bound
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.common_neighbours import common_size, unmark
@@ -27,7 +27,7 @@ GENERAL_UNITS = 8  # units of work of a vertex of the leaf in the general case
 STEEP_RATIO = 8  # a counted set that is longer than the leaf by this factor is searched, not passed through
 
 
-@jit
+@inner
 def _count_fixed(program, view, state, leaf, candidates, counted, member):
     """The leaf's candidates where the counted set is fixed; `member`: it may hold the leaf's vertex."""
     leaf_mode, fields = program.header[p.LEAF_MODE], level_row(program, leaf)
@@ -62,7 +62,7 @@ def _count_fixed(program, view, state, leaf, candidates, counted, member):
         add_to_count(state, members, value_of(leaf_mode, n - 1))
 
 
-@jit
+@inner
 def _count_bounded(program, state, leaf, candidates, counted):
     """The leaf's candidates where each of them bounds the counted set."""
     leaf_mode, ascending, fields = program.header[p.LEAF_MODE], program.header[p.ASCENDING], level_row(program, leaf)
@@ -92,7 +92,7 @@ def _count_bounded(program, state, leaf, candidates, counted):
     add_to_count(state, 1, total)
 
 
-@jit
+@inner
 def _count_common_rows(program, view, state, leaf, candidates, source, step):
     """The leaf's candidates where the counted set is the source within the row of the leaf's vertex."""
     leaf_mode, ascending, fields = program.header[p.LEAF_MODE], program.header[p.ASCENDING], level_row(program, leaf)
@@ -135,7 +135,7 @@ def _count_common_rows(program, view, state, leaf, candidates, source, step):
     add_to_count(state, 1, total)
 
 
-@jit
+@inner
 def _count_general(program, view, state, leaf, candidates):
     """The leaf's candidates where the counted set is made for each of them."""
     leaf_mode, fields = program.header[p.LEAF_MODE], level_row(program, leaf)
@@ -178,7 +178,7 @@ def _count_candidates(program, view, state, leaf, candidates):
             _count_fixed(program, view, state, leaf, candidates, counted, case == p.MEMBER)
 
 
-@jit
+@inner
 def _leaf_window(program, view, state, leaf, candidates, max_units):
     """Where a part of the leaf's candidates ends that is about `max_units` of work, and its units."""
     case, begin, end = program.header[p.CASE], candidates.begin, candidates.end
@@ -197,7 +197,7 @@ def _leaf_window(program, view, state, leaf, candidates, max_units):
     return position, units
 
 
-@jit
+@inner
 def count_leaf(program, view, state, leaf, max_units):
     """Count a part of the leaf's open range, of about `max_units` of work; the units that it took."""
     kind, begin = state.kind[leaf], state.position[leaf]

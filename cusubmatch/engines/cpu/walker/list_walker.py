@@ -7,7 +7,7 @@ own: `emit` writes rows, `count_leaf` counts.
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.leaf import count_leaf
@@ -37,7 +37,7 @@ def on_state(state):
     )
 
 
-@jit
+@inner
 def next_vertex(view, state, level):
     """The next vertex of a level's open range."""
     position = state.position[level]
@@ -58,7 +58,7 @@ def differs(program, state, level, x):
     return True
 
 
-@jit
+@inner
 def emit(program, view, state, leaf, out, capacity):
     """Write one row per vertex of the leaf's open range, until the buffer is full; columns are rows of `out`."""
     first = row = state.registers[p.FILLED]

@@ -6,7 +6,7 @@ on those.
 
 from __future__ import annotations
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import (
     intersect,
@@ -64,7 +64,7 @@ def on_view(view):
     )
 
 
-@jit
+@inner
 def level_row(program, level):
     """The fields of a level."""
     return advance(program.levels, level * p.LEVEL_FIELDS)
@@ -83,7 +83,7 @@ def row_of(view, relation, vertex):
     return view.offsets[at], view.offsets[at + 1]
 
 
-@jit
+@inner
 def hub_row(view, relation, vertex):
     """Where the bitmap of a hub's row begins, or -1 if the vertex is no hub."""
     if vertex < view.hub:
@@ -116,7 +116,7 @@ def cut(program, state, array, begin, end, first, last):
     return begin, end
 
 
-@jit
+@inner
 def _combine(view, state, source, s0, s1, source_bitmap, operation, relation, vertex, out):
     """Write source[s0:s1) intersected with, or without, row `vertex` to the pool at `out`; its length.
 
@@ -140,7 +140,7 @@ def _combine(view, state, source, s0, s1, source_bitmap, operation, relation, ve
     return intersect(source, s0, s1, view.targets, begin, end, pool, out)
 
 
-@jit
+@inner
 def make_sets(program, view, state, level):
     """Make the sets that are due when `level` is matched; False if one is too small."""
     matched, pool = state.matched, state.pool
@@ -172,7 +172,7 @@ def make_sets(program, view, state, level):
     return True
 
 
-@jit
+@inner
 def open_level(program, view, state, level):
     """Set the range that `level` draws from, within its deferred restrictions; False if it is empty."""
     fields = level_row(program, level)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner
 from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
 from cusubmatch.engines.cpu.walker import program as p
@@ -71,7 +71,7 @@ def new_bitmap_state(program: p.Program, view: p.View, max_universe: int) -> Bit
     )
 
 
-@jit
+@inner
 def on_bitmap_state(state):
     """The state with pointers in place of arrays."""
     return BitmapState(
@@ -93,7 +93,7 @@ def on_bitmap_state(state):
     )
 
 
-@jit
+@inner
 def _gather_universe(program, view, state, root):
     """Fill `universe` with the neighbours of the root that can be matched; their number, or -1 if they do not fit."""
     size, capacity = 0, state.capacity
@@ -131,7 +131,7 @@ def _gather_universe(program, view, state, root):
     return size
 
 
-@jit
+@inner
 def _mark_row(view, state, relation, vertex, begin, end, low, high, bitmap, out):
     """Set in the bitmap at out[bitmap:] the indices, within [low, high), of the vertices in targets[begin:end)."""
     hub = hub_row(view, relation, vertex)
@@ -147,7 +147,7 @@ def _mark_row(view, state, relation, vertex, begin, end, low, high, bitmap, out)
             out[bitmap + (index >> 6)] = out[bitmap + (index >> 6)] | (np.uint64(1) << np.uint64(index & 63))
 
 
-@jit
+@inner
 def enter_root(program, view, state, root):
     """Match the root: build its universe and bitmaps. The size; 0 if too small, -1 if it does not fit."""
     levels, header = program.header[p.LEVELS], program.header

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import advance
 from cusubmatch.engines.cpu.primitives.sorted_sets import Slice
 from cusubmatch.engines.cpu.walker import program as p
@@ -39,12 +39,12 @@ def _fields(program):
     return advance(program.refs, program.header[p.SUFFIX_AT])
 
 
-@jit
+@inner
 def _scratch(program, state):
     return advance(state.excluded, program.header[p.LEVELS])
 
 
-@jit
+@inner
 def _gather(program, state, leaf, array, begin, end):
     """Write the vertices of array[begin:end) that the leaf may take to the block; how many."""
     block, fields, n = advance(_scratch(program, state), _fields(program)[sp.BLOCK]), level_row(program, leaf), 0
@@ -58,7 +58,7 @@ def _gather(program, state, leaf, array, begin, end):
     return n
 
 
-@jit
+@inner
 def _test(program, view, state, leaf, n):
     """Look up which images lie in which rows: once where the leaf has no part in it, else at each vertex."""
     suffix, scratch = _fields(program), _scratch(program, state)
@@ -79,7 +79,7 @@ def _test(program, view, state, leaf, n):
         answers += n if leaf in (owner, member) else 1
 
 
-@jit
+@inner
 def _subtract_losses(program, state, variable, n, out):
     """Subtract the images that may not be chosen from a variable's values."""
     suffix, scratch = _fields(program), _scratch(program, state)
@@ -104,14 +104,14 @@ def _subtract_losses(program, state, variable, n, out):
                 out[i] -= lost
 
 
-@jit
+@inner
 def _answers_at(program, test, n):
     """Where a test's answers begin: those that depend on the leaf come first."""
     block_tests = _fields(program)[sp.BLOCK_TESTS]
     return _fields(program)[sp.ANSWERS] + min(test, block_tests) * n + max(test - block_tests, 0)
 
 
-@jit
+@inner
 def _measure(program, view, state, variable, n, out):
     """Write a variable's values at the vertices of the block, before losses; the units of work."""
     block, relation = advance(_scratch(program, state), _fields(program)[sp.BLOCK]), variable[sp.WITH]
@@ -145,7 +145,7 @@ def _measure(program, view, state, variable, n, out):
     return units >> 6
 
 
-@jit
+@inner
 def _evaluate(program, state, n):
     """The polynomial's values, in register 0, modulo 2**64."""
     suffix, scratch = _fields(program), _scratch(program, state)
@@ -170,7 +170,7 @@ def _evaluate(program, state, n):
                 out[i] = constant + (out[i] if operation == sp.PLUS else 0)
 
 
-@jit
+@inner
 def _add_residues(program, state, i):
     """Add the value at the i-th vertex of the block to the sums of residues, one for each prime."""
     suffix, scratch = _fields(program), _scratch(program, state)
@@ -218,7 +218,7 @@ def _sum(program, state, n):
     add_to_count(state, 1, total)
 
 
-@jit
+@inner
 def _count_block(program, view, state, leaf, n):
     """Count at the n vertices of the block; the units of work."""
     suffix, units = _fields(program), 0
