@@ -19,7 +19,13 @@ from cusubmatch.generators import rmat
 from cusubmatch.system.deadlines import check_deadline
 
 TREE = "(a:X)--(b:Y)--(c:X)--(d:Y), (b)--(e:X), (c)--(f:X)"
-SECONDS = 20.0  # that nothing here takes
+SECONDS = 600.0  # that nothing here takes, on however busy a machine
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """No walk is given up for a better plan, unless a test says when."""
+    monkeypatch.setattr(side_by_side, "PATIENCE_S", SECONDS)
 
 
 class Taking:
@@ -83,9 +89,9 @@ def test_a_walk_that_takes_long_begins_again_by_a_better_plan_and_the_next_one_b
 
 
 def test_a_host_that_would_compile_waits_until_the_walk_takes_long(monkeypatch):
-    monkeypatch.setattr(side_by_side, "PATIENCE_S", 0.05)
     answers = []
-    for seconds in (0.03, SECONDS):
+    for seconds, patience_s in ((0.03, SECONDS), (SECONDS, 0.05)):
+        monkeypatch.setattr(side_by_side, "PATIENCE_S", patience_s)
         walk, host = Taking("walked", seconds), Taking("on the host")
         race = SideBySide(
             walk, lambda host=host: host, lambda kept: None if kept else Taking("", SECONDS), lambda: False
@@ -144,6 +150,7 @@ def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(label
             assert csm.count_matches(labelled, TREE, devices=[0], **way) == expected
         with monkeypatch.context() as patched:
             patched.setattr(CpuEngine, "is_compiled", True)
+            patched.setattr(side_by_side, "PATIENCE_S", 0.05)  # then the host may compile, if it has to
             patched.setattr(machine, "run", lambda *_: Taking("walked", SECONDS).run(None, None))
             assert csm.count_matches(labelled, TREE, devices=[0], **way) == expected
     assert "the first answer is taken" in str(csm.explain(labelled, TREE, devices=[0]))
@@ -158,6 +165,7 @@ def test_small_unlabelled_or_induced_patterns_are_walked_alone(labelled, machine
 @pytest.mark.parametrize("delay_s", [0.0, 0.001, SECONDS])
 def test_a_gpu_and_the_host_count_the_same(monkeypatch, delay_s):
     monkeypatch.setattr(side_by_side, "HOST_DELAY_S", delay_s)
+    monkeypatch.setattr(side_by_side, "PATIENCE_S", 0.05)
     edges = rmat(12, 8, seed=1)
     vertices = np.unique(edges.to_numpy())
     labels = pd.DataFrame({"vertex": vertices, "label": np.random.default_rng(2).integers(0, 12, len(vertices))})
