@@ -141,6 +141,7 @@ def test_kernels_are_compiled_for_the_device_of_the_caller(monkeypatch):
 
     def compile_(_dispatcher, types):
         compiled.append((types, threading.current_thread()))
+        return SimpleNamespace(_codelibrary=SimpleNamespace(get_cubin=None))
 
     monkeypatch.setattr(numba_cuda, "get_current_device", lambda: SimpleNamespace(id=1))
     monkeypatch.setattr(numba_cuda, "gpus", [None, device()])

@@ -140,6 +140,22 @@ def test_a_parameter_block_knows_its_type():
     assert other._numba_type_ == nb.NamedTuple([nb.int64[::1], nb.int64[::1], nb.int64, nb.int64], ArcBatch)
 
 
+def test_each_further_gpu_loads_a_copy_of_a_kernels_code(monkeypatch):
+    import cuda.core
+
+    from cusubmatch.engines.gpu.runtime.compilation import _loaded_apart
+
+    code = SimpleNamespace(code=b"cubin", name="kernel", symbol_mapping={})
+    library = SimpleNamespace(get_cubin=lambda _capability: code)
+    copies = SimpleNamespace(from_cubin=lambda code, name, symbol_mapping: [code, name, symbol_mapping])
+    monkeypatch.setattr(cuda.core, "ObjectCode", copies)
+    kernel = SimpleNamespace(_codelibrary=library)
+    assert _loaded_apart(_loaded_apart(kernel)) is kernel
+    first, second = library.get_cubin(), library.get_cubin()
+    assert first == second == [b"cubin", "kernel", {}]
+    assert first is not second
+
+
 @pytest.mark.parametrize("numba_makes_other_words", [False, True])
 def test_a_launch_that_comes_again_joins_the_words_of_its_arguments(monkeypatch, numba_makes_other_words):
     import cuda.core
