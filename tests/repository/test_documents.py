@@ -61,7 +61,9 @@ def test_ci_runs_the_test_command_of_the_readme_and_the_tiers_behind_it(tmp_path
     tools = tmp_path / "bin"
     tools.mkdir()
     (tools / "say").write_text('#!/bin/sh\necho "said: $(basename "$0") $*"\n')
-    made = f'mkdir -p .venv/bin\nfor n in pip ruff mypy lint-imports pytest; do cp "{tools}/say" .venv/bin/$n; done\n'
+    made = (
+        f'mkdir -p .venv/bin\nfor n in pip uv ruff mypy lint-imports pytest; do cp "{tools}/say" .venv/bin/$n; done\n'
+    )
     (tools / "python3").write_text(f"#!/bin/sh\n{made}")
     for path in tools.iterdir():
         path.chmod(0o755)
@@ -73,10 +75,12 @@ def test_ci_runs_the_test_command_of_the_readme_and_the_tiers_behind_it(tmp_path
         check=True,
     )
     said = re.findall(r"^said: (.*)$", done.stdout, re.MULTILINE)
-    assert [line.split()[0] for line in said] == ["pip", "ruff", "mypy", "lint-imports", "pytest", "pytest", "pytest"]
-    assert "thorough" not in said[4]
-    assert "--hypothesis-profile=thorough" in said[5]
-    assert said[6].endswith("-m timed")
+    tools_in_order = ["pip", "uv", "ruff", "mypy", "lint-imports", "pytest", "pytest", "pytest"]
+    assert [line.split()[0] for line in said] == tools_in_order
+    quick, thorough, timed = said[-3:]
+    assert "thorough" not in quick
+    assert "--hypothesis-profile=thorough" in thorough
+    assert timed.endswith("-m timed")
 
 
 def test_a_plain_run_of_pytest_is_the_quick_tier():

@@ -145,8 +145,11 @@ def test_each_further_gpu_loads_a_copy_of_a_kernels_code(monkeypatch):
 
     from cusubmatch.engines.gpu.runtime.compilation import _loaded_apart
 
-    code = SimpleNamespace(code=b"cubin", name="kernel", symbol_mapping={})
-    library = SimpleNamespace(get_cubin=lambda _capability: code)
+    class Library:
+        def get_cubin(self, _capability):
+            return SimpleNamespace(code=b"cubin", name="kernel", symbol_mapping={})
+
+    library = Library()
     copies = SimpleNamespace(from_cubin=lambda code, name, symbol_mapping: [code, name, symbol_mapping])
     monkeypatch.setattr(cuda.core, "ObjectCode", copies)
     kernel = SimpleNamespace(_codelibrary=library)
