@@ -1,4 +1,7 @@
-"""The CPU engine: the contract of `engines.base`, kept by compiled walkers on threads."""
+"""The CPU engine: the contract of `engines.base`, kept by compiled walkers on threads.
+
+What only some calls need is imported when it is asked for, since each module of compiled functions takes a millisecond.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import HostEngine, RunOptions, TaskRange
+from cusubmatch.engines.base import ConditionedCount, HostEngine, RunOptions, Sampler, TaskRange
 from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
-from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun, number_of_roots
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled
-from cusubmatch.engines.cpu.search.descents import SampledDescents
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
-from cusubmatch.engines.cpu.search.sampler import Sampler
-from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
-from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
-from cusubmatch.engines.table_algebra import PairBlock, TwoStepPaths
+from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
 from cusubmatch.plan.rows.row_plan import RowPlan
+from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = ["CpuEngine"]
 
@@ -116,24 +115,34 @@ class CpuEngine:
 
     def sampler(self, plan: Plan, prepared: Prepared, deadline: float | None) -> Sampler:
         """A sampler of the matches of a plan that counts."""
-        return Sampler(prepared, plan, deadline=deadline, tunables=self.tunables)
+        from cusubmatch.engines.cpu.search import sampler
 
-    def descents(self, prepared: Prepared) -> SampledDescents:
+        return sampler.Sampler(prepared, plan, deadline=deadline, tunables=self.tunables)
+
+    def descents(self, prepared: Prepared) -> Descents:
         """Samples of partial matches on the candidate graph."""
+        from cusubmatch.engines.cpu.search.descents import SampledDescents
+
         return SampledDescents(_candidate_graph(prepared), self.tunables.descent_population)
 
     def number_of_conditioned(self, prepared: Prepared) -> int:
         """Candidates of the vertex that is matched first."""
+        from cusubmatch.engines.cpu.conditioning.conditioning_run import number_of_roots
+
         return number_of_roots(_candidate_graph(prepared))
 
     def condition(
         self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
-    ) -> ConditioningRun:
+    ) -> ConditionedCount:
         """A count of embeddings by conditioning; see `ConditioningRun`."""
+        from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun
+
         return ConditioningRun(_candidate_graph(prepared), options, tasks, self.tunables, max_steps)
 
-    def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
+    def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph in host memory."""
+        from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
+
         return TableKernels(support, check)
 
     def two_step_pairs(self, paths: TwoStepPaths, check: Callable[[float, int], None]) -> list[PairBlock]:
@@ -144,6 +153,8 @@ class CpuEngine:
 
     def reverse_arcs(self, offsets: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Of each arc (x, y) of symmetric rows the position of (y, x)."""
+        from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
+
         return reverse_arcs(offsets, targets)
 
     def to_host(self, array: np.ndarray) -> np.ndarray:
