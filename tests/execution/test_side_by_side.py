@@ -13,7 +13,7 @@ from logical_devices import machine_of
 import cusubmatch as csm
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.strategies import side_by_side
+from cusubmatch.execution.strategies import race, side_by_side
 from cusubmatch.execution.strategies.side_by_side import SideBySide
 from cusubmatch.generators import rmat
 from cusubmatch.system.deadlines import check_deadline
@@ -103,7 +103,7 @@ def test_a_host_that_would_compile_waits_until_the_walk_takes_long(monkeypatch):
 def test_a_walk_that_was_compiled_meanwhile_begins_again(monkeypatch):
     monkeypatch.setattr(side_by_side, "PATIENCE_S", 0.01)
     compiled = iter([0, 1, 1, 1])
-    monkeypatch.setattr(side_by_side, "compilations", lambda: next(compiled))
+    monkeypatch.setattr(race, "compilations", lambda: next(compiled))
     walk, long_count = Taking("walked", SECONDS), Taking("by a better plan")
     assert counted(walk, Taking("on the host", SECONDS), long_count) == "by a better plan"
     assert walk.runs == 2

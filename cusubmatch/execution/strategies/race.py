@@ -8,6 +8,7 @@ and the other strategy would have to be compiled as well.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
 from cusubmatch.engines.compile.compiler_thread import compilations
@@ -71,10 +72,21 @@ class RaceCount:
         """
         walk, other = self.race.walk, self.race.other
         patience_s = max(RACE_FACTOR * walk.estimate, other.estimate) / 1e9 + GRACE_S
+        matches = self.walked_within(patience_s, lambda end: walk.run(end, self.progress))
+        return other.run(self.deadline, self.progress).count() if matches is None else matches
+
+    def walked_within(self, patience_s: float, run: Callable[[float | None], Count]) -> int | None:
+        """The number of matches by a walk, run(deadline); None after so many seconds in which nothing is compiled.
+
+        Raises
+        ------
+        DeadlinePassed
+            If the deadline of the whole count comes first.
+        """
         for _ in range(MOST_STARTS):
             compiled, give_up = compilations(), time.monotonic() + patience_s
             limited = self.deadline is not None and self.deadline <= give_up
-            count = walk.run(self.deadline if limited else give_up, self.progress)
+            count = run(self.deadline if limited else give_up)
             try:
                 return count.count()
             except DeadlinePassed:
@@ -84,7 +96,7 @@ class RaceCount:
             del count  # and the memory that it holds
             if compilations() == compiled:
                 break
-        return other.run(self.deadline, self.progress).count()
+        return None
 
     def total(self) -> int:
         """The number of matches: a race has no parts."""

@@ -10,13 +10,11 @@ compiled, which would hinder the walk, the host waits until then.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
-from cusubmatch.engines.compile.compiler_thread import compilations
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.strategies.race import MOST_STARTS, Monotonic, Race
+from cusubmatch.execution.strategies.race import Race, RaceCount
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.system.deadlines import also_checking, checking
@@ -86,7 +84,7 @@ class _OnHost:
         return self.on_host().matches_of(total)
 
 
-class SideBySideCount:
+class SideBySideCount(RaceCount):
     """One count by two engines.
 
     Attributes
@@ -95,15 +93,7 @@ class SideBySideCount:
         Matches that a walk has found, if the deadline ended it.
     """
 
-    matches: int | None = None
-
-    def __init__(self, race: SideBySide, deadline: float | None, progress: ProgressCallback | None):
-        self.race, self.deadline = race, deadline
-        self.progress = None if progress is None else Monotonic(progress)
-
-    def total(self) -> int:
-        """The number of matches: a race has no parts."""
-        return self.count()
+    race: SideBySide
 
     def count(self) -> int:
         """The number of matches.
@@ -132,13 +122,11 @@ class SideBySideCount:
         """The number of matches by walking, or by what a long count is worth."""
         long_count = self.race.of_long_count(True)
         if long_count is None:
-            for _ in range(MOST_STARTS):
-                compiled = compilations()
-                matches = self._walked_soon()
-                if matches is not None:
-                    return matches
-                if compilations() == compiled:
-                    break
+            matches = self.walked_within(
+                PATIENCE_S, lambda end: self.race.first.run(end, self.progress, slice_s=SLICE_S)
+            )
+            if matches is not None:
+                return matches
         host.may_compile.set()
         if long_count is None:
             long_count = self.race.of_long_count(False)
@@ -153,19 +141,6 @@ class SideBySideCount:
         except DeadlinePassed:
             self.matches = count.matches
             raise
-
-    def _walked_soon(self) -> int | None:
-        """The number of matches by walking; None if that takes long."""
-        give_up = time.monotonic() + PATIENCE_S
-        limited = self.deadline is not None and self.deadline <= give_up
-        count = self.race.first.run(self.deadline if limited else give_up, self.progress, slice_s=SLICE_S)
-        try:
-            return count.count()
-        except DeadlinePassed:
-            if limited:
-                self.matches = count.matches
-                raise
-        return None
 
 
 class _HostIsDoneError(Exception):

@@ -29,8 +29,8 @@ from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, CompileServer
 from cusubmatch.engines.gpu.runtime.compile_order import Order, decode, encode
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.runtime.kernel_arguments import as_device_array
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
+from cusubmatch.engines.gpu.runtime.launch_arguments import as_device_array
 from cusubmatch.engines.gpu.search.graph_view import make_mark_hubs
 from cusubmatch.engines.gpu.tables.table_kernels import LaunchShape
 from cusubmatch.engines.gpu.tunables import Tunables

@@ -101,17 +101,17 @@ def test_arrays_are_given_to_kernels_as_their_words_and_to_numba_as_input(monkey
     from numba import cuda as numba_cuda
     from numba import types as nb
 
-    from cusubmatch.engines.gpu.runtime import kernel_arguments
+    from cusubmatch.engines.gpu.runtime import launch_arguments
 
     view = np.zeros((3, 5), np.uint32)
     monkeypatch.setattr(numba_cuda, "as_cuda_array", lambda _array, sync: view)
-    monkeypatch.setattr(kernel_arguments, "_array_types", {})
-    given = kernel_arguments.as_device_array(Array(view, 4096))
+    monkeypatch.setattr(launch_arguments, "_array_types", {})
+    given = launch_arguments.as_device_array(Array(view, 4096))
     assert given.words == (0, 0, 15, 4, 4096, 3, 5, 20, 4)
     assert given._numba_type_ == nb.uint32[:, ::1]
-    assert kernel_arguments.as_device_array(given) is given
-    assert kernel_arguments.as_device_array(7) == kernel_arguments.as_numba_has_it(7) == 7
-    for_numba = kernel_arguments.as_numba_has_it(given)
+    assert launch_arguments.as_device_array(given) is given
+    assert launch_arguments.as_device_array(7) == launch_arguments.as_numba_has_it(7) == 7
+    for_numba = launch_arguments.as_numba_has_it(given)
     assert isinstance(for_numba, numba_cuda.In)
     assert for_numba.value is view
 
@@ -120,7 +120,7 @@ def test_a_parameter_block_knows_its_type():
     from numba import types as nb
     from numba.cuda.typing.typeof import typeof
 
-    from cusubmatch.engines.gpu.runtime import kernel_arguments
+    from cusubmatch.engines.gpu.runtime import launch_arguments
     from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ArcBatch
 
     class Input:
@@ -128,15 +128,15 @@ def test_a_parameter_block_knows_its_type():
             self._numba_type_ = kind
 
     sources, arcs = Input(nb.int32[::1]), Input(nb.int64[::1])
-    block = kernel_arguments.as_device_array(ArcBatch(sources, arcs, np.int64(3), np.int64(5)))
+    block = launch_arguments.as_device_array(ArcBatch(sources, arcs, np.int64(3), np.int64(5)))
     assert block == (sources, arcs, 3, 5)
     assert block.arcs is arcs
     assert block._numba_type_ == typeof(block) == ARC_BATCH  # else each launch would compile
-    assert kernel_arguments.as_device_array(block) is block
-    again = kernel_arguments.as_device_array(ArcBatch(sources, arcs, np.int64(5), np.int64(8)))
+    assert launch_arguments.as_device_array(block) is block
+    again = launch_arguments.as_device_array(ArcBatch(sources, arcs, np.int64(5), np.int64(8)))
     assert again._numba_type_ is block._numba_type_
-    assert kernel_arguments.as_device_array((sources, arcs)) == (sources, arcs)
-    other = kernel_arguments.as_device_array(ArcBatch(arcs, arcs, np.int64(5), 8))
+    assert launch_arguments.as_device_array((sources, arcs)) == (sources, arcs)
+    other = launch_arguments.as_device_array(ArcBatch(arcs, arcs, np.int64(5), 8))
     assert other._numba_type_ == nb.NamedTuple([nb.int64[::1], nb.int64[::1], nb.int64, nb.int64], ArcBatch)
 
 
@@ -165,7 +165,7 @@ def test_a_launch_that_comes_again_joins_the_words_of_its_arguments(monkeypatch,
     from numba import types as nb
 
     from cusubmatch.engines.gpu.runtime import kernel_launch
-    from cusubmatch.engines.gpu.runtime.kernel_arguments import DeviceArray, as_device_array
+    from cusubmatch.engines.gpu.runtime.launch_arguments import DeviceArray, as_device_array
     from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ArcBatch
 
     def device_array(kind, words):

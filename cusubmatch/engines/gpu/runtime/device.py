@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.gpu.runtime.compilation import expect_kernels
-from cusubmatch.engines.gpu.runtime.kernel_arguments import as_device_array
+from cusubmatch.engines.gpu.runtime.launch_arguments import as_device_array
 from cusubmatch.engines.gpu.tunables import Tunables
 
 __all__ = ["CONDITION_REGISTERS", "REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]

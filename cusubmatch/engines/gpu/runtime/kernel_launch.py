@@ -11,7 +11,7 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
-from cusubmatch.engines.gpu.runtime.kernel_arguments import (
+from cusubmatch.engines.gpu.runtime.launch_arguments import (
     DeviceArray,
     as_device_array,
     as_numba_has_it,
