@@ -41,10 +41,16 @@ def known_pattern(graph: Graph, pattern: Pattern, options: QueryOptions) -> Patt
     named = options.candidates is not None or options.edges == "each"
     if named or pattern.conditions or pattern.quantifiers or pattern.parts or pattern.distinct:
         return pattern
+
+    def first_alike() -> Pattern:
+        return _first_alike(graph, pattern)
+
+    return graph.cache.get("counted in place of", pattern, first_alike, graph.keep(MIN_KEPT))
+
+
+def _first_alike(graph: Graph, pattern: Pattern) -> Pattern:
+    """The first pattern that was counted of those that are this one with other names."""
     alike: list[_Known] = graph.cache.get("counted patterns", _kind(pattern), list, graph.keep(MIN_KEPT))
-    for one in alike:
-        if one.pattern == pattern:
-            return pattern
     new = _Known(pattern)
     for one in alike:
         if new.form is not None and one.form == new.form:

@@ -68,6 +68,10 @@ def plan_of(
     beside = beside and counts_all and _counts_beside(graph, engine, pattern)
 
     def make() -> tuple[Plan, Prepared]:
+        plan, prepared = planned()
+        return dataclasses.replace(plan, engine=engine.name), prepared
+
+    def planned() -> tuple[Plan, Prepared]:
         if beside:
             asked = pattern, semantics, unique, counting, suffix
             plan, prepared = _walking(graph, engine, *asked, False, few_rows, MAX_WORTH)

@@ -64,6 +64,8 @@ class Query(NamedTuple):
         Further calls whose rows come after those of this one.
     chosen : ChosenRows or None
         Which of the rows that are found are given, where the plan finds more of an orbit than are wanted.
+    why : str
+        The reason for the engine.
     """
 
     graph: Graph
@@ -75,6 +77,7 @@ class Query(NamedTuple):
     tasks: TaskRange | None = None
     parts: tuple[Query, ...] = ()
     chosen: ChosenRows | None = None
+    why: str = ""
 
     def in_order(self) -> Query:
         """The same call with its rows in the order of the ids, and of each orbit its least row."""
@@ -84,7 +87,7 @@ class Query(NamedTuple):
     @property
     def explained(self) -> Plan:
         """The plan, whose text says how the call is carried out."""
-        return self.plan
+        return dataclasses.replace(self.plan, why=self.why)
 
     @property
     def placed(self) -> Graph:
@@ -255,8 +258,7 @@ def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
         placed = engine.place(graph)
         plan, prepared = _planned(placed, engine, pattern, options, deadline)
         why = reason + sharing_in_words(engine, plan, options.counting)
-        plan = dataclasses.replace(plan, engine=engine.name, why=why)
-        query = Query(graph, engine, plan, prepared, deadline)
+        query = Query(graph, engine, plan, prepared, deadline, why=why)
         return query.in_order() if options.sort else query
 
 
@@ -283,8 +285,7 @@ def conditioned_query(graph: Graph, options: QueryOptions, deadline: float | Non
             found = refined(engine.place(graph), asked)
         plan, prepared = _planned(found.graph, engine, found.pattern, options, deadline)
         why = reason + sharing_in_words(engine, plan, options.counting)
-        plan = with_words(dataclasses.replace(plan, engine=engine.name, why=why), asked, found)
-        query = Query(graph, engine, plan, prepared, deadline)
+        query = Query(graph, engine, with_words(plan, asked, found), prepared, deadline, why=why)
         return query.in_order() if options.sort else query
 
 

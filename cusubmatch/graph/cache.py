@@ -31,14 +31,22 @@ class Cache:
         A thread that waits for another one to make it raises what `deadlines.check_deadline` raises. If the other one
         fails, it makes the value itself.
         """
+        with self._lock:
+            shelf = self._shelves.get(kind)
+            if shelf is not None and key in shelf:
+                value = shelf[key] = shelf.pop(key)  # the one that was asked for last
+                return value
+        return self._made(kind, key, make, keep)
+
+    def _made(self, kind, key, make, keep):
+        """The value of `key`, made by this thread or the one that began first."""
         while True:
             mine = first = Pending()
             try:
                 with self._lock:
                     shelf = self._shelves.setdefault(kind, {})
                     if key in shelf:
-                        value = shelf[key] = shelf.pop(key)  # the one that was asked for last
-                        return value
+                        return shelf[key]
                     first = self._underway.get((kind, key), mine)
                     if first.over or first is mine:
                         first = self._underway[kind, key] = mine

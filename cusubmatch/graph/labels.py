@@ -38,6 +38,8 @@ def codes_of_labels(known: Mapping[Hashable, int], labels: Iterable) -> frozense
 def absent_in(graph, pattern) -> str | None:
     """What a graph lacks of the labels of a pattern and its parts, as part of a sentence; None if it has them all."""
     values, parts = graph.vertex_label_values, list[str]()
+    if values is None and graph.edge_label_values is None:  # that labels are asked for is an error of its own
+        return None
     singles = None if values is None else single_labels(values)
     for one in (pattern, *pattern.parts):
         parts += absent("vertex", one.labels, graph.vertex_codes, singles)

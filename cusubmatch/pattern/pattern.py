@@ -241,12 +241,12 @@ class Pattern(PatternTexts):
         columns = [name for name in self.names if name is not None]
         return columns + [name for part in self.optional for name in new_columns(self.names, part)]
 
-    @property
+    @functools.cached_property
     def directed(self) -> bool:
         """Whether any edge has a direction, those of parts among them."""
         return any(edge.directed for edge in self.edges) or any(part.directed for part in self.parts)
 
-    @property
+    @functools.cached_property
     def parts(self) -> tuple[Pattern, ...]:
         """The patterns after OPTIONAL and EXISTS."""
         return (*self.optional, *(part for _, part in self.exists))

@@ -9,6 +9,7 @@ is known by name. `planner` makes plans.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -176,7 +177,7 @@ class Plan:
         """Nanoseconds of the way of counting that is tried first."""
         return self.in_parts.cost if self.in_parts is not None and self.in_parts.first else self.cost
 
-    @property
+    @functools.cached_property
     def is_clique(self) -> bool:
         """Whether it counts cliques: all pairs are adjacent in one undirected relation, and all are interchangeable."""
         relations = {row.relation for level in self.levels for row in level.backward_neighbours}
@@ -193,7 +194,7 @@ class Plan:
         """Where its costs arise, in words."""
         return "on the GPU" if self.method == "warps" else "on one core"
 
-    @property
+    @functools.cached_property
     def is_specialised(self) -> bool:
         """Whether the GPU has kernels for this clique."""
         plain = self.method == "warps" and self.is_clique and not self.pattern.conditions

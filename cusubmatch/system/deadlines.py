@@ -26,6 +26,7 @@ class _Checks(threading.local):
 
 
 _of_thread = _Checks()
+_NO_DEADLINE = contextlib.nullcontext()
 
 
 def check_deadline() -> None:
@@ -51,8 +52,10 @@ def also_checking(check: Callable[[], None]) -> contextlib.AbstractContextManage
 def until(deadline: float | None) -> contextlib.AbstractContextManager[None]:
     """Let this thread wait for others until a time (`time.monotonic`), and raise `DeadlinePassed` then.
 
-    What it checked before is checked too.
+    What it checked before is checked too. None: there is no such time.
     """
+    if deadline is None:
+        return _NO_DEADLINE
     return checking(functools.partial(_check, deadline, _of_thread.check))
 
 
@@ -77,7 +80,7 @@ def _both(before, check):
 
 def _check(deadline, before):
     before()
-    if deadline is not None and time.monotonic() > deadline:
+    if time.monotonic() > deadline:
         raise DeadlinePassed
 
 
