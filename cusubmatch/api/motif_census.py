@@ -18,7 +18,7 @@ from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan import supergraphs
+from cusubmatch.plan.supergraphs import supergraphs
 
 __all__ = ["Motif", "induced_counts", "motif_census", "motifs"]
 

@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
-from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
 from cusubmatch.graph import Graph
-from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
-from cusubmatch.plan.decomposition.table_plan import TableCosts
-from cusubmatch.plan.rows.row_plan import RowPlan
-from cusubmatch.plan.sampled_orders import Descents
+from cusubmatch.plan.decomposition.table_costs import TableCosts
+
+if TYPE_CHECKING:
+    from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
+    from cusubmatch.graph.support_graph import SupportGraph
+    from cusubmatch.plan.rows.row_plan import RowPlan
+    from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = [
     "ConditionedCount",

@@ -11,30 +11,20 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan import (
-    Constraints,
-    Plan,
-    PlanningProblem,
-    PlanOptions,
-    TablePlan,
-    constraints_of,
-    make_plans,
-    plan_independent,
-    plan_supergraphs,
-    plan_tables,
-)
+from cusubmatch.plan import Constraints, Plan, PlanningProblem, PlanOptions, constraints_of, make_plans
 from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.conditioning import plan_conditioning
-from cusubmatch.plan.decomposition.expression import EnumerateTerm
-from cusubmatch.plan.independent_leaves import IndependentPlan
-from cusubmatch.plan.sampled_orders import make_sampled_plan
+
+if TYPE_CHECKING:
+    from cusubmatch.plan.decomposition.expression import EnumerateTerm
+    from cusubmatch.plan.decomposition.table_plan import TablePlan
+    from cusubmatch.plan.independent_leaves import IndependentPlan
 
 __all__ = ["plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
 
@@ -116,6 +106,7 @@ def plan_of_long_count(
 
 def _with_induced_strategies(graph: Graph, engine: Engine, plan: Plan, candidates: Candidates) -> Plan:
     """The plan of an induced count, with the count from supergraphs or by independent sets where one is worth while."""
+    from cusubmatch.plan.supergraphs import plan_supergraphs
 
     def copies_plan(pattern: Pattern) -> Plan:
         return plan_of(graph, engine, pattern, "monomorphism", True)[0]
@@ -129,6 +120,7 @@ def _with_induced_strategies(graph: Graph, engine: Engine, plan: Plan, candidate
 
 def _independent_of(graph: Graph, engine: Engine, plan: Plan, candidates: Candidates) -> IndependentPlan | None:
     """The induced count by independent sets of leaves, if that is worth while."""
+    from cusubmatch.plan.independent_leaves import plan_independent
 
     def matches_of(core: Pattern) -> float:
         core_plan, _ = plan_of(graph, engine, core, "induced", unique=False, counting=False)
@@ -148,6 +140,9 @@ def tables_of(
 
     `walking` is what it is to be cheaper than, in nanoseconds.
     """
+    from cusubmatch.execution.table_sizes import table_sizes
+    from cusubmatch.plan.decomposition.table_plan import plan_tables
+
     graph, candidates = prepared.graph, prepared.candidates
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
     sizes = table_sizes(graph, engine)
@@ -232,6 +227,8 @@ def _problem(
 
 def replan(engine: Engine, plan: Plan, prepared: Prepared) -> Plan:
     """A better plan of a walk on a candidate graph that takes longer than was expected, by sampled descents."""
+    from cusubmatch.plan.sampled_orders import make_sampled_plan
+
     graph, pattern = prepared.graph, plan.pattern
 
     def make() -> Plan:

@@ -14,11 +14,10 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.execution.devices.several_devices import engine_for, sharing_in_words
+from cusubmatch.execution.engine_choice import engine_for, reason_for
 from cusubmatch.execution.planning import plan_of, tables_of
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import asked_of, refined, with_words
-from cusubmatch.execution.results.chosen_rows import ChosenRows
 from cusubmatch.execution.results.expand_orbits import expand_orbits
 from cusubmatch.execution.results.result_columns import (
     BLOCKS_AT_ONCE,
@@ -27,17 +26,18 @@ from cusubmatch.execution.results.result_columns import (
     names_of_columns,
     result_budget,
 )
-from cusubmatch.execution.results.row_order import RowOrder
 from cusubmatch.execution.strategies.choose import strategy_of
-from cusubmatch.execution.strategies.table_count import TableCount, Tables
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
-from cusubmatch.plan.asked import Asked
 from cusubmatch.system.deadlines import each_until, until
 
 if TYPE_CHECKING:
+    from cusubmatch.execution.results.chosen_rows import ChosenRows
+    from cusubmatch.execution.results.row_order import RowOrder
     from cusubmatch.execution.row_walks.row_query import RowQuery
+    from cusubmatch.execution.strategies.table_count import TableCount
+    from cusubmatch.plan.asked import Asked
 
 __all__ = ["PlannedCall", "Query", "asked_by", "asked_query", "conditioned_query", "make_query"]
 
@@ -81,6 +81,8 @@ class Query(NamedTuple):
 
     def in_order(self) -> Query:
         """The same call with its rows in the order of the ids, and of each orbit its least row."""
+        from cusubmatch.execution.results.row_order import RowOrder
+
         order = RowOrder(self.graph, self.placed, self.plan.pattern, self.plan.unique)
         return self._replace(plan=dataclasses.replace(self.plan, columns=order.columns), order=order)
 
@@ -114,6 +116,8 @@ class Query(NamedTuple):
         tables = tables_of(self.engine, self.plan, self.prepared, rows_ns, roots)
         if tables is None or not tables.first:
             return None
+        from cusubmatch.execution.strategies.table_count import Tables
+
         return Tables(self.engine, self.plan, self.prepared, tables).run(self.deadline, progress)
 
     def run(self, **options: Any) -> Run:
@@ -257,7 +261,7 @@ def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
     with engine.current():
         placed = engine.place(graph)
         plan, prepared = _planned(placed, engine, pattern, options, deadline)
-        why = reason + sharing_in_words(engine, plan, options.counting)
+        why = reason_for(engine, reason, plan, options)
         query = Query(graph, engine, plan, prepared, deadline, why=why)
         return query.in_order() if options.sort else query
 
@@ -284,7 +288,7 @@ def conditioned_query(graph: Graph, options: QueryOptions, deadline: float | Non
         with until(deadline):
             found = refined(engine.place(graph), asked)
         plan, prepared = _planned(found.graph, engine, found.pattern, options, deadline)
-        why = reason + sharing_in_words(engine, plan, options.counting)
+        why = reason_for(engine, reason, plan, options)
         query = Query(graph, engine, with_words(plan, asked, found), prepared, deadline, why=why)
         return query.in_order() if options.sort else query
 

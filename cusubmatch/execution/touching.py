@@ -12,7 +12,7 @@ import dataclasses
 
 import numpy as np
 
-from cusubmatch.execution.devices.several_devices import engine_for
+from cusubmatch.execution.engine_choice import engine_for
 from cusubmatch.execution.query import PlannedCall, Query, asked_by, asked_query, conditioned_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import refined, vertex_set

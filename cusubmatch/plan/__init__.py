@@ -1,23 +1,23 @@
-"""How a pattern will be matched: pure Python, from the pattern and the graph's statistics to a `Plan`."""
+"""How a pattern will be matched: pure Python, from the pattern and the graph's statistics to a `Plan`.
+
+Other ways of counting than walking are planned in modules that are imported when a long count asks for them.
+"""
 
 from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
-from cusubmatch.plan.decomposition.table_plan import TableCosts, TablePlan, TableSizes, plan_tables
+from cusubmatch.plan.decomposition.table_costs import TableCosts, TableSizes
 from cusubmatch.plan.estimate import Cardinalities
-from cusubmatch.plan.independent_leaves import IndependentPlan, plan_independent
 from cusubmatch.plan.plan import Level, Plan, SupergraphPlan, SupergraphTerm
 from cusubmatch.plan.planner import make_plan, make_plans
 from cusubmatch.plan.planning_problem import PlanningProblem, PlanOptions
 from cusubmatch.plan.reuse import NeighbourRows, SetOperation
 from cusubmatch.plan.suffix.polynomial import instructions
 from cusubmatch.plan.suffix.suffix_plan import Loss, Suffix, Variable, suffix_primes, tests_of
-from cusubmatch.plan.supergraphs import plan_supergraphs, supergraphs
 from cusubmatch.plan.symmetry import implied_bounds
 
 __all__ = [
     "SEMANTICS",
     "Cardinalities",
     "Constraints",
-    "IndependentPlan",
     "Level",
     "Loss",
     "NeighbourRows",
@@ -29,7 +29,6 @@ __all__ = [
     "SupergraphPlan",
     "SupergraphTerm",
     "TableCosts",
-    "TablePlan",
     "TableSizes",
     "Variable",
     "constraints_of",
@@ -37,10 +36,6 @@ __all__ = [
     "instructions",
     "make_plan",
     "make_plans",
-    "plan_independent",
-    "plan_supergraphs",
-    "plan_tables",
     "suffix_primes",
-    "supergraphs",
     "tests_of",
 ]

@@ -13,19 +13,19 @@ import functools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from cusubmatch.display import notebook
 from cusubmatch.graph import Relation
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan.asked import Asked
-from cusubmatch.plan.conditioning import ConditioningPlan
 from cusubmatch.plan.constraints import LabelNames
-from cusubmatch.plan.decomposition.table_plan import TablePlan
-from cusubmatch.plan.explain.describe import describe, summarize
-from cusubmatch.plan.independent_leaves import IndependentPlan
 from cusubmatch.plan.reuse import NeighbourRows, SetOperation
 from cusubmatch.plan.suffix.suffix_plan import Suffix
+
+if TYPE_CHECKING:
+    from cusubmatch.plan.asked import Asked
+    from cusubmatch.plan.conditioning import ConditioningPlan
+    from cusubmatch.plan.decomposition.table_plan import TablePlan
+    from cusubmatch.plan.independent_leaves import IndependentPlan
 
 __all__ = ["Level", "Plan", "SupergraphPlan", "SupergraphTerm"]
 
@@ -148,9 +148,13 @@ class Plan:
     provisional: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
+        from cusubmatch.plan.explain.describe import describe
+
         return describe(self)
 
     def __repr__(self) -> str:
+        from cusubmatch.plan.explain.describe import summarize
+
         return summarize(self)
 
     def _repr_pretty_(self, printer, _cycle) -> None:
@@ -161,6 +165,8 @@ class Plan:
             printer.text(line)
 
     def _repr_html_(self) -> str:
+        from cusubmatch.display import notebook
+
         return notebook.preformatted(str(self))
 
     def matches_of(self, total: int) -> int:

@@ -33,9 +33,10 @@ from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.execution.table_sizes import table_sizes
 from cusubmatch.generators import kronecker, rmat
 from cusubmatch.graph.support_graph import support_graph_of
-from cusubmatch.plan import constraints_of, plan_tables
+from cusubmatch.plan import constraints_of
 from cusubmatch.plan.decomposition.decompose import Decomposition
 from cusubmatch.plan.decomposition.expression import Link, Product, RowSums
+from cusubmatch.plan.decomposition.table_plan import plan_tables
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")

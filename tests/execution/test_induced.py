@@ -25,7 +25,7 @@ from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.supergraph_count import Supergraphs
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.generators import rmat
-from cusubmatch.plan import plan_supergraphs, supergraphs
+from cusubmatch.plan.supergraphs import plan_supergraphs, supergraphs
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")

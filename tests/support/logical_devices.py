@@ -15,6 +15,7 @@ from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search import workspace
 from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.execution import engine_choice
 from cusubmatch.execution.devices import device_group, several_devices
 from cusubmatch.execution.devices.device_group import Cutting
 from cusubmatch.system.gpu_presence import GpuKind
@@ -116,7 +117,7 @@ def machine_of(devices, cutting=FINE, kinds=None, **tunables):
             (registry, "gpus", lambda: tuple(kinds or [kind] * devices)),
             (registry, "current_gpu", current),
             (registry, "engine_on", engines.__getitem__),
-            (several_devices, "choose_engine", of_cpu_or(engines[0])),
+            (engine_choice, "choose_engine", of_cpu_or(engines[0])),
             (device_group, "Cutting", lambda: cutting),
             (several_devices, "Cutting", lambda: cutting),
         ):

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cusubmatch.engines.base import ConditionedCount, HostEngine, RunOptions, Sampler, TaskRange
-from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled
@@ -21,13 +20,15 @@ from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
-from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
 from cusubmatch.graph import Graph
-from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
-from cusubmatch.plan.rows.row_plan import RowPlan
-from cusubmatch.plan.sampled_orders import Descents
+
+if TYPE_CHECKING:
+    from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
+    from cusubmatch.graph.support_graph import SupportGraph
+    from cusubmatch.plan.rows.row_plan import RowPlan
+    from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = ["CpuEngine"]
 
@@ -70,9 +71,12 @@ class CpuEngine:
         with announced("filters"):
             small = self.tunables.small_candidate_arcs if len(pattern) >= self.tunables.candidate_graph_vertices else -1
             candidates = find_candidates(graph, pattern, constraints, adjacency, injective, few_arcs=small)
-        if pays(constraints, candidates, adjacency, self.tunables):
-            with announced("candidate graph"):
-                candidate_graph = build_candidate_graph(constraints, candidates, adjacency, self.tunables)
+        if len(pattern) >= self.tunables.candidate_graph_vertices:
+            from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
+
+            if pays(constraints, candidates, adjacency, self.tunables):
+                with announced("candidate graph"):
+                    candidate_graph = build_candidate_graph(constraints, candidates, adjacency, self.tunables)
         return Prepared(graph, candidates, adjacency, candidate_graph)
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:  # noqa: ARG002

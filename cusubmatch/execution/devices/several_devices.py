@@ -13,16 +13,16 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from cusubmatch.engines.base import ConditionedCount, Engine, HostEngine, Run, RunOptions, Sampler, TaskRange
+from cusubmatch.engines.compile.code_cache import check_threads
 from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
-from cusubmatch.engines.registry import choose_engine, device_engines
+from cusubmatch.engines.registry import device_engines
 from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
 from cusubmatch.execution.devices.device_group import Cutting, DeviceGroup
 from cusubmatch.execution.devices.shared_row_run import SharedRowRun
 from cusubmatch.execution.devices.shared_run import SharedRun
 from cusubmatch.execution.devices.shared_sampler import SharedSampler
-from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
@@ -30,7 +30,7 @@ from cusubmatch.plan import Constraints, Plan
 from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.sampled_orders import Descents
 
-__all__ = ["SeveralDevices", "engine_for", "on_its_device", "sharing_in_words"]
+__all__ = ["SeveralDevices", "engine_of_devices", "on_its_device", "sharing_in_words"]
 
 DEFAULTS = RunOptions()
 
@@ -143,15 +143,11 @@ class SeveralDevices:
         return self.home.transfer(memory_limit)
 
 
-def engine_for(options: QueryOptions, graph: Graph) -> tuple[Engine, str]:
-    """The engine of a call on a graph, and why it was chosen."""
-    if options.devices is None:
-        return choose_engine(options.engine, graph)
-    engines = device_engines(options.devices)
-    engine, _ = choose_engine("gpu", graph)
-    why = "asked for" if options.engine == "gpu" else "devices were asked for"
-    engine = engines[0] if len(engines) == 1 else SeveralDevices(engines)
-    return engine, why
+def engine_of_devices(devices: Any) -> Engine:
+    """The engine of one device, or of several that share a call."""
+    engines = device_engines(devices)
+    check_threads()
+    return engines[0] if len(engines) == 1 else SeveralDevices(engines)
 
 
 def sharing_in_words(engine: Engine, plan: Plan, counting: bool) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import GraphError
-from cusubmatch.execution.devices.several_devices import engine_for
+from cusubmatch.execution.engine_choice import engine_for
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import key_of
 from cusubmatch.execution.results.result_columns import BLOCKS_AT_ONCE, blocks_of_parts, names_with_edges, result_budget

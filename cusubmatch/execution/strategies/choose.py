@@ -1,22 +1,18 @@
-"""The strategy of a plan: what it says is cheapest, or a race where only an estimate says that walking is."""
+"""The strategy of a plan: what it says is cheapest, or a race where only an estimate says that walking is.
+
+Each strategy is imported when a plan asks for it.
+"""
 
 from __future__ import annotations
 
 from cusubmatch.engines.base import Engine, HostEngine
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.planning import plan_of, plan_of_long_count
-from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace
-from cusubmatch.execution.strategies.independent_count import IndependentSets
 from cusubmatch.execution.strategies.race import Race
-from cusubmatch.execution.strategies.side_by_side import SideBySide
 from cusubmatch.execution.strategies.strategy import Strategy
-from cusubmatch.execution.strategies.supergraph_count import Supergraphs
-from cusubmatch.execution.strategies.table_count import Tables
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan import Plan, TablePlan
-from cusubmatch.plan.conditioning import ConditioningPlan
-from cusubmatch.plan.independent_leaves import IndependentPlan
+from cusubmatch.plan import Plan
 
 __all__ = ["strategy_of"]
 
@@ -26,27 +22,35 @@ def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
     walk = Walk(engine, plan, prepared)
     if plan.beside and engine.beside is not None:
         return _side_by_side(engine, engine.beside, walk)
-    if plan.in_parts is None:
-        return walk
+    if plan.conditioning is not None:
+        from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace
 
-    def of_supergraph(pattern: Pattern) -> Strategy:
-        return strategy_of(engine, *plan_of(prepared.graph, engine, pattern, "monomorphism", True))
+        conditioning = Conditioning(engine, plan, prepared, plan.conditioning)
+        return conditioning if plan.conditioning.first else WorkRace(walk, conditioning)
+    if plan.tables is not None:
+        from cusubmatch.execution.strategies.table_count import Tables
 
-    other: Strategy
-    if isinstance(plan.in_parts, ConditioningPlan):
-        other = Conditioning(engine, plan, prepared, plan.in_parts)
-        return other if plan.in_parts.first else WorkRace(walk, other)
-    if isinstance(plan.in_parts, TablePlan):
-        other = Tables(engine, plan, prepared, plan.in_parts)
-    elif isinstance(plan.in_parts, IndependentPlan):
-        return IndependentSets(engine, plan, prepared, plan.in_parts)
-    else:
-        other = Supergraphs(plan, plan.in_parts, of_supergraph)
-    return other if plan.in_parts.first else Race(walk, other)
+        tables = Tables(engine, plan, prepared, plan.tables)
+        return tables if plan.tables.first else Race(walk, tables)
+    if plan.independent is not None:
+        from cusubmatch.execution.strategies.independent_count import IndependentSets
+
+        return IndependentSets(engine, plan, prepared, plan.independent)
+    if plan.supergraphs is not None:
+        from cusubmatch.execution.strategies.supergraph_count import Supergraphs
+
+        def of_supergraph(pattern: Pattern) -> Strategy:
+            return strategy_of(engine, *plan_of(prepared.graph, engine, pattern, "monomorphism", True))
+
+        supergraphs = Supergraphs(plan, plan.supergraphs, of_supergraph)
+        return supergraphs if plan.supergraphs.first else Race(walk, supergraphs)
+    return walk
 
 
-def _side_by_side(engine: Engine, host: HostEngine, walk: Walk) -> SideBySide:
+def _side_by_side(engine: Engine, host: HostEngine, walk: Walk) -> Strategy:
     """The race of a walk with what the host's cores do."""
+    from cusubmatch.execution.strategies.side_by_side import SideBySide
+
     plan, graph = walk.plan, walk.prepared.graph
 
     def on_host() -> Strategy:

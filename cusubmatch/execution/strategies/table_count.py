@@ -21,9 +21,10 @@ from cusubmatch.execution.strategies.strategy import SummedCount
 from cusubmatch.execution.strategies.table_evaluation import WORD, Evaluation, moduli
 from cusubmatch.graph.csr import row_lengths
 from cusubmatch.graph.support_graph import SupportGraph, prepared, sources_of, support_graph_of
-from cusubmatch.plan import Plan, TablePlan
+from cusubmatch.plan import Plan
 from cusubmatch.plan.crt import chinese_remainder
 from cusubmatch.plan.decomposition.expression import EnumerateTerm, Indicator
+from cusubmatch.plan.decomposition.table_plan import TablePlan
 
 __all__ = ["TableCount", "Tables"]
 

@@ -34,7 +34,7 @@ def pays(constraints: Constraints, candidates: Candidates, adjacency: Adjacency,
     candidates, assumed to be as long as the relation's rows are on average.
     """
     sizes, pairs = candidates.cardinalities.sizes, candidates.cardinalities.pairs
-    if not candidates.cardinalities.biases or len(sizes) < tunables.candidate_graph_vertices:
+    if not candidates.cardinalities.biases:
         return False
     row_counts = adjacency.offsets.shape[1] - 1
     read = 0.0

@@ -5,6 +5,7 @@ Threads take tasks from a shared queue; what they have in common with other runs
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -17,14 +18,10 @@ from cusubmatch.engines.cpu.search.task_queue import Task, TaskQueue, donate_wor
 from cusubmatch.engines.cpu.search.threaded_run import ThreadedRun
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.engines.cpu.walker import program as p
-from cusubmatch.engines.cpu.walker.bitmap_walker import enter_bitmaps, walk_bitmaps
 from cusubmatch.engines.cpu.walker.count_limbs import take_count
-from cusubmatch.engines.cpu.walker.failing_set_walker import ALL_LEVELS, enter_failing_sets, walk_failing_sets
 from cusubmatch.engines.cpu.walker.graph_view import longest_rows, make_view
-from cusubmatch.engines.cpu.walker.list_walker import enter, walk
 from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import BitmapState, new_bitmap_state
 from cusubmatch.engines.cpu.walker.program import State, encode, new_list_state
-from cusubmatch.engines.cpu.walker.suffix_counts import residues, walk_suffix
 from cusubmatch.engines.cpu.walker.suffix_program import take_residues
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
@@ -33,12 +30,26 @@ from cusubmatch.plan import Plan
 __all__ = ["DEFAULT_OPTIONS", "Run"]
 
 DEFAULT_OPTIONS = RunOptions()
-WALKERS: dict[str, tuple[Callable, Callable]] = {
-    "lists": (enter, walk),
-    "failing sets": (enter_failing_sets, walk_failing_sets),
-    "suffix": (enter, walk_suffix),
-    "bitmaps": (enter_bitmaps, walk_bitmaps),
-}
+
+
+@functools.cache
+def walker(method: str) -> tuple[Callable, Callable]:
+    """The compiled functions that begin a task and walk on; imported when a plan asks for them."""
+    if method == "bitmaps":
+        from cusubmatch.engines.cpu.walker.bitmap_walker import enter_bitmaps, walk_bitmaps
+
+        return enter_bitmaps, walk_bitmaps
+    if method == "failing sets":
+        from cusubmatch.engines.cpu.walker.failing_set_walker import enter_failing_sets, walk_failing_sets
+
+        return enter_failing_sets, walk_failing_sets
+    from cusubmatch.engines.cpu.walker.list_walker import enter, walk
+
+    if method == "lists":
+        return enter, walk
+    from cusubmatch.engines.cpu.walker.suffix_counts import walk_suffix
+
+    return enter, walk_suffix
 
 
 class Run(ThreadedRun):
@@ -146,6 +157,8 @@ class Run(ThreadedRun):
     def _count_blocks(self):
         """Count this thread's tasks: None at each return of a walker."""
         no_rows, by_suffix = np.empty((0, 0), np.int32), self.plan.suffix is not None
+        if by_suffix:
+            from cusubmatch.engines.cpu.walker.suffix_counts import residues
         for _, state in self._walks(lambda: no_rows):
             increment = take_count(state)
             if by_suffix:
@@ -186,7 +199,7 @@ class Run(ThreadedRun):
                 states[task.method] = self._new_state(task.method)._replace(registers=registers)
                 self._compile(task.method, states[task.method], out())
             state, weight = states[task.method], task.weight
-            enter_task, walk_on = WALKERS[task.method]
+            enter_task, walk_on = walker(task.method)
             prefix = np.array(task.prefix or (0,))
             enter_task(self.program, self.view, state, prefix, len(task.prefix), task.begin, task.end)
             status = p.PAUSED
@@ -201,7 +214,7 @@ class Run(ThreadedRun):
                     donated = donate_work(state, weight, task.method)
                     if donated is not None:
                         if task.method == "failing sets":  # what fails elsewhere is not known here
-                            state.failing[:] |= ALL_LEVELS
+                            state.failing[:] |= p.ALL_LEVELS
                         self.tasks.put(donated)
                         weight -= donated.weight
                 self.progress.note(state, weight)
@@ -209,7 +222,7 @@ class Run(ThreadedRun):
 
     def _compile(self, method, state, out):
         """Have a walker compiled, or loaded, before it runs."""
-        enter_task, walk_on = WALKERS[method]
+        enter_task, walk_on = walker(method)
         with announced(method):
             enter_task(self.program, self.view, state, np.zeros(1, np.int64), 0, 0, 0)
             walk_on(self.program, self.view, state, out, 0)

@@ -20,9 +20,7 @@ from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.list_walker import differs, enter, next_vertex, on_state
 from cusubmatch.engines.cpu.walker.local_candidates import level_row, make_sets, on_program, on_view, open_level
 
-__all__ = ["ALL_LEVELS", "enter_failing_sets", "walk_failing_sets"]
-
-ALL_LEVELS = (1 << 32) - 1
+__all__ = ["enter_failing_sets", "walk_failing_sets"]
 FINAL = 1 << 40  # the failing set is that of one candidate; the siblings were left out
 
 
@@ -112,7 +110,7 @@ def _walk(program, view, state, out, capacity, budget):
             registers[p.FILLED] += rows
             budget -= rows + 1
             if rows > 0:
-                state.failing[leaf] = ALL_LEVELS
+                state.failing[leaf] = p.ALL_LEVELS
             if state.position[leaf] < state.end[leaf]:
                 return p.FULL, level
             if state.failing[leaf] == 0:
@@ -122,9 +120,9 @@ def _walk(program, view, state, out, capacity, budget):
                 return p.DONE, level
             failing = state.failing[level]
             if not failing & FINAL:
-                failing |= np.int64(level_row(program, level)[p.DEPENDS]) & ALL_LEVELS
+                failing |= np.int64(level_row(program, level)[p.DEPENDS]) & p.ALL_LEVELS
             level -= 1
-            _fail(state, level, failing & ALL_LEVELS & ~(np.int64(1) << (level + 1)))
+            _fail(state, level, failing & p.ALL_LEVELS & ~(np.int64(1) << (level + 1)))
             continue
         x = next_vertex(view, state, level)
         budget -= 1 + ((view.offsets[x + 1] - view.offsets[x]) >> 6)
@@ -136,9 +134,9 @@ def _walk(program, view, state, out, capacity, budget):
             _fill(program, state, level, out, registers[p.FILLED], capacity)
         state.matched[level] = x
         if not make_sets(program, view, state, level):
-            _fail(state, level, registers[p.FAILED] & ALL_LEVELS)
+            _fail(state, level, registers[p.FAILED] & p.ALL_LEVELS)
         elif not open_level(program, view, state, level + 1):
-            _fail(state, level, np.int64(level_row(program, level + 1)[p.DEPENDS]) & ALL_LEVELS)
+            _fail(state, level, np.int64(level_row(program, level + 1)[p.DEPENDS]) & p.ALL_LEVELS)
         else:
             level += 1
             state.failing[level] = 0

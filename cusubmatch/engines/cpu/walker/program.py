@@ -44,8 +44,8 @@ OPERATIONS = {"intersect": INTERSECT, "subtract": SUBTRACT, "filter": FILTER}
 
 # Fields of the header.
 LEVELS, LEAF, LAST, ASCENDING, LEAF_MODE, CASE, TEST, TEST_END, ONE_SIDED, CHAINED, FILTERS, INJECTIVE = range(12)
-SUFFIX_AT, CONSTANTS_AT, SCRATCH = 12, 13, 14  # where a suffix's fields and constants begin, and the space it needs
-HEADER_FIELDS = 15
+# Where a suffix's fields and constants begin, and the space it needs; and how many fields there are.
+SUFFIX_AT, CONSTANTS_AT, SCRATCH, HEADER_FIELDS = 12, 13, 14, 15
 EMIT, SIZE, CHOOSE, ORDERED, SQUARE, SUFFIX = 0, 1, 2, 3, 4, 5
 LEAF_MODES = {"rows": EMIT, "size": SIZE, "choose": CHOOSE, "ordered": ORDERED, "square": SQUARE, "suffix": SUFFIX}
 # How the counted level depends on the leaf, the last level that is visited.
@@ -54,6 +54,7 @@ FIXED, MEMBER, BOUNDED, COMMON, GENERAL = 0, 1, 2, 3, 4
 # Fields of the registers of a state.
 LEVEL, FLOOR, COUNT_0, COUNT_1, COUNT_2, FILLED, UNIVERSE, FAILED, LEFT = range(9)  # LEFT: of the budget
 REGISTERS = 9
+ALL_LEVELS = (1 << 32) - 1  # a bit a level
 LIMB_BITS = 31  # of a count, which is kept in three registers so that it does not wrap
 
 DONE, PAUSED, FULL, OVERSIZE = 0, 1, 2, 3  # why a walker returned
