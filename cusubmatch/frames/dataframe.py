@@ -12,7 +12,7 @@ import numpy as np
 
 from cusubmatch.frames.columnar import arrow_kind
 from cusubmatch.frames.family import Family, present_columns
-from cusubmatch.frames.numbering import split_codes
+from cusubmatch.frames.numbering import split_codes, text_codes
 
 __all__ = ["CudfFamily", "PandasFamily", "unproxied"]
 
@@ -85,7 +85,7 @@ class PandasFamily(Family):
         if self.kind(column) != "string" or not _holds_objects(column):
             codes, distinct = self._library().factorize(values)
             return codes, self._library().Series(distinct, dtype=column.dtype, copy=False)
-        codes = _text_codes(column.to_numpy(dtype=object))  # the table of pandas takes text to end at a NUL
+        codes = text_codes(column.to_numpy(dtype=object))  # the table of pandas takes text to end at a NUL
         first = np.empty(codes.max(initial=-1) + 1, np.int64)
         rows = np.flatnonzero(codes >= 0)[::-1]
         first[codes[rows]] = rows
@@ -286,18 +286,6 @@ def unproxied(frame):
 def _holds_objects(column):
     """Whether the values of a column are Python objects."""
     return column.dtype == object or getattr(column.dtype, "storage", None) == "python"
-
-
-def _text_codes(values):
-    """Codes of Python texts in an array, in order of first mention; -1 for what is no text."""
-    import pyarrow as pa
-
-    try:
-        texts = pa.array(values, pa.large_string(), from_pandas=True)
-    except UnicodeEncodeError:  # a lone surrogate
-        encoded = (value.encode("utf-8", "surrogatepass") if isinstance(value, str) else None for value in values)
-        texts = pa.array(encoded, pa.large_binary())
-    return texts.dictionary_encode().indices.fill_null(-1).to_numpy()
 
 
 def _plain_values(column):

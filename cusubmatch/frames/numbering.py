@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["MAX_DISTINCT", "Numbering", "split_codes"]
+__all__ = ["MAX_DISTINCT", "Numbering", "split_codes", "text_codes"]
 
 MAX_DISTINCT = 2**31 - 1  # codes are int32
 STEP = 1 << 20
@@ -263,3 +263,15 @@ def _offsets(arrays, places, low):
             offsets = array[at : at + step].astype(np.uint64)
             offsets -= base  # modulo 2**64, so exact for signed and unsigned alike
             yield offsets.view(np.int64), place[at : at + step]
+
+
+def text_codes(values):
+    """Codes of Python texts in an array, in order of first mention; -1 for what is no text."""
+    import pyarrow as pa
+
+    try:
+        texts = pa.array(values, pa.large_string(), from_pandas=True)
+    except UnicodeEncodeError:  # a lone surrogate
+        encoded = (value.encode("utf-8", "surrogatepass") if isinstance(value, str) else None for value in values)
+        texts = pa.array(encoded, pa.large_binary())
+    return texts.dictionary_encode().indices.fill_null(-1).to_numpy()

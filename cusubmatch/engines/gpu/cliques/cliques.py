@@ -14,16 +14,21 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64, uint32, uint64, void
 
 from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.gpu.cliques.clique_kernels import (
+    BLOCK_THREADS,
+    BLOCK_TICKET,
+    MATRIX_TICKET,
+    WARP_ROWS,
+    WARP_TICKET,
+    needed,
+    rows_for,
+)
 from cusubmatch.engines.gpu.cliques.global_bitmaps import (
     MOST_WIDTH,
     SCRATCH_WORDS,
-    SEGMENT_WORDS,
     CliqueMatrices,
-    make_count_in_matrices,
-    make_fill_matrices,
     matrix_words,
     row_words,
 )
@@ -34,18 +39,14 @@ from cusubmatch.engines.gpu.cliques.shared_bitmaps import WINDOW, make_count_in_
 from cusubmatch.engines.gpu.cliques.word_rows import make_count_in_words
 from cusubmatch.engines.gpu.cliques.work_estimates import make_reach, seconds_of
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
-from cusubmatch.engines.gpu.runtime.launch_batches import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
+from cusubmatch.engines.gpu.runtime.launch_batches import PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid
 from cusubmatch.graph.csr import module_of
 
-__all__ = ["Cliques", "Limits", "signatures", "usual_limits"]
+__all__ = ["Cliques", "Limits", "usual_limits"]
 
 U = np.uint32
 
-WARP_TICKET, BLOCK_TICKET, MATRIX_TICKET = range(FIRST_TICKET, FIRST_TICKET + 3)
-BLOCK_ROWS = (128, 256, 384, 448, 512)  # sizes of a block's rows in shared memory, of which it has 48 KB at most
-BLOCK_THREADS = 256
 WORD_BLOCKS, WARP_BLOCKS, BLOCK_BLOCKS = 8, 8, 6  # blocks of a multiprocessor
 LEAST_EACH = 1.5  # vertices for each warp, or blocks take them: one that a warp has to itself keeps all waiting
 PIECES = 8  # of a block's even share of the work: more than one piece is divided
@@ -55,7 +56,7 @@ class Limits(NamedTuple):
     """The largest out-degree of each class; more is for rows in global memory, of `scratch_words` in all."""
 
     word: int = WORD
-    warp: int = 64
+    warp: int = WARP_ROWS
     block: int = 512
     scratch_words: int = SCRATCH_WORDS
 
@@ -149,7 +150,7 @@ class Cliques:
         if target.ahead is not None:
             in_matrices, in_blocks, in_warps, in_words = (begin < end for begin, end in pairwise(ends))
             longest = int(degrees[by_block.start]) if in_blocks else 0
-            target.ahead(_needed(k, in_matrices, longest, in_warps, in_words, limits.warp, oriented.wide))
+            target.ahead(needed(k, in_matrices, longest, in_warps, in_words, limits.warp, oriented.wide))
         self._matrices = None
         if large.start < large.stop:
             self._matrices = CliqueMatrices(
@@ -178,7 +179,7 @@ class Cliques:
             self._add((vertices[by_warp], whole), work_s[by_warp], kernel[shape], WARP_TICKET)
         if by_block.start < by_block.stop:
             shape, largest = grid(target, BLOCK_BLOCKS * processors, threads), int(degrees[by_block.start])
-            most = _rows_for(largest)
+            most = rows_for(largest)
             kernel = make_count_in_rows(target, k, most, shape[1], shape[1] // warp, BLOCK_TICKET, wide, WINDOW)
             edges = xp.empty(by_block.stop - by_block.start, np.uint32)
             reach = make_reach(target, wide)[shape]
@@ -246,58 +247,3 @@ def _divided(xp, vertices, degrees, edges, k, parts, warps) -> _Items:
     order = xp.argsort(-work_s, kind="stable")
     shares = ((divided[of] << 16) | number).astype(np.uint32)
     return _Items(vertices[of][order], shares[order], work_s[order])
-
-
-def _rows_for(degree):
-    """The size of a block's rows for vertices of this out-degree."""
-    return min(rows for rows in BLOCK_ROWS if rows >= degree)
-
-
-def _needed(k, in_matrices, longest_in_blocks, in_warps, in_words, most_by_warp, wide):
-    """The kernels of the classes that are not empty."""
-    recipes = []
-    if in_matrices:
-        recipes += [
-            make_fill_matrices.recipe(BLOCK_THREADS, wide),
-            make_count_in_matrices.recipe(k, BLOCK_THREADS, SEGMENT_WORDS, MATRIX_TICKET, wide),
-        ]
-    if longest_in_blocks:
-        warps = BLOCK_THREADS // WORD
-        rows = make_count_in_rows.recipe(
-            k, _rows_for(longest_in_blocks), BLOCK_THREADS, warps, BLOCK_TICKET, wide, WINDOW
-        )
-        recipes += [make_reach.recipe(wide), rows]
-    if in_warps:
-        recipes.append(make_count_in_rows.recipe(k, most_by_warp, BLOCK_THREADS, 1, WARP_TICKET, wide))
-    if in_words:
-        recipes.append(make_count_in_words.recipe(k, BLOCK_THREADS, wide))
-    return [kernel for kernel in signatures() if kernel.recipe in recipes]
-
-
-def signatures() -> list[DeclaredKernel]:
-    """Each kernel as a GPU gets it."""
-    ids, number, state = uint32[::1], uint32, uint64[::1]
-    found = []
-    for name, position, wide in (("32-bit offsets", uint32[::1], False), ("64-bit offsets", int64[::1], True)):
-        in_words = void(position, ids, ids, number, number, state)
-        in_rows = void(position, ids, ids, ids, number, number, state)
-        found.append(DeclaredKernel(f"reach, {name}", make_reach.recipe(wide), void(position, ids, ids, ids)))
-        for k in (4, 5):
-            found.append(
-                DeclaredKernel(
-                    f"count_in_words k={k}, {name}", make_count_in_words.recipe(k, BLOCK_THREADS, wide), in_words
-                )
-            )
-            kernel = make_count_in_rows.recipe(k, Limits().warp, BLOCK_THREADS, 1, WARP_TICKET, wide)
-            found.append(DeclaredKernel(f"count_in_rows by warp k={k}, {name}", kernel, in_rows))
-            for most in BLOCK_ROWS:
-                kernel = make_count_in_rows.recipe(
-                    k, most, BLOCK_THREADS, BLOCK_THREADS // WORD, BLOCK_TICKET, wide, WINDOW
-                )
-                found.append(DeclaredKernel(f"count_in_rows by block of {most} k={k}, {name}", kernel, in_rows))
-            kernel = make_count_in_matrices.recipe(k, BLOCK_THREADS, SEGMENT_WORDS, MATRIX_TICKET, wide)
-            in_matrices = void(position, ids, ids, number, ids, number, number, state)
-            found.append(DeclaredKernel(f"count_in_matrices k={k}, {name}", kernel, in_matrices))
-        fill = void(position, ids, ids, ids, ids, number, ids)
-        found.append(DeclaredKernel(f"fill_matrices, {name}", make_fill_matrices.recipe(BLOCK_THREADS, wide), fill))
-    return found
