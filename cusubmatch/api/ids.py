@@ -81,15 +81,15 @@ def _vertices(graph: Graph, ids: Any, argument: str) -> np.ndarray:
 
 def _column(graph: Graph, ids: Any, argument: str) -> Any:
     """The ids as a column of the graph's library."""
-    family, found = graph.family, as_column(ids)
-    if found is None:
+    family, read = graph.family, as_column(ids)
+    if read is None:
         frame = family_of(ids) is not None
         if frame or isinstance(ids, (str, bytes, Mapping)) or not isinstance(ids, Collection):
             one = "; give one of its columns" if frame else ""
             raise TypeError(f"{argument}: expected ids as a list, an array or a column, got {type(ids).__name__}{one}")
-        found = as_column(_array(list(ids)))
-    assert found is not None  # noqa: S101 - an array is a column
-    other, column = found
+        read = as_column(_array(list(ids)))
+    assert read is not None  # noqa: S101 - an array is a column
+    other, column = read
     if nulls := other.null_count(column):
         raise GraphError(f"{argument}: {nulls:,} ids are null; drop them first")
     if len(column) and graph.n_vertices:

@@ -210,15 +210,15 @@ def _drawn_by_rank(queries: Sequence[Query], n: int, generator: random.Random) -
     ends = list(accumulate(sum(some) * query.plan.factor for some, query in zip(counts, queries, strict=True)))
     rows = min(n, ends[-1])
     _check_sample_fits(queries[0], rows)
-    ranks, found, begin = sorted(_distinct_ranks(ends[-1], rows, generator)), [], 0
+    ranks, blocks, begin = sorted(_distinct_ranks(ends[-1], rows, generator)), [], 0
     for query, sampler, some, end in zip(queries, samplers, counts, ends, strict=True):
         own = [rank - begin for rank in ranks[bisect_left(ranks, begin) : bisect_left(ranks, end)]]
         plan, begin = query.plan, end
         matches = _images(plan, _matches_at(sampler, some, own, plan.factor), own)
-        found.append(matches[list(plan.columns)])
+        blocks.append(matches[list(plan.columns)])
     order = list(range(rows))
     generator.shuffle(order)
-    return queries[0].frame([np.concatenate(found, axis=1)[:, np.array(order, np.int64)]]), ends[-1]
+    return queries[0].frame([np.concatenate(blocks, axis=1)[:, np.array(order, np.int64)]]), ends[-1]
 
 
 def _drawn_while_walking(queries: Sequence[PlannedCall], n: int, generator: random.Random) -> tuple[Any, int]:

@@ -77,14 +77,14 @@ def _refine(graph: Graph, asked: Asked) -> Any:
     return refine(asked.pattern, split, environment, masks)
 
 
-def with_words(plan: Plan, asked: Asked, found: Any) -> Plan:
+def with_words(plan: Plan, asked: Asked, refined_call: Any) -> Plan:
     """A plan that says what was asked and what it kept."""
 
     def readable(names: Mapping[frozenset[int], frozenset | None]) -> dict[frozenset[int], frozenset | None]:
-        return {codes: found.words.get(labels, labels) for codes, labels in names.items()}
+        return {codes: refined_call.words.get(labels, labels) for codes, labels in names.items()}
 
     names = LabelNames(*map(readable, plan.label_names))
-    return dataclasses.replace(plan, label_names=names, asked=asked, kept=found.kept)
+    return dataclasses.replace(plan, label_names=names, asked=asked, kept=refined_call.kept)
 
 
 def key_of(asked: Asked) -> Hashable:

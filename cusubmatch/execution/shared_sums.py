@@ -135,13 +135,13 @@ def summands(
     return found, tuple(divisors)
 
 
-def share_sum(some: Sequence[Summand], divisors: tuple[int, ...], counting: bool) -> SharedPlan:
+def share_sum(summands: Sequence[Summand], divisors: tuple[int, ...], counting: bool) -> SharedPlan:
     """What others need to take part in a sum of planned calls."""
     shared = [
-        share(one.call, counting) if isinstance(one.call, Query) else share_call(one.call, counting) for one in some
+        share(one.call, counting) if isinstance(one.call, Query) else share_call(one.call, counting) for one in summands
     ]
     terms, edges, work = [], [0], list[float]()
-    for one, own in zip(some, shared, strict=True):
+    for one, own in zip(summands, shared, strict=True):
         chosen = one.call.chosen if isinstance(one.call, Query) else None
         terms.append(Term(own.plan, own.number_of_tasks, one.sign, one.group, chosen))
         edges += [edges[-1] + edge for edge in own.edges[1:]]
@@ -178,15 +178,15 @@ def total_of_range(
     tasks than the term's.
     """
     totals = [0] * len(outline.terms)
-    for number, term, some in outline.ranges(tasks):
+    for number, term, tasks_of_term in outline.ranges(tasks):
         if isinstance(term.plan, RowOutline):
-            query = range_of(own[number], some)._replace(deadline=deadline)
+            query = range_of(own[number], tasks_of_term)._replace(deadline=deadline)
             with query.engine.current():
                 totals[number] = query.run(progress=progress).total()
         else:
             strategy = strategy_on(graph, term.plan)
             check(strategy.number_of_tasks, term)
-            totals[number] = strategy.run(deadline, progress, some).total()
+            totals[number] = strategy.run(deadline, progress, tasks_of_term).total()
     return Totals(totals)
 
 

@@ -112,7 +112,7 @@ class Numbering(ABC):
         total = sum(rows)
         if high - low > LONGEST_TABLE * total + STEP:
             return self._hash_integers(columns, dtype)
-        codes, found, number, length = [xp.empty(row, np.int32) for row in rows], [], 0, max(total, STEP)
+        codes, distinct, number, length = [xp.empty(row, np.int32) for row in rows], [], 0, max(total, STEP)
         places = _parts_of(codes, columns)
         for first in range(0, high - low + 1, length):  # a table at a time, of no more bytes than the codes
             table = xp.zeros(min(length, high - low + 1 - first), np.int32)
@@ -131,8 +131,8 @@ class Numbering(ABC):
             del table
             number += len(occurs)
             occurs += first
-            found.append(occurs)
-        values = (found[0] if len(found) == 1 else xp.concatenate(found)).view(np.uint64)
+            distinct.append(occurs)
+        values = (distinct[0] if len(distinct) == 1 else xp.concatenate(distinct)).view(np.uint64)
         values += np.uint64(low % 2**64)
         values = values.view(dtype) if dtype.itemsize == 8 else values.astype(dtype)
         _check_distinct(len(values))

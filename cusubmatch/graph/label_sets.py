@@ -37,18 +37,18 @@ def codes_of_lists(values: Iterable) -> tuple[np.ndarray, list[LabelSet]]:
 
 def codes_by_label(values: Sequence[LabelSet]) -> dict[Hashable, frozenset[int]]:
     """The codes that each label stands for, under its value and under its text, and the code of each set."""
-    found: dict[Hashable, set[int]] = {}
+    codes_of: dict[Hashable, set[int]] = {}
     for code, labels in enumerate(values):
-        found[labels] = {code}
+        codes_of[labels] = {code}
         for name in {*labels, *map(str, labels)}:
-            found.setdefault(name, set()).add(code)
-    return {label: frozenset(codes) for label, codes in found.items()}
+            codes_of.setdefault(name, set()).add(code)
+    return {label: frozenset(codes) for label, codes in codes_of.items()}
 
 
 def single_labels(values: Iterable) -> list:
     """The labels that occur, those of sets one by one."""
-    found = dict.fromkeys(label for value in values for label in (value if isinstance(value, LabelSet) else [value]))
-    return list(found)
+    codes_of = dict.fromkeys(label for value in values for label in (value if isinstance(value, LabelSet) else [value]))
+    return list(codes_of)
 
 
 def _label_set(value: Any) -> LabelSet:

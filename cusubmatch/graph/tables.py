@@ -89,11 +89,11 @@ class Table:
 
     Attributes
     ----------
-    what : str
+    title : str
         What messages call it.
     """
 
-    what = "a table"
+    title = "a table"
 
     def __init__(
         self, frame: Any, family: str, rows: int, columns_family: str | None = None, refused: Sequence[str] = ()
@@ -117,7 +117,7 @@ class Table:
         now = family_named(self._family).length(frame)
         if now != self.rows:
             raise GraphError(
-                f"G: {self.what} had {self.rows:,} rows when the graph was made of it and has {now:,} now; conditions "
+                f"G: {self.title} had {self.rows:,} rows when the graph was made of it and has {now:,} now; conditions "
                 "read its columns, so make the graph again"
             )
         return frame
@@ -157,9 +157,9 @@ class Tables:
 
     def __init__(self, edges: Table, vertices: Table | None, **names: Hashable):
         self.edges, self.vertices = edges, vertices
-        edges.what = "the edge table"
+        edges.title = "the edge table"
         if vertices is not None:
-            vertices.what = "the vertex table"
+            vertices.title = "the vertex table"
         self.source, self.destination = names["source"], names["destination"]
         self.edge_label, self.vertex, self.time = names.get("edge_label"), names.get("vertex"), names.get("time")
 

@@ -104,17 +104,17 @@ def _one_edge_of_each(
     for index, edge in enumerate(edges):
         if not edge.directed and edge.source > edge.target:
             edge = edge._replace(source=edge.target, target=edge.source)  # noqa: PLW2901
-        place, is_plain = places.setdefault(edge[:4], len(kept)), edge.name is None and index not in kept_apart
-        if place == len(kept):
+        position, is_plain = places.setdefault(edge[:4], len(kept)), edge.name is None and index not in kept_apart
+        if position == len(kept):
             kept.append(edge)
-            plain |= {place} if is_plain else set()
-        elif place in plain:
-            kept[place] = edge
-            plain -= set() if is_plain else {place}
+            plain |= {position} if is_plain else set()
+        elif position in plain:
+            kept[position] = edge
+            plain -= set() if is_plain else {position}
         elif not is_plain:
-            place = len(kept)
+            position = len(kept)
             kept.append(edge)
-        positions.append(place)
+        positions.append(position)
     return tuple(kept), positions
 
 

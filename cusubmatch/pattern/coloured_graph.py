@@ -34,19 +34,19 @@ def canonical_key(pattern) -> Hashable | None:
     """
     if pattern.conditions or pattern.quantifiers or pattern.parts or pattern.distinct:
         return None
-    labels = {label for some in pattern.labels if some is not None for label in some}
+    labels = {label for alternatives in pattern.labels if alternatives is not None for label in alternatives}
     labels |= {label for edge in pattern.edges if edge.labels is not None for label in edge.labels}
     if not all(type(label) in (int, str) for label in labels):  # others may be equal and look different
         return None
 
-    def text(some):
-        return None if some is None else sorted(map(repr, some))
+    def text(alternatives):
+        return None if alternatives is None else sorted(map(repr, alternatives))
 
     codes = [[""] * len(pattern) for _ in range(len(pattern))]
     for source, target, directed, kinds, _ in sorted(pattern.edges, key=lambda edge: repr((edge[2], text(edge[3])))):
         codes[source][target] += f"{'out' if directed else 'any'} {text(kinds)};"
         codes[target][source] += f"{'in' if directed else 'any'} {text(kinds)};"
-    colours = [repr(text(some)) for some in pattern.labels]
+    colours = [repr(text(alternatives)) for alternatives in pattern.labels]
     form = AutomorphismGroup(colours, codes).form_within(MOST_WAYS)
     return None if form is None else (tuple(sorted(colours)), form)
 

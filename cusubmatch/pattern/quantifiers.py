@@ -58,36 +58,36 @@ def check_quantifiers(quantifiers: Iterable[Quantifier], size: int, largest: int
         )
 
 
-def expanded(pattern, *, unique: bool, apart: Mapping[int, Hashable] | None = None) -> tuple:
+def expanded(pattern, *, unique: bool, colours: Mapping[int, Hashable] | None = None) -> tuple:
     """The patterns that a pattern with quantified edges stands for, the shortest paths first.
 
     With `unique` one is left of those that automorphisms of the pattern exchange, such as lengths 1 and 2, and 2 and 1,
-    on the two sides of an undirected path. Automorphisms keep the values that vertices have in `apart`.
+    on the two sides of an undirected path. Automorphisms keep the values that vertices have in `colours`.
     """
     if not pattern.quantifiers:
         return (pattern,)
-    found: dict[Any, tuple[int, ...]] = {}
+    by_form: dict[Any, tuple[int, ...]] = {}
     for lengths in product(*(range(one.least, one.most + 1) for one in pattern.quantifiers)):
-        key = _with_paths(pattern, lengths, apart or {}).automorphisms.form() if unique else lengths
-        found.setdefault(key, lengths)
-    return tuple(_with_paths(pattern, lengths) for lengths in found.values())
+        key = _with_paths(pattern, lengths, colours or {}).automorphisms.form() if unique else lengths
+        by_form.setdefault(key, lengths)
+    return tuple(_with_paths(pattern, lengths) for lengths in by_form.values())
 
 
-def _with_paths(pattern, lengths, apart=None):
+def _with_paths(pattern, lengths, colours=None):
     """The pattern with paths of some lengths.
 
-    With `apart` it has labels that tell what of it is a path and of which kind, and what vertices have in `apart`.
+    With `colours` it has labels that tell what of it is a path and of which kind, and what vertices have in `colours`.
     """
     names, labels = list(pattern.names), list(pattern.labels)
     quantified = {one.edge: one for one in pattern.quantifiers}
     plain = [edge for index, edge in enumerate(pattern.edges) if index not in quantified]
-    if apart is not None:
-        labels = [frozenset([("vertex", some, apart.get(vertex))]) for vertex, some in enumerate(labels)]
+    if colours is not None:
+        labels = [frozenset([("vertex", some, colours.get(vertex))]) for vertex, some in enumerate(labels)]
         plain = [edge._replace(labels=frozenset([("edge", edge.labels)])) for edge in plain]
     paths = []
     for (index, (_, *bounds)), length in zip(quantified.items(), lengths, strict=True):
         edge = pattern.edges[index]
-        if apart is not None:
+        if colours is not None:
             edge = edge._replace(labels=frozenset([("path", *bounds, edge.labels)]))
         inner = range(len(names), len(names) + length - 1)
         names += [None] * len(inner)

@@ -127,16 +127,16 @@ def walker(graph, pattern, runs, by_trial):
 
     def noting(target, *arguments):
         made, cuda, IDLE = ring_functions(target, *arguments), target.cuda, ring.IDLE
-        look, clock, peek = made.look, target.clock, target.peek
+        poll, clock, peek = made.poll, target.clock, target.peek
 
         @target.device
         def watched(ctl):
             place = np.int32(CONTROL) + np.int32(2) * np.int32((clock() >> SHIFT) & (SLOTS - 1))
             cuda.atomic.add(ctl, place, np.int32(1))
             cuda.atomic.add(ctl, place + np.int32(1), np.int32(peek(ctl, IDLE)))
-            return look(ctl)
+            return poll(ctl)
 
-        return made._replace(look=watched)
+        return made._replace(poll=watched)
 
     def reading(self):
         found = read(self)

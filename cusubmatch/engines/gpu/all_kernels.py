@@ -81,8 +81,8 @@ def row_kernels(offsets64: bool) -> list[DeclaredKernel]:
 def table_kernels() -> list[tuple[str, DeclaredKernel]]:
     """The kernels of counts by decomposition, with their groups."""
     shape = LaunchShape()
-    found = [
-        *five_cycles.signatures(shape.tops.threads, shape.tops.lanes),
+    kernels = [
+        *five_cycles.signatures(shape.vertices.threads, shape.vertices.lanes),
         *pair_kernels.signatures(shape.pairs.threads, shape.pairs.lanes),
         *triangle_tables.signatures(shape.edges.threads, shape.edges.lanes),
         *triangle_lists.signatures(shape.edges.threads, shape.edges.lanes),
@@ -91,7 +91,7 @@ def table_kernels() -> list[tuple[str, DeclaredKernel]]:
         *sparse_product.signatures(shape.edges.threads),
     ]
     wedges = four_cycles.signatures(shape.wedges.threads, shape.wedges.lanes)
-    return [*(("tables", kernel) for kernel in found), *(("wedges", kernel) for kernel in wedges)]
+    return [*(("tables", kernel) for kernel in kernels), *(("wedges", kernel) for kernel in wedges)]
 
 
 def _walkers(slots, offsets64):

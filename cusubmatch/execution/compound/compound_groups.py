@@ -77,16 +77,16 @@ class CompoundGroups:
         ------
         DeadlinePassed, ResultTooLarge, OverflowError
         """
-        found: list[list[Groups]] = [[] for _ in bys]
+        groups_of_each: list[list[Groups]] = [[] for _ in bys]
         with until(self._deadline):
             for number in range(len(self.calls.wholes)):
                 if self.calls.joined:
                     some = self._joined(number, bys, progress)
                 else:
                     some = [self._plain(number, by, least, progress) for by in bys]
-                for groups, more in zip(found, some, strict=True):
+                for groups, more in zip(groups_of_each, some, strict=True):
                     groups.append(more)
-            return [self._total(groups).from_count(least) for groups in found]
+            return [self._total(groups).from_count(least) for groups in groups_of_each]
 
     def _total(self, groups: list[Groups]) -> Groups:
         """The groups of all expansions, with counts in int64."""

@@ -124,9 +124,9 @@ class JoinedQuery(NamedTuple):
         if limit == 0:
             return
         vertices = len(self.whole.columns)
-        found = self.matches_and_tables(progress, memory_limit)
+        matches_of_base = self.matches_and_tables(progress, memory_limit)
         try:
-            for matches, tables in found:
+            for matches, tables in matches_of_base:
                 for rows in self._rows_of(matches, tables):
                     kept = rows[:, :limit]
                     yield kept if self.order is None else self.order.keys(kept, vertices)
@@ -135,7 +135,7 @@ class JoinedQuery(NamedTuple):
                     if limit == 0:
                         return
         finally:
-            found.close()
+            matches_of_base.close()
         yield from blocks_of_parts(self.parts, limit, progress, batch_rows, memory_limit)
 
     def counts(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
@@ -155,10 +155,10 @@ class JoinedQuery(NamedTuple):
 
         While they are few they wait: then parts are looked for only at their images.
         """
-        found = whole_blocks(self.base, progress, memory_limit)
+        base_blocks = whole_blocks(self.base, progress, memory_limit)
         waiting, images = list[np.ndarray](), dict[int, np.ndarray]()
         try:
-            for block in found:
+            for block in base_blocks:
                 waiting.append(self._of_orbits(block))
                 if sum(matches.shape[1] for matches in waiting) > MAX_WAITING:
                     break
@@ -173,12 +173,12 @@ class JoinedQuery(NamedTuple):
                 tables = tuple(
                     part_table(*asked, part, inside, self.deadline, self.calls.size) for part in self.calls.optional
                 )
-            for matches in chain(waiting, map(self._of_orbits, found)):
+            for matches in chain(waiting, map(self._of_orbits, base_blocks)):
                 for one in exists:
                     matches = matches[:, one.holds(matches, self.graph.n_vertices)]  # noqa: PLW2901
                 yield matches, tables
         finally:
-            found.close()
+            base_blocks.close()
 
     def _of_orbits(self, block: RowBlock) -> np.ndarray:
         """The matches of a block of the call without parts, one of each orbit of the whole pattern."""

@@ -24,9 +24,9 @@ def joined_sample(query: JoinedQuery, n: int, key: int, check: Callable[[int], o
     """
     choice, tables = RowChoice(n, key), list[tuple[PartTable, ...]]()
     queries = (query, *query.parts)
-    for number, one in enumerate(queries):
+    for number, joined in enumerate(queries):
         tables.append(())
-        blocks = one.matches_and_tables(None)
+        blocks = joined.matches_and_tables(None)
         try:
             for matches, tables[number] in blocks:
                 factors = [table.factors(matches, query.graph.n_vertices) for table in tables[number]]
@@ -36,7 +36,7 @@ def joined_sample(query: JoinedQuery, n: int, key: int, check: Callable[[int], o
         finally:
             blocks.close()
     chosen = choice.chosen()
-    sample = np.empty((len(query.columns()), sum(len(one.places) for one in chosen)), np.int64)
+    sample = np.empty((len(query.columns()), sum(len(joined.places) for joined in chosen)), np.int64)
     for some, call, own in zip(chosen, queries, tables, strict=False):  # an expansion without matches may have none
         sample[:, some.places] = _rows(some, call, own)
     return query.frame([sample]), choice.count

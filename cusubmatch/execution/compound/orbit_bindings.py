@@ -57,7 +57,7 @@ def orbit_bindings(
     whole: AutomorphismGroup | None, expansion: AutomorphismGroup | None, by: Sequence[int]
 ) -> list[OrbitBindings]:
     """What an expansion is grouped by; the groups are None where every embedding counts by itself."""
-    asked, found, covered = group_images(whole, by), list[OrbitBindings](), set[tuple[int, ...]]()
+    asked, bindings, covered = group_images(whole, by), list[OrbitBindings](), set[tuple[int, ...]]()
     for images in asked.tuples:
         if _least(images, asked) in covered:
             continue
@@ -66,8 +66,8 @@ def orbit_bindings(
         for order in own.exchanges:
             orders.setdefault(_least(order, asked), order)
         covered |= {_least(_ordered(one, order), asked) for one in own.tuples for order in own.exchanges}
-        found.append(OrbitBindings(images, own, tuple(orders.values()), asked))
-    return found
+        bindings.append(OrbitBindings(images, own, tuple(orders.values()), asked))
+    return bindings
 
 
 def _ordered(row: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:

@@ -87,15 +87,15 @@ def part_products(
     base = grouped_count(graph, calls.patterns[number], options, deadline, by).groups(1, progress)
     factors = [base.counts]
     inside = narrowed(asked, {v: base.vertices[by.index(v)] for v in shared}, graph.n_vertices)
-    place = {vertex: column for column, vertex in enumerate(by)}
+    column_of = {vertex: column for column, vertex in enumerate(by)}
     for part in calls.optional:
         names = shared_names(whole, part)
         groups = total_groups(grouped_by(graph, whole, part, names, inside, deadline))
-        columns = [place[whole.names.index(name)] for name in names]
+        columns = [column_of[whole.names.index(name)] for name in names]
         factors.append(np.maximum(_looked_up(base.vertices[columns], groups, graph.n_vertices), 1))
     kept = np.ones(len(base.counts), bool)
     for one in existing_parts(graph, whole, calls, inside, deadline):
-        bindings = one._replace(vertices=tuple(place[vertex] for vertex in one.vertices))
+        bindings = one._replace(vertices=tuple(column_of[vertex] for vertex in one.vertices))
         kept &= bindings.holds(base.vertices.astype(np.int64), graph.n_vertices)
     return PartProducts(base.vertices[:, kept], [factor[kept] for factor in factors])
 

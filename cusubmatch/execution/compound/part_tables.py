@@ -39,7 +39,7 @@ class PartTable(NamedTuple):
     given : array (columns, rows)
         What a match is extended by: images of new named vertices, int32, or where named edges are bound to rows, int64,
         also those rows.
-    apart : tuple of int
+    other_vertices : tuple of int
         The pattern vertices whose images the new ones must differ from.
     keys : int64 array (rows,) or None
         Those of the bindings, ascending; None where rows of so many vertices have no keys of their own.
@@ -51,18 +51,18 @@ class PartTable(NamedTuple):
     bindings: np.ndarray
     new: np.ndarray
     given: np.ndarray
-    apart: tuple[int, ...]
+    other_vertices: tuple[int, ...]
     keys: np.ndarray | None
     kept: dict[str, np.ndarray]
 
     def factors(self, matches: np.ndarray, n_vertices: int) -> np.ndarray:
         """How many rows each match (pattern vertices and more, matches) becomes: max(1, its extensions), int64."""
         begins, ends, order = self._places(matches, n_vertices)
-        if len(self.new) > 1 and self.apart:
+        if len(self.new) > 1 and self.other_vertices:
             counts = np.concatenate([np.empty(0, np.int64), *self._counted(matches, begins, ends, order)])
             return np.maximum(counts, 1)
         counts = ends - begins
-        for vertex in self.apart if len(self.new) else ():  # one new vertex is at most one of the others
+        for vertex in self.other_vertices if len(self.new) else ():  # one new vertex is at most one of the others
             first, last = places_of(*self._taken(matches[[*self.shared, vertex]], n_vertices))
             counts -= last - first
         return np.maximum(counts, 1)
@@ -77,7 +77,7 @@ class PartTable(NamedTuple):
         ordered = order is None  # else rows have no keys, and are put in order match by match
         if self.keys is not None:
             order = np.lexsort((*self.new, *self.given, self.keys))
-        found = np.full((len(self.given), len(of)), NOTHING, self.given.dtype)
+        columns = np.full((len(self.given), len(of)), NOTHING, self.given.dtype)
         for part in _parts_of(ends - begins):
             match, row = self._pairs(matches[:, part], begins[part], ends[part], order)
             if not ordered:
@@ -88,8 +88,8 @@ class PartTable(NamedTuple):
             own = of[wanted] - part.start
             there = last[own] > first[own]
             wanted, own = wanted[there], own[there]
-            found[:, wanted] = self.given[:, row[first[own] + numbers[wanted]]]
-        return found
+            columns[:, wanted] = self.given[:, row[first[own] + numbers[wanted]]]
+        return columns
 
     def _places(self, matches: np.ndarray, n_vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """Where the rows of each match begin and end, and in which order of the rows; None: as they are."""
@@ -160,7 +160,7 @@ class PartTable(NamedTuple):
         kept = np.ones(len(match), bool)
         for image in self.new:
             images = image[row]
-            for vertex in self.apart:
+            for vertex in self.other_vertices:
                 kept &= images != np.repeat(matches[vertex], counts)
         return (match, row) if kept.all() else (match[kept], row[kept])
 
@@ -199,14 +199,17 @@ def part_table(
             check_size(rows, 2 * (len(columns) + len(bound)), budget)
             blocks.append(block.vertices[columns])
             bound_blocks.append(block.rows.astype(np.int64))
-    found, its_rows = np.concatenate(blocks, axis=1), np.concatenate(bound_blocks, axis=1)
+    bound_vertices, its_rows = np.concatenate(blocks, axis=1), np.concatenate(bound_blocks, axis=1)
     shared = tuple(pattern.names.index(name) for name in names)
     named = [len(names) + place for place, vertex in enumerate(new) if part.names[vertex] is not None]
-    apart = () if options.semantics == "homomorphism" else tuple(v for v in range(size) if v not in shared)
+    other_vertices = () if options.semantics == "homomorphism" else tuple(v for v in range(size) if v not in shared)
     keys = None
     if has_keys(graph.n_vertices, len(names)):
-        (keys,) = row_keys(graph.n_vertices, [found[: len(names)]])
+        (keys,) = row_keys(graph.n_vertices, [bound_vertices[: len(names)]])
         order = stable_order(keys)
-        keys, found, its_rows = keys[order], found[:, order], its_rows[:, order]
-    given = np.concatenate([found[named], its_rows]) if calls.options.edges == "each" else found[named]
-    return PartTable(shared, found[: len(names)], found[len(names) :], given, apart, keys, {})
+        keys, bound_vertices, its_rows = keys[order], bound_vertices[:, order], its_rows[:, order]
+    given = bound_vertices[named]
+    if calls.options.edges == "each":
+        given = np.concatenate([given, its_rows])
+    bindings, images = bound_vertices[: len(names)], bound_vertices[len(names) :]
+    return PartTable(shared, bindings, images, given, other_vertices, keys, {})

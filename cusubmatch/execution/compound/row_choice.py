@@ -131,7 +131,7 @@ class RowChoice:
     def chosen(self) -> list[ChosenRow]:
         """The rows of the sample, in random order, by expansion."""
         self._choose()
-        found = []
+        choices = []
         for expansion, parts in enumerate(self._matches):
             places = np.flatnonzero(self._of[0] == expansion)
             match = self._of[1, places]
@@ -140,8 +140,8 @@ class RowChoice:
             used, of, wanted = np.unique(match, return_inverse=True, return_counts=True)
             matches, rows = np.concatenate(parts, axis=1)[:, used], np.concatenate(self._rows[expansion])[used]
             numbers = _numbers(self._hashes(matches, expansion), rows, wanted)
-            found.append(ChosenRow(places, matches, of, numbers))
-        return found
+            choices.append(ChosenRow(places, matches, of, numbers))
+        return choices
 
     def _hashes(self, matches: np.ndarray, expansion: int) -> np.ndarray:
         return mixed(hashed(matches, matches.shape[1], self._key), expansion)

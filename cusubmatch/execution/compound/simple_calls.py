@@ -64,7 +64,7 @@ def simple_calls(graph: Graph, pattern: Pattern, options: QueryOptions, deadline
     several = tuple(one for one in pattern.exists if len(shared_names(pattern, one[1])) > 1)
     sets = _sets_of_vertices(graph, pattern, options, deadline)
     told_apart = {vertex: members.key for vertex, members in vertex_sets(options.candidates).items()}
-    wholes = expanded(pattern, unique=options.one_per_orbit, apart=told_apart)
+    wholes = expanded(pattern, unique=options.one_per_orbit, colours=told_apart)
     plain = tuple(map(_without_parts, wholes))
     own = own_parameters(plain[0], options.params)
     options = dataclasses.replace(options, params=own, candidates={**(options.candidates or {}), **sets} or None)

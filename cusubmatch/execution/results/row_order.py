@@ -41,9 +41,9 @@ ROWS_AT_ONCE = 1 << 20  # rows that are made the least of their orbits in one st
 
 
 class IdRanks(NamedTuple):
-    """The place of each vertex in the order of the ids, and the vertex at each place; int32, in host memory."""
+    """The rank of each vertex in the order of the ids, and the vertex of each rank; int32, in host memory."""
 
-    place: np.ndarray
+    rank: np.ndarray
     vertex: np.ndarray
 
 
@@ -75,7 +75,7 @@ class RowOrder:
         self._xp = placed.xp
         self._named = self._xp.asarray([self.columns.index(vertex) for vertex in named], np.int64)
         self._chain = orbit_images(self._xp, pattern.automorphisms, named, self.columns) if unique else []
-        self._ranks, self._place = id_ranks(graph), id_places(graph, placed)
+        self._ranks, self._rank_of = id_ranks(graph), id_places(graph, placed)
 
     def keys(self, block: Any) -> Any:
         """What rows are compared by: the places of their ids, (named vertices, rows), where the block lies.
@@ -86,12 +86,12 @@ class RowOrder:
             Internal vertices.
         """
         if not self._chain:
-            return self._place[block]
+            return self._rank_of[block]
         rows = block.shape[1]
         keys = self._xp.empty((len(self._named), rows), np.int32)
         for begin in range(0, rows, ROWS_AT_ONCE):
             part = slice(begin, begin + ROWS_AT_ONCE)
-            keys[:, part] = least_of_orbits(self._xp, self._place[block[:, part]], self._chain)[self._named]
+            keys[:, part] = least_of_orbits(self._xp, self._rank_of[block[:, part]], self._chain)[self._named]
         return keys
 
     def blocks(self, keys: Iterable[np.ndarray], memory_bytes: int) -> Generator[np.ndarray, None, None]:
@@ -110,7 +110,7 @@ def id_ranks(graph: Graph) -> IdRanks:
 
 def id_places(graph: Graph, placed: Graph) -> Any:
     """The place of each vertex in the order of the ids, where an engine works; kept there."""
-    return placed.cache.get("id places", None, lambda: placed.xp.asarray(id_ranks(graph).place), 1)
+    return placed.cache.get("id places", None, lambda: placed.xp.asarray(id_ranks(graph).rank), 1)
 
 
 def _id_ranks(graph: Graph) -> IdRanks:
@@ -121,9 +121,9 @@ def _id_ranks(graph: Graph) -> IdRanks:
         raise GraphError(
             f"sort: the ids of the graph have no order: {error}; make them numbers or text, or leave sort out"
         ) from None
-    place = np.empty_like(vertex)
-    place[vertex] = np.arange(len(vertex), dtype=np.int32)
-    return IdRanks(place, vertex)
+    rank = np.empty_like(vertex)
+    rank[vertex] = np.arange(len(vertex), dtype=np.int32)
+    return IdRanks(rank, vertex)
 
 
 def named_vertices(pattern: Pattern) -> tuple[int, ...]:

@@ -48,14 +48,14 @@ class MatchOrder:
         self._chain: list = []
         if group is not None and not group.is_trivial:
             self._chain = orbit_images(placed.xp, group, columns, range(group.size))
-        self._ranks, self._place = id_ranks(graph), id_places(graph, placed)
+        self._ranks, self._rank_of = id_ranks(graph), id_places(graph, placed)
 
     def least(self, matches: Any) -> Any:
         """The least matches of the orbits of some, int64 (pattern vertices and bound edges, matches)."""
         if not self._chain:
             return matches
         places = matches.copy()
-        places[: self._size] = self._place[matches[: self._size]]
+        places[: self._size] = self._rank_of[matches[: self._size]]
         places = least_of_orbits(self._xp, places, self._chain)
         places[: self._size] = self._xp.asarray(self._ranks.vertex)[places[: self._size]]
         return places
@@ -63,7 +63,7 @@ class MatchOrder:
     def keys(self, block: Any, vertices: int) -> Any:
         """What rows of a result, int64 (columns, rows), are compared by; the first `vertices` columns are vertices."""
         keys = block.astype(np.int64)
-        keys[:vertices] = self._place[block[:vertices]]
+        keys[:vertices] = self._rank_of[block[:vertices]]
         keys[block < 0] = LAST
         return keys
 

@@ -133,18 +133,18 @@ class RowPlanText:
 
     def _step(self, step: RowStep, names: list[str], edges: list[str]) -> str:
         rows = " and ".join(edges[edge] for edge in step.edges)
-        found = ", ".join(names[vertex] for vertex in step.binds)
+        vertices = ", ".join(names[vertex] for vertex in step.binds)
         match step.kind:
             case "rows":
-                return f"all rows of {rows}: {found}"
+                return f"all rows of {rows}: {vertices}"
             case "vertices":
-                return f"all vertices: {found}"
+                return f"all vertices: {vertices}"
             case "scan":
-                return f"rows of {rows} at {names[step.start]} in order of {self._order}: {found}"
+                return f"rows of {rows} at {names[step.start]} in order of {self._order}: {vertices}"
             case "close":
                 return f"rows of {rows} between two vertices"
             case "neighbours":
-                return f"vertices that {rows} leads to from {names[step.start]}, each once: {found}"
+                return f"vertices that {rows} leads to from {names[step.start]}, each once: {vertices}"
             case "arc":
                 return f"whether {rows} exists between two vertices"
         return f"rows of {rows} from {names[step.start]} back to the first vertex, kept while the window slides on"

@@ -147,7 +147,7 @@ def suffix_primes(plan, longest: Sequence[int], sure_bits: int) -> list[int]:
 
 def _losses(order, rows, vertices, constraints):
     """The core levels whose images may lie in all rows, and must not be chosen."""
-    found = []
+    losses = []
     for level, w in enumerate(order):
         if not any(constraints.must_differ(v, w) for v in vertices):
             continue
@@ -165,8 +165,8 @@ def _losses(order, rows, vertices, constraints):
                 for known in constraints.required.get((order[row.level], w), ())
             )
         ]
-        found.append(Loss(level, tuple(open_rows)))
-    return tuple(found)
+        losses.append(Loss(level, tuple(open_rows)))
+    return tuple(losses)
 
 
 def _is_implied(relations, row, other):

@@ -64,7 +64,7 @@ def test_counters_of_either_width_agree_with_the_cpu_in_any_window(window, most,
         monkeypatch.setattr(tables, "FEW_WEDGES", few)
         gpu = on_gpu(graph, target, BLOCKS._replace(window=window))
         assert gpu.packed == (most > 0)
-        assert gpu._highest(2).many > 0
+        assert gpu._highest(2).busy > 0
         fours, fives = counted_ones_agree(gpu)
         assert fours > 0 < fives
 
@@ -96,7 +96,7 @@ def test_a_hash_table_holds_as_many_ends_as_there_may_be(slots, monkeypatch):
         for target in (NATIVE, emulator(seed=1)):
             gpu = on_gpu(graph, target, LaunchShape(edges=Grid(64, 8, 1)))
             tops = gpu._highest(2)
-            assert tops.many == 0
+            assert tops.busy == 0
             assert tops.work >= tables.FEW_WEDGES
             assert gpu.four_cycles(0) == fours
 
@@ -180,7 +180,8 @@ def room(request, monkeypatch):
 def test_rows_that_would_take_too_much_memory_leave_fewer_blocks(room):
     graph = support(5, degree=4)
     gpu = on_gpu(graph, emulator(seed=3), BLOCKS._replace(window=5))
-    assert gpu.team.rows(np.uint64, graph.vertices, gpu.shape.tops, 4).blocks == max(1, room // (32 * graph.vertices))
+    rows = gpu.team.rows(np.uint64, graph.vertices, gpu.shape.vertices, 4)
+    assert rows.blocks == max(1, room // (32 * graph.vertices))
     assert gpu.four_cycles(0) == OnCpu(graph, nothing).four_cycles(0)
 
 

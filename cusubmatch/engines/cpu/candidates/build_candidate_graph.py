@@ -139,9 +139,9 @@ def _number(masks: np.ndarray, size: int) -> _Numbering:
 
 def _closed(shares: list[int]) -> list[int]:
     """Of each pattern vertex, as bits, those that share candidates with it directly or through others, and itself."""
-    closed = [0] * len(shares)
+    masks = [0] * len(shares)
     for u in range(len(shares)):
-        if not closed[u]:
+        if not masks[u]:
             reached = frontier = 1 << u
             while frontier:
                 new = shares[(frontier & -frontier).bit_length() - 1] & ~reached
@@ -149,8 +149,8 @@ def _closed(shares: list[int]) -> list[int]:
                 frontier = (frontier & (frontier - 1)) | new
             for w in range(u, len(shares)):
                 if reached >> w & 1:
-                    closed[w] = reached
-    return closed
+                    masks[w] = reached
+    return masks
 
 
 def _encoded(relations: Sequence[PairRelation]) -> tuple[np.ndarray, np.ndarray]:

@@ -52,7 +52,7 @@ def five_cycles(rows, begin, end, budget, row, is_neighbour, reached, out):
         for e in range(first, last):
             is_neighbour[targets[e]] = True
         for e in range(first, last):
-            v, closed, below = targets[e], ZERO, ZERO
+            v, neighbours_below, below = targets[e], ZERO, ZERO
             for f in range(offsets[v], offsets[v + 1]):
                 w = targets[f]
                 if w >= u:
@@ -63,8 +63,8 @@ def five_cycles(rows, begin, end, budget, row, is_neighbour, reached, out):
                     size += 1
                 row[w] += ONE
                 below += ONE
-                closed += np.uint64(is_neighbour[w])
-            total -= np.uint64(2) * closed * below - closed
+                neighbours_below += np.uint64(is_neighbour[w])
+            total -= np.uint64(2) * neighbours_below * below - neighbours_below
         for i in range(size):
             b, sums = reached[i], ZERO
             for f in range(offsets[b], offsets[b + 1]):

@@ -41,7 +41,7 @@ def two_step_pairs(paths: TwoStepPaths, check: Callable[[float, int], None]) -> 
     size = max(BLOCK_PAIRS, 2 * len(paths.last))
     bounds = np.searchsorted(before, np.linspace(0, before[-1], RANGES + 1)[1:-1])
     waiting = list(pairwise(sorted({0, *bounds.tolist(), len(paths.first)})))[::-1]
-    found, done, lock, team = list[PairBlock](), [0, 0], threading.Lock(), Workers()  # done: paths, pairs
+    blocks, done, lock, team = list[PairBlock](), [0, 0], threading.Lock(), Workers()  # done: paths, pairs
 
     def work(check_now):
         sums, reached = np.zeros(len(paths.last), np.uint32), np.empty(len(paths.last) + 1, np.int32)
@@ -55,7 +55,7 @@ def two_step_pairs(paths: TwoStepPaths, check: Callable[[float, int], None]) -> 
                 stop, pairs = _count(paths, begin, end, STEPS_BETWEEN_CHECKS, sums, reached, block)
                 kept = PairBlock(*(column[:pairs].copy() for column in block))
                 with lock:
-                    found.append(kept)
+                    blocks.append(kept)
                     done[0] += int(before[stop] - before[begin])
                     done[1] += pairs
                 begin = stop
@@ -66,7 +66,7 @@ def two_step_pairs(paths: TwoStepPaths, check: Callable[[float, int], None]) -> 
         _count(paths, 0, 0, 0, np.zeros(1, np.uint32), np.empty(2, np.int32), empty)
     if before[-1] <= PATHS_OF_ONE_THREAD or threads() == 1:
         work(check)
-        return found
+        return blocks
     try:
         team.start(*[functools.partial(work, lambda *_: None)] * min(threads(), len(waiting)))
         while not team.wait():
@@ -75,7 +75,7 @@ def two_step_pairs(paths: TwoStepPaths, check: Callable[[float, int], None]) -> 
         team.end()
     if team.error is not None:
         raise team.error
-    return found
+    return blocks
 
 
 @jit

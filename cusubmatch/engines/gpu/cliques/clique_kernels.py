@@ -58,27 +58,27 @@ def needed(k, in_matrices, longest_in_blocks, in_warps, in_words, most_by_warp, 
 def signatures() -> list[DeclaredKernel]:
     """Each kernel as a GPU gets it."""
     ids, number, state = uint32[::1], uint32, uint64[::1]
-    found = []
+    kernels = []
     for name, position, wide in (("32-bit offsets", uint32[::1], False), ("64-bit offsets", int64[::1], True)):
         in_words = void(position, ids, ids, number, number, state)
         in_rows = void(position, ids, ids, ids, number, number, state)
-        found.append(DeclaredKernel(f"reach, {name}", make_reach.recipe(wide), void(position, ids, ids, ids)))
+        kernels.append(DeclaredKernel(f"reach, {name}", make_reach.recipe(wide), void(position, ids, ids, ids)))
         for k in (4, 5):
-            found.append(
+            kernels.append(
                 DeclaredKernel(
                     f"count_in_words k={k}, {name}", make_count_in_words.recipe(k, BLOCK_THREADS, wide), in_words
                 )
             )
             kernel = make_count_in_rows.recipe(k, WARP_ROWS, BLOCK_THREADS, 1, WARP_TICKET, wide)
-            found.append(DeclaredKernel(f"count_in_rows by warp k={k}, {name}", kernel, in_rows))
+            kernels.append(DeclaredKernel(f"count_in_rows by warp k={k}, {name}", kernel, in_rows))
             for most in BLOCK_ROWS:
                 kernel = make_count_in_rows.recipe(
                     k, most, BLOCK_THREADS, BLOCK_THREADS // WORD, BLOCK_TICKET, wide, WINDOW
                 )
-                found.append(DeclaredKernel(f"count_in_rows by block of {most} k={k}, {name}", kernel, in_rows))
+                kernels.append(DeclaredKernel(f"count_in_rows by block of {most} k={k}, {name}", kernel, in_rows))
             kernel = make_count_in_matrices.recipe(k, BLOCK_THREADS, SEGMENT_WORDS, MATRIX_TICKET, wide)
             in_matrices = void(position, ids, ids, number, ids, number, number, state)
-            found.append(DeclaredKernel(f"count_in_matrices k={k}, {name}", kernel, in_matrices))
+            kernels.append(DeclaredKernel(f"count_in_matrices k={k}, {name}", kernel, in_matrices))
         fill = void(position, ids, ids, ids, ids, number, ids)
-        found.append(DeclaredKernel(f"fill_matrices, {name}", make_fill_matrices.recipe(BLOCK_THREADS, wide), fill))
-    return found
+        kernels.append(DeclaredKernel(f"fill_matrices, {name}", make_fill_matrices.recipe(BLOCK_THREADS, wide), fill))
+    return kernels

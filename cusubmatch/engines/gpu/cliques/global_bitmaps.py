@@ -174,11 +174,11 @@ def make_count_in_matrices(target: Target, k: int, threads: int, lanes: int, tic
     SETS = threads // WARP * WIDTH
 
     @device
-    def gather(members, place, w, queue, begin, lane):
+    def gather(members, first_word, w, queue, begin, lane):
         """Queue the numbers of the bits in one segment of a set; how many there are."""
         queued, word_number = U(0), 0
         while word_number < SEGMENT:
-            word, part = U(members[U(place + U(w + U(word_number)))]), 0
+            word, part = U(members[U(first_word + U(w + U(word_number)))]), 0
             while part < PARTS:
                 bit = U(lane + U(part * WARP))
                 if U(U(word >> bit) & U(1)):
@@ -190,20 +190,20 @@ def make_count_in_matrices(target: Target, k: int, threads: int, lanes: int, tic
         return queued
 
     @device
-    def pairs(members, place, w, matrix, width, rows, queue, begin, lane):
+    def pairs(members, first_word, w, matrix, width, rows, queue, begin, lane):
         """A lane's share of the pairs (h, x) in a set whose h is in one segment: row h and the set in common."""
-        queued = gather(members, place, w, queue, begin, lane)
+        queued = gather(members, first_word, w, queue, begin, lane)
         cuda.syncwarp()
-        found, q = U(0), U(lane >> U(SHIFT))
+        common, q = U(0), U(lane >> U(SHIFT))
         while q < queued:
             row = U(matrix + U(U(queue[U(begin + q)]) * width))
             x = U(w + U(lane & U(LANES - 1)))
             while x < width:
-                found = U(found + U(cuda.popc(U(U(members[U(place + x)]) & U(rows[U(row + x)])))))
+                common = U(common + U(cuda.popc(U(U(members[U(first_word + x)]) & U(rows[U(row + x)])))))
                 x = U(x + U(LANES))
             q = U(q + U(GROUPS))
         cuda.syncwarp()
-        return found
+        return common
 
     @kernel
     def count_in_matrices(offsets, vertices, first_words, count, scratch, start, stop, state):

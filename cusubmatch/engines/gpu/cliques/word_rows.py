@@ -66,19 +66,19 @@ def make_count_in_words(target: Target, k: int, threads: int, wide: bool) -> Any
             part = 0
             while part < PARTS:
                 row = U(memory[U(rows + U(lane + U(part * WARP)))])
-                rest, found = row, U(0)
+                rest, common = row, U(0)
                 while rest != U(0):
                     j = U(U(cuda.ffs(rest)) - U(1))
                     rest = U(rest & U(rest - U(1)))
                     both = U(row & U(memory[U(rows + j)]))
                     if K == 4:
-                        found = U(found + U(cuda.popc(both)))
+                        common = U(common + U(cuda.popc(both)))
                     else:
                         while both != U(0):
                             h = U(U(cuda.ffs(both)) - U(1))
                             both = U(both & U(both - U(1)))
-                            found = U(found + U(cuda.popc(U(both & U(memory[U(rows + h)])))))
-                total = L(total + L(found))
+                            common = U(common + U(cuda.popc(U(both & U(memory[U(rows + h)])))))
+                total = L(total + L(common))
                 part += 1
             item = U(item + step)
         cuda.syncwarp()

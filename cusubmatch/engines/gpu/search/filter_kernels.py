@@ -70,16 +70,16 @@ def make_arc_consistency_pass(target: Target, probed_neighbours: int) -> Any:
                     open_rows = U(open_rows & U(open_rows - 1))
                     k = L(L(cuda.shfl_sync(FULL, np.int64(i), owner)) + L(lane))
                     last = L(cuda.shfl_sync(FULL, np.int64(stop), owner))
-                    found = U(0)
+                    hits = U(0)
                     more = cuda.ballot_sync(FULL, k < last)
                     while more:
                         hit = False
                         if k < last:
                             hit = U(U(U(masks[U(targets[k])]) >> w) & U(1)) != U(0)
-                        found = U(cuda.ballot_sync(FULL, hit))
+                        hits = U(cuda.ballot_sync(FULL, hit))
                         k = L(k + L(WARP))
-                        more = cuda.ballot_sync(FULL, found == U(0) and k < last)
-                    if found and lane == owner:
+                        more = cuda.ballot_sync(FULL, hits == U(0) and k < last)
+                    if hits and lane == owner:
                         lacks = U(0)
                 if lacks:
                     mask = U(mask & ~U(U(1) << u))

@@ -196,15 +196,15 @@ def _place_stack(words, records, last, fixed, suffix, size, most):
     shared = max(lists[levels:], default=0)
     per_slot = sum(record.carried for record in records) + sum(lists[:levels]) + shared
     slots, warps = _shape(len(words), 3 * (last + 1), per_slot, most)
-    place, prefixes = 3 * (last + 1), []
+    next_word, prefixes = 3 * (last + 1), []
     for t, record in enumerate(records):
-        prefixes.append(place if t < levels else prefixes[owner[t]])
-        lists_at = place + record.carried * slots
+        prefixes.append(next_word if t < levels else prefixes[owner[t]])
+        lists_at = next_word + record.carried * slots
         at = p.HEADER + p.RECORD * t
         words[at + p.PREFIX : at + p.NEED] = [prefixes[t], lists_at, lists_at + size * len(record.rows) * slots]
         if t < levels:
-            place = lists_at + lists[t] * slots
-    words[p.WORDS] = place + shared * slots
+            next_word = lists_at + lists[t] * slots
+    words[p.WORDS] = next_word + shared * slots
     return slots, warps
 
 

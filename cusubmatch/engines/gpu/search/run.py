@@ -205,7 +205,7 @@ class Run:
         device_plan = self.device_plan
         if not device_plan.batches:
             return
-        workspace, found = device_plan.pool.take(device_plan.layout.stack), 0
+        workspace, so_far = device_plan.pool.take(device_plan.layout.stack), 0
         output = self._output(self.first_rows) if program is None else RowOutput(None, device_plan.no_rows, program, 1)
         workspace.start(fresh=True)
         self._work: RunProgress | None = None
@@ -215,18 +215,18 @@ class Run:
             while running:
                 new, running = workspace.read(), False
                 done, more = self._done(workspace), bool(workspace.state[r.STOP])
-                rows, found = output.of(workspace.state), found + new
+                rows, so_far = output.of(workspace.state), so_far + new
                 self.donated = int(workspace.state[r.DONATED])
                 if self.then is not None and new:
                     rows = self.then(rows)
-                if more and not (self._late() or self._enough(found)):
+                if more and not (self._late() or self._enough(so_far)):
                     workspace.start(fresh=False)
                     if new and output.rows is not None:
                         output = self._output(2 * output.capacity)
                     if running := self.ahead or output.rows is None:
                         self._launch(workspace, output)
                 yield new, rows
-                if more and not self._enough(found):
+                if more and not self._enough(so_far):
                     self._check_deadline(done, self.matches)
                     if not running:
                         running = True

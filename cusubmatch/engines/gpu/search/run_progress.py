@@ -63,7 +63,7 @@ class RunProgress:
             root = min(position, int(words[p.ROOTS])) - 1
             position = int(self.device_plan.roots.ends[root]) if position else 0
         drawn = float(np.interp(position, self.positions, self.work))
-        first, second = self._held(workspace)
+        first, second = self._open_candidates(workspace)
         left = first * self.work[-1] / max(self.positions[-1], 1) + second
         self._done = max(self._done, min(float((drawn - left) / max(self.work[-1], 1.0)), MAX_UNFINISHED))
         self._estimated_at = time.monotonic()
@@ -79,7 +79,7 @@ class RunProgress:
         words[:, 1] = self.device_plan.targets[roots.bases[parts].astype(np.int64) + (positions - begins)]
         return words.reshape(-1)
 
-    def _held(self, workspace: Workspace) -> tuple[int, int]:
+    def _open_candidates(self, workspace: Workspace) -> tuple[int, int]:
         """Candidates of level 1 and of level 2 that warps and the ring hold."""
         plan, xp = self.device_plan, self.xp
         stride = plan.layout.stack + CHECKPOINT_HEADER
@@ -91,13 +91,13 @@ class RunProgress:
         index = (int(workspace.state[r.HEAD]) + xp.arange(full)) % slots
         ring = workspace.ring.reshape(slots, -1)
         levels, lengths = ring[index, 0], ring[index, 3].astype(np.int64)
-        held = []
+        candidates = []
         for t in (1, 2):
             if t > self.last:
-                held.append(xp.zeros((), np.int64))
+                candidates.append(xp.zeros((), np.int64))
                 continue
             at = CHECKPOINT_HEADER + 3 * t
             is_open = (floor <= t) & (level >= t)
-            held.append(((stacks[:, at + 1] - stacks[:, at]) * is_open).sum() + (lengths * (levels == t)).sum())
-        first, second = xp.stack(held).tolist()
+            candidates.append(((stacks[:, at + 1] - stacks[:, at]) * is_open).sum() + (lengths * (levels == t)).sum())
+        first, second = xp.stack(candidates).tolist()
         return first, second

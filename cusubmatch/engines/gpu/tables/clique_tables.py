@@ -83,20 +83,20 @@ def _make_list_common(target: Target) -> Any:
     @target.device
     def list_common(rows, edge, u, arcs, of_u, of_v, lane):
         begin, end, other, other_end, is_v = sides(rows, edge, u, rows.targets[edge])
-        found = S(0)
+        listed = S(0)
         while begin < end:
             f, g = begin + S(lane), S(-1)
             if f < end:
                 g = third(rows.targets, other, other_end, rows.targets[f])
             hits = U(cuda.ballot_sync(FULL, g >= 0))
             if g >= 0:
-                place = found + S(cuda.popc(U(hits & U(U(U(1) << lane) - U(1)))))
+                position = listed + S(cuda.popc(U(hits & U(U(U(1) << lane) - U(1)))))
                 if not is_v:
                     f, g = g, f
-                arcs[of_u + place], arcs[of_v + place] = g, f
-            found += S(cuda.popc(hits))
+                arcs[of_u + position], arcs[of_v + position] = g, f
+            listed += S(cuda.popc(hits))
             begin += WARP
-        return found
+        return listed
 
     return list_common
 

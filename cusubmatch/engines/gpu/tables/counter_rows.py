@@ -57,41 +57,41 @@ def counter_functions(target: Target, packed: bool) -> Any:
     FLAG, MASK, COUNT = 1 << (BITS - 1), (1 << BITS) - 1, (1 << (BITS - 1)) - 1
 
     @device
-    def place_of(base, w):
+    def index_of(base, w):
         """The word of the counter of w, whether it is in the window, and by how many bits it is shifted there."""
-        place, inside, shift = w - base, w >= base, U(0)
+        index, inside, shift = w - base, w >= base, U(0)
         if not inside:
-            place = w
+            index = w
         if PACKED:
-            shift = U(U(place & 1) << U(4))
-            place >>= 1
-        return place, inside, shift
+            shift = U(U(index & 1) << U(4))
+            index >>= 1
+        return index, inside, shift
 
     @device
     def add(near, rest, base, row, w, value):
-        place, inside, shift = place_of(base, w)
+        index, inside, shift = index_of(base, w)
         if inside:
-            old = U(cuda.atomic.add(near, place, U(U(value) << shift)))
+            old = U(cuda.atomic.add(near, index, U(U(value) << shift)))
         else:
-            old = U(cuda.atomic.add(rest, row + place, U(U(value) << shift)))
+            old = U(cuda.atomic.add(rest, row + index, U(U(value) << shift)))
         return U(U(old >> shift) & U(MASK))
 
     @device
     def get(near, rest, base, row, w):
-        place, inside, shift = place_of(base, w)
+        index, inside, shift = index_of(base, w)
         if inside:
-            word = U(near[place])
+            word = U(near[index])
         else:
-            word = U(rest[row + place])
+            word = U(rest[row + index])
         return U(U(word >> shift) & U(COUNT))
 
     @device
     def clear(near, rest, base, row, w):
-        place, inside, _ = place_of(base, w)
+        index, inside, _ = index_of(base, w)
         if inside:
-            near[place] = U(0)
+            near[index] = U(0)
         else:
-            rest[row + place] = U(0)
+            rest[row + index] = U(0)
 
     @device
     def clear_window(near, window, thread, threads):

@@ -103,23 +103,23 @@ def make_five_cycles(target: Target, threads: int, lanes: int, packed: bool, lon
                         total = L(total - twice)
                     if U(old & U(FLAG - 1)) == U(0):
                         if rows.upper[w] - rows.offsets[w] > LONG:
-                            place = backwards - S(cuda.atomic.add(drawn, 2, U(1)))
+                            position = backwards - S(cuda.atomic.add(drawn, 2, U(1)))
                         else:
-                            place = listed + S(cuda.atomic.add(drawn, 1, U(1)))
-                        reached.words[place] = np.int32(w)
+                            position = listed + S(cuda.atomic.add(drawn, 1, U(1)))
+                        reached.words[position] = np.int32(w)
                     f += LANES
                 e += GROUPS
             cuda.syncthreads()
-            few, many = S(drawn[1]), S(drawn[2])
+            short_rows, long_rows = S(drawn[1]), S(drawn[2])
             k = group
-            while k < few:
+            while k < short_rows:
                 b = S(reached.words[listed + k])
                 twice = L(2) * L(get(near, counters.words, base, row, b))
                 sums = sum_counts(near, counters, base, row, rows, rows.offsets[b] + member, rows.upper[b], LANES)
                 total = L(total + L(twice * sums))
                 k += GROUPS
             k = S(0)
-            while k < many:
+            while k < long_rows:
                 b = S(reached.words[backwards - k])
                 twice = L(2) * L(get(near, counters.words, base, row, b))
                 sums = sum_counts(near, counters, base, row, rows, rows.offsets[b] + S(thread), rows.upper[b], THREADS)
@@ -127,11 +127,11 @@ def make_five_cycles(target: Target, threads: int, lanes: int, packed: bool, lon
                 k += 1
             cuda.syncthreads()
             k = S(thread)
-            while k < few + many:
-                place = listed + k
-                if k >= few:
-                    place = backwards - (k - few)
-                clear(near, counters.words, base, row, S(reached.words[place]))
+            while k < short_rows + long_rows:
+                position = listed + k
+                if k >= short_rows:
+                    position = backwards - (k - short_rows)
+                clear(near, counters.words, base, row, S(reached.words[position]))
                 k += THREADS
             e = first + S(thread)
             while e < last:

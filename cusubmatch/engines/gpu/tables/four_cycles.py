@@ -206,7 +206,7 @@ def make_weighted_three_step_paths(target: Target, threads: int, lanes: int) -> 
             cuda.syncthreads()
             e = first
             while e < last:
-                f, end, found = rows.offsets[rows.targets[e]] + S(U(thread & U(LANES - 1))), rows.reverse[e], L(0)
+                f, end, paths = rows.offsets[rows.targets[e]] + S(U(thread & U(LANES - 1))), rows.reverse[e], L(0)
                 weight, other = L(value_at(a, e)), L(value_at(c, e))
                 if other != L(0):
                     while f < end:
@@ -217,12 +217,12 @@ def make_weighted_three_step_paths(target: Target, threads: int, lanes: int) -> 
                         if more != L(0):
                             more = times(more, times(other, L(value_at(d, f)), prime), prime)
                             if at_highest != U(0):
-                                found = L(found + more)
+                                paths = L(paths + more)
                             else:
                                 cuda.atomic.add(out, f, more)
                         f += LANES
-                if found != L(0):
-                    cuda.atomic.add(out, e, found)
+                if paths != L(0):
+                    cuda.atomic.add(out, e, paths)
                 e += GROUPS
             cuda.syncthreads()
             e = first
@@ -241,7 +241,7 @@ def signatures(threads: int, lanes: int) -> list[DeclaredKernel]:
     numbers = uint64[::1]
     few_batch = types.BaseTuple.from_types((VERTEX_BATCH.types[0], int64, int64), VERTEX_BATCH.instance_class)
     weighted = void(ROWS, VERTEX_BATCH, types.UniTuple(VALUES, 4), uint32, uint64, BLOCK_ROWS, numbers, numbers)
-    found = [
+    kernels = [
         DeclaredKernel(
             "few four cycles", make_few_four_cycles.recipe(FEW_THREADS, SLOTS), void(ROWS, few_batch, numbers)
         ),
@@ -250,7 +250,7 @@ def signatures(threads: int, lanes: int) -> list[DeclaredKernel]:
     counting = ROWS, VERTEX_BATCH, uint32, COUNTER_ROWS
     for packed in (False, True):
         name, how = " packed" * packed, (threads, lanes, packed)
-        found.append(DeclaredKernel(f"four cycles{name}", make_four_cycles.recipe(*how), void(*counting, numbers)))
+        kernels.append(DeclaredKernel(f"four cycles{name}", make_four_cycles.recipe(*how), void(*counting, numbers)))
         paths = void(*counting, numbers, numbers)
-        found.append(DeclaredKernel(f"three-step paths{name}", make_three_step_paths.recipe(*how), paths))
-    return found
+        kernels.append(DeclaredKernel(f"three-step paths{name}", make_three_step_paths.recipe(*how), paths))
+    return kernels

@@ -60,7 +60,7 @@ class LaunchShape(NamedTuple):
 
     wedges: Grid = Grid(threads=1024, lanes=16, blocks=1)
     pairs: Grid = Grid(threads=512, lanes=16, blocks=2)
-    tops: Grid = Grid(threads=512, lanes=8, blocks=2)
+    vertices: Grid = Grid(threads=512, lanes=8, blocks=2)
     edges: Grid = Grid(threads=256, lanes=8, blocks=8)
     window: int = 12_000
     long: int = LONG_ROW
@@ -144,7 +144,7 @@ class TableKernels(TableAlgebra):
 
     def four_cycles(self, prime: int) -> int:  # noqa: ARG002 - the count is exact
         """See `TableAlgebra`."""
-        return self._counted(make_four_cycles, (), most=self._highest(2).many, before=self._few_four_cycles)
+        return self._counted(make_four_cycles, (), most=self._highest(2).busy, before=self._few_four_cycles)
 
     def _counted(self, make, rest, **how):
         """The count of a kernel that counts wedges, at the first vertices."""
@@ -161,19 +161,19 @@ class TableKernels(TableAlgebra):
     def _few_four_cycles(self, batch_s):
         """The launches for cycles of four at vertices with few wedges."""
         threads, vertices = FEW_THREADS if self.gpu.target.WARP > 1 else 1, self._highest(2)
-        few, most_s = vertices.number - vertices.many, FEW_WEDGES / WEDGES  # seconds of a vertex at most
+        few, most_s = vertices.number - vertices.busy, FEW_WEDGES / WEDGES  # seconds of a vertex at most
         kernel = make_few_four_cycles(self.gpu.target, threads, SLOTS)
         launch = kernel[grid(self.gpu.target, self.shape.edges.blocks * self.gpu.processors, threads)]
 
         def step(start, stop, state):
-            batch = VertexBatch(vertices.vertices, S(vertices.many + start), S(vertices.many + stop))
+            batch = VertexBatch(vertices.vertices, S(vertices.busy + start), S(vertices.busy + stop))
             launch(self.team.graph, batch, state)
 
         return evenly(few, few * most_s, batch_s, step) if few else ()
 
     def weighted_three_step_paths(self, values: Sequence, *, at_highest: bool, prime: int) -> Any:
         """See `TableAlgebra`."""
-        out, shape, n = self.xp.zeros(len(self.support.targets), np.uint64), self.shape.tops, self.support.vertices
+        out, shape, n = self.xp.zeros(len(self.support.targets), np.uint64), self.shape.vertices, self.support.vertices
         sums, kernel = self.team.rows(np.uint64, n, shape), self._made(make_weighted_three_step_paths, shape)
         rest = self.team.arc_values(values), U(at_highest), L(prime), sums.rows, self.team.on_device(out)
         self.team.by_vertex(kernel, shape, self._highest(2), WEIGHTED_WEDGES, sums.blocks, rest, counts=False)
@@ -181,7 +181,8 @@ class TableKernels(TableAlgebra):
 
     def five_cycles(self) -> int:
         """See `TableAlgebra`."""
-        shape, edge_shape, (counters, blocks) = self.shape.tops, self.shape.edges, self._counters(self.shape.tops)
+        shape, edge_shape = self.shape.vertices, self.shape.edges
+        counters, blocks = self._counters(shape)
         reached, kernel = self.team.lists(shape), self._made(make_five_cycles, shape, self.packed, self.shape.long)
         walks = self.team.by_vertex(
             kernel, shape, self._highest(1), FIVE_CYCLE_STEPS, min(blocks, reached.blocks), (counters, reached.rows),
@@ -191,7 +192,7 @@ class TableKernels(TableAlgebra):
 
     def weighted_five_cycles(self, values: Sequence, backs: Sequence, above: Any, prime: int) -> int:
         """See `TableAlgebra`."""
-        team, shape, edge_shape = self.team, self.shape.tops, self.shape.edges
+        team, shape, edge_shape = self.team, self.shape.vertices, self.shape.edges
         first, second, third, fourth, _ = team.arc_values(values)
         _, second_back, third_back, fourth_back, fifth_back = team.arc_values(backs)
         steps = FiveCycleValues(first, second, second_back, third, third_back, fourth, fourth_back, fifth_back)

@@ -73,17 +73,17 @@ def make_list_triangles(target: Target, threads: int, lanes: int, fill: bool, wi
     @target.device
     def add(wz, y, wy, zy, ranges, lists):
         if ranges.low <= y < ranges.high:
-            place = L(cuda.atomic.add(lists.by_arc, wz, L(1)))
+            position = L(cuda.atomic.add(lists.by_arc, wz, L(1)))
             if FILL:
-                lists.opposite_vertices[place] = np.int32(y)
+                lists.opposite_vertices[position] = np.int32(y)
                 if WITH_SIDES:
-                    lists.arc_sides[L(2) * place], lists.arc_sides[L(2) * place + L(1)] = wy, zy
+                    lists.arc_sides[L(2) * position], lists.arc_sides[L(2) * position + L(1)] = wy, zy
         if ranges.first <= y < ranges.last:
-            place = L(cuda.atomic.add(lists.by_vertex, y, L(1)))
+            position = L(cuda.atomic.add(lists.by_vertex, y, L(1)))
             if FILL:
-                lists.opposite_arcs[place] = wz
+                lists.opposite_arcs[position] = wz
                 if WITH_SIDES:
-                    lists.vertex_sides[L(2) * place], lists.vertex_sides[L(2) * place + L(1)] = wy, zy
+                    lists.vertex_sides[L(2) * position], lists.vertex_sides[L(2) * position + L(1)] = wy, zy
 
     @target.device
     def visit(rows, triangle, given):

@@ -95,14 +95,14 @@ def _found_total(target: Target) -> Any:
     return finish
 
 
-def make_over_triangles(target: Target, threads: int, lanes: int, visit: Any, finish: Any = None) -> Any:
+def make_over_triangles(target: Target, threads: int, lanes: int, visit: Any, result_of: Any = None) -> Any:
     """A device function that visits the triangles of a batch of edges, each of which a group of lanes shares.
 
     (rows, batch, given) -> uint64, the sum of what a lane's calls of finish(uv, total, given) return, where `total` is
     the sum of visit(rows, triangle, given) at one edge.
     """
     cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
-    sides, third, finish = make_sides(target), make_third(target), finish or _found_total(target)
+    sides, third, result_of = make_sides(target), make_third(target), result_of or _found_total(target)
     LANES, GROUPS, SHIFT = lanes, threads // lanes, lanes.bit_length() - 1
 
     @target.device
@@ -126,7 +126,7 @@ def make_over_triangles(target: Target, threads: int, lanes: int, visit: Any, fi
         while k < batch.stop:
             e = batch.arcs[k]
             found = at_edge(rows, e, S(batch.sources[k]), U(thread & U(LANES - 1)), given)
-            total = L(total + finish(e, found, given))
+            total = L(total + result_of(e, found, given))
             k += S(cuda.gridDim.x) * GROUPS
         return total
 

@@ -16,14 +16,14 @@ __all__ = ["VertexSchedule", "all_vertices", "highest_vertices"]
 class VertexSchedule(NamedTuple):
     """Vertices by falling work, int32, as kernels take them, and the sums of their work up to each.
 
-    `many` have more than `few` steps each, `most` more than a window has words.
+    `busy` have more than `few` steps each, `most` more than a window has words.
     """
 
     vertices: Any
     cumulative: Any
     number: int
     work: float
-    many: int
+    busy: int
     most: int
 
 

@@ -39,11 +39,11 @@ def list_function(target: Target, access: RowAccess, variant: Variant) -> Any:
     @device
     def make_lists(sh, w, t, slot, graph):
         references, prefix = field(sh, t, p.REFERENCES), U(w + field(sh, t, p.PREFIX) + slot)
-        place = U(w + field(sh, t, p.LISTS) + slot)
+        address = U(w + field(sh, t, p.LISTS) + slot)
         backward_neighbours = field(sh, t, p.BACKWARD_NEIGHBOURS)
         shortest = find_shortest(sh, references, prefix, backward_neighbours, graph)
         end = U(backward_neighbours + field(sh, t, p.FORBIDDEN))
-        lowest = store_others(sh, references, prefix, U(place + LIST), shortest, end, graph)
+        lowest = store_others(sh, references, prefix, U(address + LIST), shortest, end, graph)
         reference = U(sh[U(references + shortest)])
         nearest = U(sh[U(prefix + U(reference & LEVEL_MASK) * SLOTS)])
         base, length = row(sh, graph.offsets, reference, nearest)
@@ -57,10 +57,10 @@ def list_function(target: Target, access: RowAccess, variant: Variant) -> Any:
             wordwise = field(sh, t, p.WORDWISE)
             if wordwise and min(lowest, nearest) >= U(sh[p.HUB]) and U(last_word - first_word) < length:
                 base, length = P(first_word), U(last_word - first_word)
-                sh[U(U(place + LIST) + LENGTH)] = U(U(BY_WORDS) | hub_of(sh, reference, nearest))
+                sh[U(U(address + LIST) + LENGTH)] = U(U(BY_WORDS) | hub_of(sh, reference, nearest))
         if is_dead_end(sh, t, prefix):
             length = U(0)
-        store(sh, place, base, length)
+        store(sh, address, base, length)
         return length
 
     return make_lists

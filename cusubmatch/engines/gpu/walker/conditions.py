@@ -134,16 +134,16 @@ def _word_function(target, access, variant):
     @target.device
     def common_word(sh, t, level, slot, number, hub, graph):
         first, width = U(level.lists + slot), U(sh[p.HUB_WORDS])
-        place = U(U(base_of(sh, first)) + U(number - U(sh[U(level.sums + slot)])))
-        common, i = U(graph.bitmaps[U(U(hub * width) + place)]), U(1)
+        position = U(U(base_of(sh, first)) + U(number - U(sh[U(level.sums + slot)])))
+        common, i = U(graph.bitmaps[U(U(hub * width) + position)]), U(1)
         while i < level.rows:
-            word = U(graph.bitmaps[U(U(U(base_of(sh, U(first + i * LIST))) * width) + place)])
+            word = U(graph.bitmaps[U(U(U(base_of(sh, U(first + i * LIST))) * width) + position)])
             common = U(common & (word if i < level.backward_neighbours else U(~word)))
             i = U(i + 1)
         i, stop = U(0), U(level.injectivity_checks + field(sh, t, p.BOUNDS))
         while i < stop:
             vertex = U(sh[U(level.prefix + slot + U(sh[U(level.references + i)]) * SLOTS)])
-            if U(vertex >> U(5)) == place:
+            if U(vertex >> U(5)) == position:
                 bit = U(U(1) << U(vertex & U(31)))
                 if i < level.injectivity_checks:
                     common = U(common & U(~bit))

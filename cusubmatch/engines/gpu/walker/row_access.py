@@ -73,11 +73,11 @@ def row_access(target: Target, slots: int, offsets64: bool) -> RowAccess:
         return U(sh[U(U(p.HEADER + p.RECORD * t) + which)])
 
     @device
-    def member(sh, place, graph, x):
-        length = length_of(sh, place)
+    def member(sh, address, graph, x):
+        length = length_of(sh, address)
         if length == U(FLAG):
-            return marked(sh, graph.bitmaps, U(base_of(sh, place)), x)
-        return contains(graph.targets, base_of(sh, place), length, x)
+            return marked(sh, graph.bitmaps, U(base_of(sh, address)), x)
+        return contains(graph.targets, base_of(sh, address), length, x)
 
     @device
     def adjacent(sh, graph, reference, vertex, x):
@@ -87,8 +87,8 @@ def row_access(target: Target, slots: int, offsets64: bool) -> RowAccess:
         return contains(graph.targets, base, length, x)
 
     @device
-    def word_hub(sh, place):
-        length = length_of(sh, U(place + LIST))
+    def word_hub(sh, address):
+        length = length_of(sh, U(address + LIST))
         if length >= U(BY_WORDS):
             return U(length - U(BY_WORDS))
         return U(p.NOWHERE)
@@ -101,26 +101,26 @@ def _list_words(device, slots, offsets64):
     SLOTS, OFFSETS64 = slots, offsets64
 
     @device
-    def store(sh, place, base, length):
+    def store(sh, address, base, length):
         if OFFSETS64:
-            sh[place] = U(np.int64(base) & 0xFFFFFFFF)
-            sh[U(place + SLOTS)] = U(np.int64(base) >> 32)
-            sh[U(place + 2 * SLOTS)] = length
+            sh[address] = U(np.int64(base) & 0xFFFFFFFF)
+            sh[U(address + SLOTS)] = U(np.int64(base) >> 32)
+            sh[U(address + 2 * SLOTS)] = length
         else:
-            sh[place] = base
-            sh[U(place + SLOTS)] = length
+            sh[address] = base
+            sh[U(address + SLOTS)] = length
 
     @device
-    def base_of(sh, place):
+    def base_of(sh, address):
         if OFFSETS64:
-            return np.int64(sh[place]) | (np.int64(sh[U(place + SLOTS)]) << 32)
-        return U(sh[place])
+            return np.int64(sh[address]) | (np.int64(sh[U(address + SLOTS)]) << 32)
+        return U(sh[address])
 
     @device
-    def length_of(sh, place):
+    def length_of(sh, address):
         if OFFSETS64:
-            return U(sh[U(place + 2 * SLOTS)])
-        return U(sh[U(place + SLOTS)])
+            return U(sh[U(address + 2 * SLOTS)])
+        return U(sh[U(address + SLOTS)])
 
     @device
     def ahead(base, distance):

@@ -125,8 +125,8 @@ def _taken_off_function(target, access, variant):
 
     @target.device
     def taken_off(sh, t, prefix, x, graph):
-        place = field(sh, t, p.FIX)
-        if place == U(p.NOWHERE):
+        address = field(sh, t, p.FIX)
+        if address == U(p.NOWHERE):
             return U(0)
         mask, backward_neighbours = field(sh, t, p.FIX_MASK), field(sh, t, p.FIX_BACKWARD_NEIGHBOURS)
         inside, i = True, U(0)
@@ -136,7 +136,7 @@ def _taken_off_function(target, access, variant):
         stop = U(end + field(sh, t, p.FIX_BOUNDS))
         while i < stop:
             if inside:
-                reference = U(sh[U(place + i)])
+                reference = U(sh[U(address + i)])
                 vertex = U(sh[U(prefix + U(reference & LEVEL_MASK) * SLOTS)])
                 if i >= end:
                     inside = x > vertex if sh[p.ASCENDING] else x < vertex

@@ -95,19 +95,19 @@ def _extend_function(target, access, taken_off, variant):
     @target.device
     def extend(sh, w, t, slot, new, x, graph):
         source = U(w + field(sh, t, p.PREFIX) + slot)
-        place, i = U(w + field(sh, U(t + 1), p.PREFIX) + new), U(0)
+        address, i = U(w + field(sh, U(t + 1), p.PREFIX) + new), U(0)
         while i < t:
-            sh[U(place + i * SLOTS)] = sh[U(source + i * SLOTS)]
+            sh[U(address + i * SLOTS)] = sh[U(source + i * SLOTS)]
             i = U(i + 1)
-        sh[U(place + t * SLOTS)] = x
+        sh[U(address + t * SLOTS)] = x
         if HAS_WEIGHTS:
             if t >= U(sh[p.WEIGH]):
                 less = taken_off(sh, t, source, x, graph)
-                sh[U(place + (t + 1) * SLOTS)] = U(U(sh[U(source + t * SLOTS)]) - less)
+                sh[U(address + (t + 1) * SLOTS)] = U(U(sh[U(source + t * SLOTS)]) - less)
         if HAS_SUFFIX:
             i, carried = t, field(sh, t, p.CARRIED)
             while i < carried:
-                sh[U(place + (i + 1) * SLOTS)] = sh[U(source + i * SLOTS)]
+                sh[U(address + (i + 1) * SLOTS)] = sh[U(source + i * SLOTS)]
                 i = U(i + 1)
 
     return extend

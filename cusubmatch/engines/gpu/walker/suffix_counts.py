@@ -137,7 +137,7 @@ def _loss_function(target, stack, variant):
     SLOTS = variant.slots
 
     @target.device
-    def take_off(sh, answers, record, place):
+    def take_off(sh, answers, record, address):
         """Take the vertices that are in the set of a variable, and must not be chosen, off its size."""
         at, end = field(sh, record, p.LOSSES), field(sh, record, p.LOSSES_END)
         while at < end:
@@ -146,7 +146,7 @@ def _loss_function(target, stack, variant):
                 at = U(at + 1)
                 test = U(sh[at])
                 lost = U(lost & U(U(sh[U(answers + U(test >> U(5)) * SLOTS)]) >> U(test & U(31))))
-            sh[place] = U(U(sh[place]) - lost)
+            sh[address] = U(U(sh[address]) - lost)
             at = U(at + 1)
 
     return take_off

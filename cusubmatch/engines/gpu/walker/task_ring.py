@@ -41,14 +41,14 @@ class Ring(NamedTuple):
     ----------
     donate_work : (sh, w, t, control)
         Donate the second half of what is left of level t: the slots of it, each as a task.
-    look : (ctl) -> found, number
+    poll : (ctl) -> outcome, number
         One lane looks for a task: whether it has TAKEN one, there is NOTHING now, or all is OVER; and its number.
     take : (sh, w, number, control) -> level, base, length
         Read a task into slot 0 of its level.
     """
 
     donate_work: Any
-    look: Any
+    poll: Any
     take: Any
 
 
@@ -56,28 +56,28 @@ def ring_functions(target: Target, access: RowAccess, variant: Variant) -> Ring:
     """The functions; slots of the last level whose pairs are counted are donated whole."""
     return Ring(
         _donate_function(target, access, variant),
-        _look_function(target),
+        _poll_function(target),
         _take_function(target, access, variant),
     )
 
 
-def _look_function(target):
+def _poll_function(target):
     """Looking for a task."""
     cuda, peek = target.cuda, target.peek
 
     @target.device
-    def look(ctl):
-        found, number = U(NOTHING), U(0)
+    def poll(ctl):
+        outcome, number = U(NOTHING), U(0)
         if peek(ctl, ITEMS) > np.int32(0):
             if cuda.atomic.add(ctl, ITEMS, np.int32(-1)) > np.int32(0):
-                found, number = U(TAKEN), U(cuda.atomic.add(ctl, HEAD, np.int32(1)))
+                outcome, number = U(TAKEN), U(cuda.atomic.add(ctl, HEAD, np.int32(1)))
             else:
                 cuda.atomic.add(ctl, ITEMS, np.int32(1))
         elif peek(ctl, PENDING) == np.int32(0) or peek(ctl, STOP) != np.int32(0):
-            found = U(OVER)
-        return found, number
+            outcome = U(OVER)
+        return outcome, number
 
-    return look
+    return poll
 
 
 def _take_function(target, access, variant):
@@ -88,13 +88,13 @@ def _take_function(target, access, variant):
     @target.device
     def take(sh, w, number, control):
         lane, ring = lane_of(), control.ring
-        place = U(number & U(sh[p.RING_MASK]))
+        slot = U(number & U(sh[p.RING_MASK]))
         if lane == U(0):
-            while U(peek(control.turns, place)) != U(number + 1):
+            while U(peek(control.turns, slot)) != U(number + 1):
                 cuda.nanosleep(U(SPIN_NS))
             cuda.threadfence()
         cuda.syncwarp()
-        at = np.int64(place) * np.int64(sh[p.TASK_WORDS])
+        at = np.int64(slot) * np.int64(sh[p.TASK_WORDS])
         t, low, high = U(peek(ring, at)), U(peek(ring, at + 1)), U(peek(ring, at + 2))
         length = U(peek(ring, at + 3))
         i, prefix, carried = lane, U(w + field(sh, t, p.PREFIX)), field(sh, t, p.CARRIED)
@@ -107,7 +107,7 @@ def _take_function(target, access, variant):
         cuda.syncwarp()
         if lane == U(0):
             cuda.threadfence()
-            cuda.atomic.exch(control.turns, place, np.int32(U(number + U(sh[p.RING_MASK]) + 1)))
+            cuda.atomic.exch(control.turns, slot, np.int32(U(number + U(sh[p.RING_MASK]) + 1)))
             cuda.atomic.add(control.words, FREE, np.int32(1))
         cuda.syncwarp()
         if OFFSETS64:
@@ -130,11 +130,11 @@ def _donate_function(target, access, variant):
         position, end = U(sh[U(w + 3 * t)]), U(sh[U(w + 3 * t + 1)])
         middle = U(position + U(U(U(end - position) + 1) >> U(1)))
         begin, first, n = end, U(0), U(0)
-        place = U(w + field(sh, t, p.LISTS) + lane)
+        address = U(w + field(sh, t, p.LISTS) + lane)
         if lane < U(SLOTS):
             begin = U(sh[U(w + field(sh, t, p.SUMS) + lane)])
         if begin < end:
-            stop = min(U(begin + length_of(sh, place)), end)
+            stop = min(U(begin + length_of(sh, address)), end)
             first = max(begin, middle)
             if WHOLE_SLOTS:
                 if t == U(sh[p.LAST]) and begin < middle:
@@ -147,7 +147,7 @@ def _donate_function(target, access, variant):
         if room > np.int32(0):
             if n > U(0):
                 own = U(U(number) + U(cuda.popc(U(mask & U(U(U(1) << lane) - U(1))))))
-                write_task(sh, w, t, own, place, U(first - begin), n, control)
+                write_task(sh, w, t, own, address, U(first - begin), n, control)
             donor = U(U(cuda.ffs(mask)) - U(1))
             left = U(cuda.shfl_sync(FULL, np.int32(first), donor))
             cuda.syncwarp()

@@ -225,24 +225,24 @@ def _fill_function(target, stack, suffix, variant):
 
 def _wait_function(target, ring):
     """A warp without work."""
-    cuda, FULL, lane_of, look = target.cuda, target.FULL, target.lane, ring.look
+    cuda, FULL, lane_of, poll = target.cuda, target.FULL, target.lane, ring.poll
 
     @target.device
     def wait(ctl, idle):
         """Look once for a task: what was found and its number; a warp that was not idle becomes so."""
-        found, number = U(0), np.int32(0)
+        outcome, number = U(0), np.int32(0)
         if lane_of() == U(0):
             if not idle:
                 cuda.atomic.add(ctl, r.IDLE, np.int32(1))
                 cuda.atomic.add(ctl, r.PENDING, np.int32(-1))
-            found, head = look(ctl)
+            outcome, head = poll(ctl)
             number = np.int32(head)
-            if found == U(r.TAKEN):
+            if outcome == U(r.TAKEN):
                 cuda.atomic.add(ctl, r.IDLE, np.int32(-1))
-            elif found != U(r.OVER):
+            elif outcome != U(r.OVER):
                 cuda.nanosleep(U(IDLE_SLEEP_NS))
-        found = U(cuda.shfl_sync(FULL, np.int32(found), 0))
-        return found, U(np.int32(cuda.shfl_sync(FULL, number, 0)))
+        outcome = U(cuda.shfl_sync(FULL, np.int32(outcome), 0))
+        return outcome, U(np.int32(cuda.shfl_sync(FULL, number, 0)))
 
     return wait
 
