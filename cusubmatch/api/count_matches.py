@@ -10,6 +10,7 @@ from cusubmatch.api.options import CheckedCall, checked_call, is_compound, plann
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import Count
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.host_first import counted_by_host
 from cusubmatch.execution.known_patterns import known_pattern
 from cusubmatch.execution.query import PlannedCall, make_query
 from cusubmatch.execution.query_options import QueryOptions
@@ -137,6 +138,9 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
         return _count_touching(call)
     call = call._replace(pattern=known_pattern(call.graph, call.pattern, call.options))
     try:
+        matches = counted_by_host(*call)
+        if matches is not None:
+            return matches
         query = make_query(*call)
     except DeadlinePassed:
         raise time_limit_exceeded(options.time_limit, 0) from None

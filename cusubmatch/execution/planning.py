@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cusubmatch.plan.decomposition.table_plan import TablePlan
     from cusubmatch.plan.independent_leaves import IndependentPlan
 
-__all__ = ["plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
+__all__ = ["counts_beside", "plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
 
 MIN_KEPT_PLANS = 16
 FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
@@ -55,7 +55,7 @@ def plan_of(
     `beside`: where the host can count at the same time, the walk that is cheapest by the estimates is enough, too.
     """
     counts_all = counting and suffix is None and semantics != "induced" and not pattern.conditions
-    beside = beside and counts_all and _counts_beside(graph, engine, pattern)
+    beside = beside and counts_all and counts_beside(graph, engine, pattern)
 
     def make() -> tuple[Plan, Prepared]:
         plan, prepared = planned()
@@ -83,7 +83,7 @@ def plan_of(
     return _kept(graph, "plans beside" if beside else "plans", call, make, MIN_KEPT_PLANS)
 
 
-def _counts_beside(graph: Graph, engine: Engine, pattern: Pattern) -> bool:
+def counts_beside(graph: Graph, engine: Engine, pattern: Pattern) -> bool:
     """Whether the host may count a pattern while the engine walks it: a labelled one, in a graph that is not large."""
     labelled = len(pattern) >= MIN_BESIDE_VERTICES and any(label is not None for label in pattern.labels)
     if not labelled or graph.original is not None or engine.beside is None:

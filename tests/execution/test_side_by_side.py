@@ -13,6 +13,7 @@ from logical_devices import machine_of
 import cusubmatch as csm
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution import host_first
 from cusubmatch.execution.strategies import race, side_by_side
 from cusubmatch.execution.strategies.side_by_side import SideBySide
 from cusubmatch.generators import rmat
@@ -24,8 +25,9 @@ SECONDS = 600.0  # that nothing here takes, on however busy a machine
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
-    """No walk is given up for a better plan, unless a test says when."""
+    """No walk is given up for a better plan, and the host is not asked first, unless a test says when."""
     monkeypatch.setattr(side_by_side, "PATIENCE_S", SECONDS)
+    monkeypatch.setattr(host_first, "SECONDS", -SECONDS)
 
 
 class Taking:
@@ -156,6 +158,24 @@ def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(label
     assert "the first answer is taken" in str(csm.explain(labelled, TREE, devices=[0]))
 
 
+def test_the_host_is_asked_first_where_a_pattern_is_new(labelled, machine, monkeypatch):
+    monkeypatch.setattr(host_first, "SECONDS", SECONDS)
+    monkeypatch.setattr(CpuEngine, "is_compiled", True)
+    walks = []
+    monkeypatch.setattr(machine, "run", lambda *_: walks.append(1) or Taking("walked").run(None, None))
+    expected = csm.count_matches(labelled, TREE, engine="cpu")
+    assert csm.count_matches(labelled, TREE, devices=[0]) == expected
+    assert not walks
+    assert csm.count_matches(labelled, TREE, devices=[0]) == "walked"
+
+
+def test_a_host_that_is_not_quick_leaves_the_count_to_the_walk(labelled, machine, monkeypatch):
+    monkeypatch.setattr(CpuEngine, "is_compiled", True)
+    monkeypatch.setattr(side_by_side, "HOST_DELAY_S", SECONDS)
+    monkeypatch.setattr(machine, "run", lambda *_: Taking("walked").run(None, None))
+    assert csm.count_matches(labelled, TREE, devices=[0]) == "walked"
+
+
 def test_small_unlabelled_or_induced_patterns_are_walked_alone(labelled, machine):
     for text, way in (("(a:X)--(b:Y)", {}), (TREE, {"semantics": "induced"}), ("(a)--(b)--(c)--(d)--(e)", {})):
         assert "the first answer" not in str(csm.explain(labelled, text, devices=[0], **way))
@@ -164,6 +184,7 @@ def test_small_unlabelled_or_induced_patterns_are_walked_alone(labelled, machine
 @pytest.mark.gpu
 @pytest.mark.parametrize("delay_s", [0.0, 0.001, SECONDS])
 def test_a_gpu_and_the_host_count_the_same(monkeypatch, delay_s):
+    monkeypatch.setattr(host_first, "SECONDS", 0.01 if delay_s == 0.001 else -SECONDS)
     monkeypatch.setattr(side_by_side, "HOST_DELAY_S", delay_s)
     monkeypatch.setattr(side_by_side, "PATIENCE_S", 0.05)
     edges = rmat(12, 8, seed=1)
