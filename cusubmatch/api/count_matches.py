@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
 from cusubmatch.api.options import CheckedCall, checked_call, is_compound, planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import Count
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.host_first import counted_by_host
 from cusubmatch.execution.known_patterns import known_pattern
-from cusubmatch.execution.query import PlannedCall, make_query
+from cusubmatch.execution.planning import is_large_labelled
+from cusubmatch.execution.query import PlannedCall, Query, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
 from cusubmatch.system.deadlines import until
+
+if TYPE_CHECKING:
+    from cusubmatch.execution.strategies.side_by_side import HostCount
 
 __all__ = ["count_matches", "count_of_plan", "count_of_query", "has_match"]
 
@@ -137,14 +140,29 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
     if call.options.touching is not None:
         return _count_touching(call)
     call = call._replace(pattern=known_pattern(call.graph, call.pattern, call.options))
+    return _count_labelled(call) if is_large_labelled(call.pattern) else _count_planned(call)
+
+
+def _count_labelled(call: CheckedCall) -> int:
+    """The number of matches of a pattern that the host may count while a GPU is still being asked."""
+    from cusubmatch.execution.host_first import FIRST_S, host_count
+
+    host = host_count(*call)
+    if host is None:
+        return _count_planned(call)
     try:
-        matches = counted_by_host(*call)
-        if matches is not None:
-            return matches
+        return host.result() if host.ends_within(FIRST_S) else _count_planned(call, host)
+    finally:
+        host.give_up()
+
+
+def _count_planned(call: CheckedCall, underway: HostCount | None = None) -> int:
+    """The number of matches of a call by the engine that is chosen for it."""
+    try:
         query = make_query(*call)
     except DeadlinePassed:
-        raise time_limit_exceeded(options.time_limit, 0) from None
-    return count_of_plan(query, options)
+        raise time_limit_exceeded(call.options.time_limit, 0) from None
+    return count_of_plan(query, call.options, underway)
 
 
 def _count_compound(call: CheckedCall) -> int:
@@ -181,12 +199,12 @@ def _count_touching(call: CheckedCall) -> int:
     return sum(sign * count_of_plan(query, options) for sign, query in queries) // divisor
 
 
-def count_of_plan(query: PlannedCall, options: QueryOptions) -> int:
-    """The number of matches of a planned call."""
+def count_of_plan(query: PlannedCall, options: QueryOptions, underway: HostCount | None = None) -> int:
+    """The number of matches of a planned call; `underway`: a count on the host that has begun."""
     run: Count | None = None
     try:
         with query.engine.current(), reporting(options.progress, "counting") as report, until(query.deadline):
-            run = query.count_run(report)
+            run = query.count_run(report, underway) if isinstance(query, Query) else query.count_run(report)
             return run.count()
     except DeadlinePassed:
         raise time_limit_exceeded(options.time_limit, 0 if run is None else run.matches) from None

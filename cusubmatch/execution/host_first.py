@@ -1,32 +1,30 @@
-"""A labelled pattern that a GPU has not counted yet: the host's cores are asked first, for some milliseconds.
+"""A labelled pattern that a GPU has not counted yet: the host's cores are asked first.
 
-Most such counts end within the time that planning for the GPU and its first launches take. What the host does not count
-in that time, and every later call, goes the way of `strategies/side_by_side.py`; what was planned here is used there.
+Most such counts end within the time that planning for the GPU and its first launches take. A count that takes longer
+goes on beside the GPU's (`strategies/side_by_side.py`). Later calls begin on the GPU, which is quicker once it has a
+plan.
 """
 
 from __future__ import annotations
 
-import time
-
-from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.engine_choice import engine_for
-from cusubmatch.execution.planning import counts_beside, plan_of
+from cusubmatch.execution.planning import counts_beside
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.strategies.choose import strategy_of
+from cusubmatch.execution.strategies.choose import host_strategy
+from cusubmatch.execution.strategies.side_by_side import HostCount
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
-from cusubmatch.system.deadlines import until
 
-__all__ = ["counted_by_host"]
+__all__ = ["FIRST_S", "host_count"]
 
-SECONDS = 0.01
+FIRST_S = 0.01  # that the host has for itself, about what planning for the GPU takes
 KEPT = 1024  # patterns that were counted before
 
 
-def counted_by_host(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> int | None:
-    """The number of matches, if the engine is a GPU's, the pattern new, and the host quick; else None.
+def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> HostCount | None:
+    """A count of the host that has begun, if the engine is a GPU's and the pattern is new to it; else None.
 
-    The arguments are those of `make_query`.
+    The arguments are those of `make_query`. Whoever gets it has to tell it to end (`give_up`).
     """
     if options.engine == "cpu" or options.progress or not _is_plain(pattern, options):
         return None
@@ -39,14 +37,7 @@ def counted_by_host(graph: Graph, pattern: Pattern, options: QueryOptions, deadl
         if not counts_beside(placed, engine, pattern) or placed.cache.holds("counted before", call):
             return None
         placed.cache.get("counted before", call, lambda: True, KEPT)
-        end = time.monotonic() + SECONDS
-        end = end if deadline is None else min(end, deadline)
-        try:
-            with until(end):
-                plan, prepared = plan_of(placed.on_host, host, *call)
-                return strategy_of(host, plan, prepared).run(end, None).count()
-        except (DeadlinePassed, MemoryError):  # the GPU may still do
-            return None
+    return HostCount(host_strategy(host, placed, *call), deadline)
 
 
 def _is_plain(pattern: Pattern, options: QueryOptions) -> bool:

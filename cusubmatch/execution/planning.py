@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cusubmatch.plan.decomposition.table_plan import TablePlan
     from cusubmatch.plan.independent_leaves import IndependentPlan
 
-__all__ = ["counts_beside", "plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
+__all__ = ["counts_beside", "is_large_labelled", "plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
 
 MIN_KEPT_PLANS = 16
 FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
@@ -85,10 +85,14 @@ def plan_of(
 
 def counts_beside(graph: Graph, engine: Engine, pattern: Pattern) -> bool:
     """Whether the host may count a pattern while the engine walks it: a labelled one, in a graph that is not large."""
-    labelled = len(pattern) >= MIN_BESIDE_VERTICES and any(label is not None for label in pattern.labels)
-    if not labelled or graph.original is not None or engine.beside is None:
+    if not is_large_labelled(pattern) or graph.original is not None or engine.beside is None:
         return False
     return graph.n_vertices + len(graph.targets) <= MAX_BESIDE_SIZE
+
+
+def is_large_labelled(pattern: Pattern) -> bool:
+    """Whether a pattern has labels and so many vertices that a candidate graph may pay."""
+    return len(pattern) >= MIN_BESIDE_VERTICES and any(label is not None for label in pattern.labels)
 
 
 def plan_of_long_count(

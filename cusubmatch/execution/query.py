@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cusubmatch.execution.results.chosen_rows import ChosenRows
     from cusubmatch.execution.results.row_order import RowOrder
     from cusubmatch.execution.row_walks.row_query import RowQuery
+    from cusubmatch.execution.strategies.side_by_side import HostCount
     from cusubmatch.execution.strategies.table_count import TableCount
     from cusubmatch.plan.asked import Asked
 
@@ -96,9 +97,9 @@ class Query(NamedTuple):
         """The graph where the engine works."""
         return self.prepared.graph
 
-    def count_run(self, progress: ProgressCallback | None) -> Count:
-        """A count by the strategy that the plan says is cheapest."""
-        return strategy_of(self.engine, self.plan, self.prepared).run(self.deadline, progress)
+    def count_run(self, progress: ProgressCallback | None, underway: HostCount | None = None) -> Count:
+        """A count by the strategy that the plan says is cheapest; `underway`: the host's, if it has begun."""
+        return strategy_of(self.engine, self.plan, self.prepared, underway).run(self.deadline, progress)
 
     def orbit_count_run(self, progress: ProgressCallback | None, row_ns: float) -> TableCount | None:
         """A run that gives the orbit counts of all vertices without rows; None where rows are cheaper.

@@ -21,13 +21,14 @@ from cusubmatch.system.deadlines import check_deadline
 
 TREE = "(a:X)--(b:Y)--(c:X)--(d:Y), (b)--(e:X), (c)--(f:X)"
 SECONDS = 600.0  # that nothing here takes, on however busy a machine
+HOST_COUNT = host_first.host_count
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """No walk is given up for a better plan, and the host is not asked first, unless a test says when."""
     monkeypatch.setattr(side_by_side, "PATIENCE_S", SECONDS)
-    monkeypatch.setattr(host_first, "SECONDS", -SECONDS)
+    monkeypatch.setattr(host_first, "host_count", lambda *_: None)
 
 
 class Taking:
@@ -60,7 +61,7 @@ class Taking:
 
 def counted(walk, host, long_count=None, kept=False, deadline=None, progress=None):
     """The count by a walk beside the host's."""
-    race = SideBySide(walk, lambda: host, lambda only_kept: long_count if kept or not only_kept else None)
+    race = SideBySide(walk, host, lambda only_kept: long_count if kept or not only_kept else None)
     return race.run(deadline, progress).count()
 
 
@@ -95,9 +96,7 @@ def test_a_host_that_would_compile_waits_until_the_walk_takes_long(monkeypatch):
     for seconds, patience_s in ((0.03, SECONDS), (SECONDS, 0.05)):
         monkeypatch.setattr(side_by_side, "PATIENCE_S", patience_s)
         walk, host = Taking("walked", seconds), Taking("on the host")
-        race = SideBySide(
-            walk, lambda host=host: host, lambda kept: None if kept else Taking("", SECONDS), lambda: False
-        )
+        race = SideBySide(walk, host, lambda kept: None if kept else Taking("", SECONDS), lambda: False)
         answers.append((race.run(None, None).count(), walk.runs, host.runs))
     assert answers == [("walked", 1, 0), ("on the host", 1, 1)]
 
@@ -159,7 +158,8 @@ def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(label
 
 
 def test_the_host_is_asked_first_where_a_pattern_is_new(labelled, machine, monkeypatch):
-    monkeypatch.setattr(host_first, "SECONDS", SECONDS)
+    monkeypatch.setattr(host_first, "host_count", HOST_COUNT)
+    monkeypatch.setattr(host_first, "FIRST_S", SECONDS)
     monkeypatch.setattr(CpuEngine, "is_compiled", True)
     walks = []
     monkeypatch.setattr(machine, "run", lambda *_: walks.append(1) or Taking("walked").run(None, None))
@@ -169,11 +169,14 @@ def test_the_host_is_asked_first_where_a_pattern_is_new(labelled, machine, monke
     assert csm.count_matches(labelled, TREE, devices=[0]) == "walked"
 
 
-def test_a_host_that_is_not_quick_leaves_the_count_to_the_walk(labelled, machine, monkeypatch):
+def test_a_host_that_is_not_quick_goes_on_beside_the_walk(labelled, machine, monkeypatch):
+    monkeypatch.setattr(host_first, "host_count", HOST_COUNT)
+    monkeypatch.setattr(host_first, "FIRST_S", 0.0)
     monkeypatch.setattr(CpuEngine, "is_compiled", True)
-    monkeypatch.setattr(side_by_side, "HOST_DELAY_S", SECONDS)
-    monkeypatch.setattr(machine, "run", lambda *_: Taking("walked").run(None, None))
-    assert csm.count_matches(labelled, TREE, devices=[0]) == "walked"
+    walk = Taking("walked", SECONDS)
+    monkeypatch.setattr(machine, "run", lambda *_: walk.run(None, None))
+    assert csm.count_matches(labelled, TREE, devices=[0]) == csm.count_matches(labelled, TREE, engine="cpu")
+    assert walk.runs <= 1
 
 
 def test_small_unlabelled_or_induced_patterns_are_walked_alone(labelled, machine):
@@ -184,7 +187,8 @@ def test_small_unlabelled_or_induced_patterns_are_walked_alone(labelled, machine
 @pytest.mark.gpu
 @pytest.mark.parametrize("delay_s", [0.0, 0.001, SECONDS])
 def test_a_gpu_and_the_host_count_the_same(monkeypatch, delay_s):
-    monkeypatch.setattr(host_first, "SECONDS", 0.01 if delay_s == 0.001 else -SECONDS)
+    if delay_s == 0.001:
+        monkeypatch.setattr(host_first, "host_count", HOST_COUNT)
     monkeypatch.setattr(side_by_side, "HOST_DELAY_S", delay_s)
     monkeypatch.setattr(side_by_side, "PATIENCE_S", 0.05)
     edges = rmat(12, 8, seed=1)

@@ -5,23 +5,29 @@ Each strategy is imported when a plan asks for it.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cusubmatch.engines.base import Engine, HostEngine
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.planning import plan_of, plan_of_long_count
 from cusubmatch.execution.strategies.race import Race
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
+from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 
-__all__ = ["strategy_of"]
+if TYPE_CHECKING:
+    from cusubmatch.execution.strategies.side_by_side import HostCount
+
+__all__ = ["host_strategy", "strategy_of"]
 
 
-def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
-    """How the matches of a planned pattern are counted."""
+def strategy_of(engine: Engine, plan: Plan, prepared: Prepared, underway: HostCount | None = None) -> Strategy:
+    """How the matches of a planned pattern are counted; `underway`: the count on the host, if it has begun."""
     walk = Walk(engine, plan, prepared)
     if plan.beside and engine.beside is not None:
-        return _side_by_side(engine, engine.beside, walk)
+        return _side_by_side(engine, engine.beside, walk, underway)
     if plan.conditioning is not None:
         from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace
 
@@ -47,18 +53,22 @@ def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
     return walk
 
 
-def _side_by_side(engine: Engine, host: HostEngine, walk: Walk) -> Strategy:
+def _side_by_side(engine: Engine, host: HostEngine, walk: Walk, underway: HostCount | None) -> Strategy:
     """The race of a walk with what the host's cores do."""
     from cusubmatch.execution.strategies.side_by_side import SideBySide
 
     plan, graph = walk.plan, walk.prepared.graph
 
-    def on_host() -> Strategy:
-        call = plan.pattern, plan.semantics, plan.unique
-        return strategy_of(host, *plan_of(graph.on_host, host, *call))
-
     def of_long_count(only_kept: bool) -> Strategy | None:
         found = plan_of_long_count(graph, engine, plan, only_kept)
         return None if found is None else strategy_of(engine, *found)
 
-    return SideBySide(walk, on_host, of_long_count, lambda: host.is_compiled)
+    on_host = host_strategy(host, graph, plan.pattern, plan.semantics, plan.unique)
+    return SideBySide(walk, on_host, of_long_count, lambda: host.is_compiled, underway)
+
+
+def host_strategy(host: HostEngine, placed: Graph, pattern: Pattern, semantics: str, unique: bool) -> Strategy:
+    """How the host counts a pattern in a graph that a GPU works on; planned when it is first asked."""
+    from cusubmatch.execution.strategies.side_by_side import OnHost
+
+    return OnHost(lambda: strategy_of(host, *plan_of(placed.on_host, host, pattern, semantics, unique)))

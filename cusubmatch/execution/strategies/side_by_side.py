@@ -19,7 +19,7 @@ from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.system.deadlines import also_checking, checking
 
-__all__ = ["SideBySide"]
+__all__ = ["HostCount", "OnHost", "SideBySide"]
 
 HOST_DELAY_S = 0.001  # most walks are done by then, and planning on the host would hinder them
 PATIENCE_S = 0.3  # after which a walk that goes on is worth a trial of plans, and a look for decompositions
@@ -33,24 +33,28 @@ class SideBySide(Race):
     Parameters
     ----------
     walk : Walk
-    on_host : callable
-        Makes the host's strategy, which plans.
+    on_host : Strategy
+        The host's.
     of_long_count : callable
         of_long_count(only_kept) makes the strategy of a count that takes long; None if it was not made before and
         `only_kept`.
     host_is_compiled : callable
         Whether the host counts without waiting for a compiler.
+    underway : HostCount, optional
+        The count on the host, if it has begun; for one run.
     """
 
     def __init__(
         self,
         walk: Walk,
-        on_host: Callable[[], Strategy],
+        on_host: Strategy,
         of_long_count: Callable[[bool], Strategy | None],
         host_is_compiled: Callable[[], bool] = lambda: True,
+        underway: HostCount | None = None,
     ):
-        super().__init__(walk, _OnHost(on_host))
+        super().__init__(walk, on_host)
         self.first, self.of_long_count, self.host_is_compiled = walk, of_long_count, host_is_compiled
+        self.underway = underway
 
     def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Count:
         """One count; a part of it is walked, since all parts must go the same way."""
@@ -59,7 +63,7 @@ class SideBySide(Race):
         return SideBySideCount(self, deadline, progress)
 
 
-class _OnHost:
+class OnHost:
     """The host's strategy, planned when it is first asked for."""
 
     def __init__(self, on_host: Callable[[], Strategy]):
@@ -102,7 +106,9 @@ class SideBySideCount(RaceCount):
         ------
         DeadlinePassed
         """
-        host = _HostCount(self.race.other, self.deadline, self.race.host_is_compiled)
+        host = self.race.underway
+        if host is None:
+            host = HostCount(self.race.other, self.deadline, self.race.host_is_compiled, HOST_DELAY_S)
         try:
             with also_checking(host.check):
                 return self._walked(host)
@@ -118,7 +124,7 @@ class SideBySideCount(RaceCount):
             self.progress(1.0, matches)
         return matches
 
-    def _walked(self, host: _HostCount) -> int:
+    def _walked(self, host: HostCount) -> int:
         """The number of matches by walking, or by what a long count is worth."""
         long_count = self.race.of_long_count(True)
         if long_count is None:
@@ -151,8 +157,8 @@ class _GivenUpError(Exception):
     """The other count was the first."""
 
 
-class _HostCount:
-    """A count in a thread on the host.
+class HostCount:
+    """A count in a thread on the host, which begins after a delay in seconds.
 
     Attributes
     ----------
@@ -164,14 +170,26 @@ class _HostCount:
 
     matches: int | None = None
 
-    def __init__(self, strategy: Strategy, deadline: float | None, is_compiled: Callable[[], bool]):
-        self.strategy, self.deadline, self.is_compiled = strategy, deadline, is_compiled
+    def __init__(
+        self,
+        strategy: Strategy,
+        deadline: float | None,
+        is_compiled: Callable[[], bool] = lambda: True,
+        delay_s: float = 0.0,
+    ):
+        self.strategy, self.deadline, self.is_compiled, self.delay_s = strategy, deadline, is_compiled, delay_s
         self.error: BaseException | None = None
-        self.over, self.may_compile = threading.Event(), threading.Event()
+        self.over, self.may_compile, self.ended = threading.Event(), threading.Event(), threading.Event()
         threading.Thread(target=self._work, name="cusubmatch count on the host").start()
 
     def _work(self) -> None:
-        if self.over.wait(HOST_DELAY_S):
+        try:
+            self._count()
+        finally:
+            self.ended.set()
+
+    def _count(self) -> None:
+        if self.over.wait(self.delay_s):
             return
         while not (self.may_compile.is_set() or self.is_compiled()):
             if self.over.wait(LOOK_S):
@@ -192,6 +210,10 @@ class _HostCount:
         """Raise if it has ended: what a walk calls while it goes on."""
         if self.matches is not None or self.error is not None:
             raise _HostIsDoneError
+
+    def ends_within(self, seconds: float) -> bool:
+        """Whether the count, or an error, is there after so many seconds at most."""
+        return self.ended.wait(seconds) and (self.matches is not None or self.error is not None)
 
     def result(self) -> int:
         """The count of a thread that has ended."""
