@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cusubmatch import Graph
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import family_named, numbering
-from cusubmatch.graph import build, sorted_rows
+from cusubmatch.graph import build, csr, sorted_rows
 
 
 @given(
@@ -33,6 +33,17 @@ def test_rows_are_the_distinct_arcs_in_order(edges, symmetric, piece, in_one_arr
     assert list(zip(sources, targets, strict=True)) == sorted(arcs)
     assert not codes
     assert (targets.dtype, offsets.dtype) == (np.int32, np.int64)
+
+
+@pytest.mark.parametrize("range_arcs", [3, 1 << 16])
+def test_the_higher_targets_of_each_row_begin_where_a_search_says(monkeypatch, range_arcs):
+    monkeypatch.setattr(csr, "RANGE_ARCS", range_arcs)
+    edges = pd.DataFrame(np.random.default_rng(2).integers(0, 40, (150, 2)) ** 2 // 40, columns=["src", "dst"])
+    graph = Graph.from_edgelist(edges, directed=True, vertices=pd.DataFrame({"vertex": [-1, -2]}))
+    rows = np.split(graph.targets, graph.offsets[1:-1])
+    expected = [begin + (row <= x).sum() for x, (begin, row) in enumerate(zip(graph.offsets[:-1], rows, strict=True))]
+    assert csr.first_higher(np, graph.offsets, graph.targets).tolist() == expected
+    assert csr.first_higher(np, np.zeros(1, np.int64), np.zeros(0, np.int32)).tolist() == []
 
 
 def test_steps_change_nothing(monkeypatch):
