@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from cusubmatch.frames.code_table import CodeTable
+
 __all__ = ["MAX_DISTINCT", "Numbering", "split_codes"]
 
 MAX_DISTINCT = 2**31 - 1  # codes are int32
 STEP = 1 << 20
-STEPS = 16  # few, since a hash table takes time for all its values at each
-GUESSED_REPEATS = 8  # of a value, for the first size of a hash table, which grows
-LONGEST_TABLE = 4  # entries of the lookup table a value, beyond the first 2**20
+STEPS = 64
+GUESSED_REPEATS = 128  # of a value, for the first size of a hash table, which grows
+LONGEST_RANGE = 1  # of values that are numbered by lookup, a value, beyond the first 2**20
 
 
 class Numbering(ABC):
@@ -110,24 +112,22 @@ class Numbering(ABC):
         dtype = _joint_integer([array.dtype for array in arrays], low, high)
         rows = [sum(array.size for array in column) for column in columns]
         total = sum(rows)
-        if high - low > LONGEST_TABLE * total + STEP:
+        if high - low > LONGEST_RANGE * total + STEP:
             return self._hash_integers(columns, dtype)
-        codes, found, number, length = [xp.empty(row, np.int32) for row in rows], [], 0, max(total, STEP)
+        codes, found, number, length = [xp.empty(row, np.int32) for row in rows], [], 0, max(total // 4, STEP)
         places = _parts_of(codes, columns)
-        for first in range(0, high - low + 1, length):  # a table at a time, of no more bytes than the codes
-            table = xp.zeros(min(length, high - low + 1 - first), np.int32)
+        for first in range(0, high - low + 1, length):  # a table at a time, of half a byte a row at most
+            table = CodeTable(xp, min(length, high - low + 1 - first))
             one_table = len(table) > high - low
             for offsets, _ in _offsets(used, places, low):
-                table[offsets if one_table else _inside(offsets, first, len(table))[0]] = 1
-            occurs = xp.flatnonzero(table)
-            xp.cumsum(table, dtype=np.int32, out=table)
-            table += np.int32(number - 1)  # now the code of each value that occurs
+                table.mark(offsets if one_table else _inside(offsets, first, len(table))[0])
+            occurs = table.number(number)
             for offsets, part in _offsets(used, places, low):
                 if one_table:
-                    part[:] = table[offsets]
+                    part[:] = table.codes(offsets)
                 else:
                     in_table, inside = _inside(offsets, first, len(table))
-                    part[inside] = table[in_table]
+                    part[inside] = table.codes(in_table)
             del table
             number += len(occurs)
             occurs += first
@@ -173,24 +173,35 @@ class Numbering(ABC):
     def _hash_integers(self, columns, dtype):
         """Codes of each column, a list of arrays of integers, and the distinct ones as an array."""
         try:  # measured: 2 to 5 times as fast as the dictionaries of Arrow
-            from pandas._libs.hashtable import Int64Factorizer, UInt64Factorizer
-        except ImportError:  # a pandas that keeps its hash tables elsewhere
+            from pandas._libs.hashtable import Int64HashTable
+
+            kept = Int64HashTable.map_keys_to_values
+        except (ImportError, AttributeError):  # a pandas that keeps its hash tables elsewhere
             import pandas as pd
 
             joined = np.concatenate([array for column in columns for array in column]).astype(dtype)
             codes, values = pd.factorize(joined)
             rows = [range(sum(array.size for array in column)) for column in columns]
             return split_codes(codes, rows, len(values)), values
-        kinds = {"i": Int64Factorizer, "u": UInt64Factorizer}
         codes = [np.empty(sum(array.size for array in column), np.int32) for column in columns]
-        total, wide = sum(map(len, codes)), np.dtype(f"{dtype.kind}8")
-        table, step = kinds[dtype.kind](total // GUESSED_REPEATS), max(STEP >> 2, total // STEPS)
+        wide, step = np.dtype(f"{dtype.kind}8"), max(STEP >> 2, sum(map(len, codes)) // STEPS)
+        table, number, found = Int64HashTable(step // GUESSED_REPEATS), 0, []
         used = [array for column in columns for array in column if array.size]
         for array, places in zip(used, _parts_of(codes, columns), strict=True):
             for begin in range(0, array.size, step):
-                part = np.ascontiguousarray(array[begin : begin + step], wide)
-                places[begin : begin + len(part)] = table.factorize(part)
-        values = table.uniques.to_array()
+                part = np.ascontiguousarray(array[begin : begin + step], wide).view(np.int64)
+                known = table.lookup(part)
+                unknown = np.flatnonzero(known < 0)
+                if len(unknown):
+                    part = part[unknown]
+                    new = Int64HashTable(len(part) // GUESSED_REPEATS).unique(part)
+                    kept(table, new, np.arange(number, number + len(new)))
+                    known[unknown] = table.lookup(part)
+                    number += len(new)
+                    found.append(new)
+                places[begin : begin + len(known)] = known
+        del table
+        values = np.concatenate([np.empty(0, np.int64), *found]).view(wide)
         _check_distinct(len(values))
         return codes, values.astype(dtype, copy=False)
 
