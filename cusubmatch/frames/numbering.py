@@ -184,7 +184,7 @@ class Numbering(ABC):
             rows = [range(sum(array.size for array in column)) for column in columns]
             return split_codes(codes, rows, len(values)), values
         codes = [np.empty(sum(array.size for array in column), np.int32) for column in columns]
-        wide, step = np.dtype(f"{dtype.kind}8"), max(STEP >> 2, sum(map(len, codes)) // STEPS)
+        wide, step = np.dtype(f"{dtype.kind}8"), max(STEP >> 4, sum(map(len, codes)) // STEPS)
         table, number, found = Int64HashTable(step // GUESSED_REPEATS), 0, []
         used = [array for column in columns for array in column if array.size]
         for array, places in zip(used, _parts_of(codes, columns), strict=True):
@@ -269,7 +269,7 @@ def _offsets(arrays, places, low):
     """Step by step the values of arrays less `low`, as int64, and the same part of their places."""
     base = np.uint64(low % 2**64)
     for array, place in zip(arrays, places, strict=True):
-        step = max(STEP >> 2, array.size >> 6)
+        step = max(STEP >> 4, array.size >> 6)
         for at in range(0, array.size, step):
             offsets = array[at : at + step].astype(np.uint64)
             offsets -= base  # modulo 2**64, so exact for signed and unsigned alike
