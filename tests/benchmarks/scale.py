@@ -3,8 +3,8 @@
     python tests/benchmarks/scale.py [--small] [--triangles]
 
 A Kronecker product of stars with 1.8 billion edges, whose triangles and 4-cliques are known in closed form, and R-MAT
-of scale 24. Edges never touch the host. `--small` takes scale 16 and a product of 1.4 million edges; `--triangles` leaves
-4-cliques out.
+of scale 24. Edges never touch the host. `--small` takes scale 16 and a product of 1.4 million edges; with `--triangles`
+4-cliques are left out.
 """
 
 from __future__ import annotations
