@@ -14,7 +14,7 @@ __all__ = ["CodeTable"]
 
 BLOCK_BITS = 8  # so that places in a block are bytes
 STEPS = 16  # in which the table is worked on, for temporaries of 8 bytes an integer
-LEAST_STEP = 1 << 16
+LEAST_STEP = 1 << 20
 
 
 class CodeTable:
@@ -28,19 +28,16 @@ class CodeTable:
     """
 
     def __init__(self, xp: Any, length: int) -> None:
-        self._xp, self._length = xp, length
+        self._xp = xp
         self._starts: Any = None
         self._table = xp.zeros((-(-length >> BLOCK_BITS), 1 << BLOCK_BITS), np.uint8)
-
-    def __len__(self) -> int:
-        return self._length
 
     def mark(self, integers: Any) -> None:
         """Say that these occur (int64)."""
         self._table.reshape(-1)[integers] = 1
 
-    def number(self, first: int) -> Any:
-        """Number those that occur from `first` on; they are returned, int64. Then `codes` can be asked for."""
+    def number(self) -> Any:
+        """Number those that occur; they are returned, int64. Then `codes` can be asked for."""
         xp, found, blocks = self._xp, [], len(self._table)
         counts = xp.empty(blocks, np.int32)
         step = max(LEAST_STEP >> BLOCK_BITS, -(-blocks // STEPS))
@@ -54,7 +51,6 @@ class CodeTable:
             part -= 1  # which is 255 then
         self._starts = xp.cumsum(counts, dtype=np.int32)
         self._starts -= counts
-        self._starts += np.int32(first)
         return xp.concatenate(found)
 
     def codes(self, integers: Any) -> Any:

@@ -21,7 +21,7 @@ MAX_DISTINCT = 2**31 - 1  # codes are int32
 STEP = 1 << 20
 STEPS = 64
 GUESSED_REPEATS = 128  # of a value, for the first size of a hash table, which grows
-LONGEST_RANGE = 1  # of values that are numbered by lookup, a value, beyond the first 2**20
+TABLE_SHARE = 2  # a lookup table has an entry for so many values at least, beyond the first 2**20
 
 
 class Numbering(ABC):
@@ -112,27 +112,15 @@ class Numbering(ABC):
         dtype = _joint_integer([array.dtype for array in arrays], low, high)
         rows = [sum(array.size for array in column) for column in columns]
         total = sum(rows)
-        if high - low > LONGEST_RANGE * total + STEP:
+        if high - low >= max(total // TABLE_SHARE, STEP):
             return self._hash_integers(columns, dtype)
-        codes, found, number, length = [xp.empty(row, np.int32) for row in rows], [], 0, max(total // 4, STEP)
-        places = _parts_of(codes, columns)
-        for first in range(0, high - low + 1, length):  # a table at a time, of half a byte a row at most
-            table = CodeTable(xp, min(length, high - low + 1 - first))
-            one_table = len(table) > high - low
-            for offsets, _ in _offsets(used, places, low):
-                table.mark(offsets if one_table else _inside(offsets, first, len(table))[0])
-            occurs = table.number(number)
-            for offsets, part in _offsets(used, places, low):
-                if one_table:
-                    part[:] = table.codes(offsets)
-                else:
-                    in_table, inside = _inside(offsets, first, len(table))
-                    part[inside] = table.codes(in_table)
-            del table
-            number += len(occurs)
-            occurs += first
-            found.append(occurs)
-        values = (found[0] if len(found) == 1 else xp.concatenate(found)).view(np.uint64)
+        codes = [xp.empty(row, np.int32) for row in rows]
+        places, table = _parts_of(codes, columns), CodeTable(xp, high - low + 1)
+        for offsets, _ in _offsets(xp, used, places, low):
+            table.mark(offsets)
+        values = table.number().view(np.uint64)
+        for offsets, part in _offsets(xp, used, places, low):
+            part[:] = table.codes(offsets)
         values += np.uint64(low % 2**64)
         values = values.view(dtype) if dtype.itemsize == 8 else values.astype(dtype)
         _check_distinct(len(values))
@@ -259,17 +247,11 @@ def _joint_integer(dtypes, low, high):
     return np.dtype(np.int64 if low < 0 else np.uint64)
 
 
-def _inside(offsets, first, length):
-    """Those of the offsets that a table from `first` on has, less `first`, and their places."""
-    places = ((offsets >= first) & (offsets < first + length)).nonzero()[0]
-    return offsets[places] - first, places
-
-
-def _offsets(arrays, places, low):
+def _offsets(xp, arrays, places, low):
     """Step by step the values of arrays less `low`, as int64, and the same part of their places."""
     base = np.uint64(low % 2**64)
     for array, place in zip(arrays, places, strict=True):
-        step = max(STEP >> 4, array.size >> 6)
+        step = max(STEP >> 4 if xp is np else STEP, array.size // STEPS)  # a GPU takes as long for a smaller one
         for at in range(0, array.size, step):
             offsets = array[at : at + step].astype(np.uint64)
             offsets -= base  # modulo 2**64, so exact for signed and unsigned alike

@@ -56,7 +56,7 @@ def test_steps_change_nothing(monkeypatch):
         np.testing.assert_array_equal(getattr(stepwise, name), getattr(whole, name))
 
 
-@pytest.mark.parametrize("spread", [1, 2, 10**6], ids=["one table", "several tables", "hashed"])
+@pytest.mark.parametrize("spread", [1, 10**6], ids=["table", "hashed"])
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int32])
 def test_integers_are_numbered_alike_by_tables_and_hashes(spread, dtype, monkeypatch):
     monkeypatch.setattr(numbering, "STEP", 16)
@@ -86,8 +86,8 @@ def test_a_code_table_numbers_full_blocks():
     table = code_table.CodeTable(np, 700)
     some = np.concatenate([np.arange(300), np.arange(400, 700, 7)])
     table.mark(some)
-    np.testing.assert_array_equal(table.number(5), some)
-    np.testing.assert_array_equal(table.codes(some), np.arange(len(some)) + 5)
+    np.testing.assert_array_equal(table.number(), some)
+    np.testing.assert_array_equal(table.codes(some), np.arange(len(some)))
 
 
 def test_a_graph_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
@@ -100,13 +100,13 @@ def test_a_graph_that_does_not_fit_is_refused_before_it_is_built(monkeypatch):
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("ids", "directed", "most"),
-    [("dense", False, 2.2), ("hashed", False, 2.2), ("dense", True, 2.2), ("wide", True, 2.2), ("hashed", True, 2.5)],
+    [("dense", False, 2.2), ("hashed", False, 2.2), ("dense", True, 2.2), ("wide", True, 2.3), ("hashed", True, 2.5)],
 )
 def test_building_takes_little_more_than_twice_the_graph(ids, directed, most):
     random = np.random.default_rng(3)
     vertices = 250_000 if directed else 500_000  # arcs a vertex alike
     names = random.integers(0, 1 << 60, vertices) if ids == "hashed" else np.arange(vertices)
-    names *= 20 if ids == "wide" else 1  # two lookup tables
+    names *= 19 if ids == "wide" else 1  # as far as a lookup table goes
     edges = pd.DataFrame({end: names[random.integers(0, len(names), 5_000_000)] for end in ("src", "dst")})
     Graph.from_edgelist(edges.head())  # what is imported for it
     tracemalloc.start()
