@@ -13,9 +13,11 @@ import numpy as np
 from cusubmatch.frames.columnar import arrow_kind
 from cusubmatch.frames.family import Family, present_columns
 from cusubmatch.frames.numbering import split_codes, text_codes
+from cusubmatch.frames.sorted_numbering import number_by_sorting
 
 __all__ = ["CudfFamily", "PandasFamily", "unproxied"]
 
+MOST_HASHED = 1 << 27  # integers that cuDF numbers at once: it takes 40 bytes each, and 2**31 at most
 KIND_OF_DTYPE = {"i": "integer", "u": "integer", "f": "float", "b": "boolean", "M": "temporal", "m": "temporal"}
 KIND_OF_OBJECTS = {
     "integer": "integer",
@@ -260,6 +262,8 @@ class CudfFamily(PandasFamily):
 
     def _hash_integers(self, columns, dtype):
         arrays = [array for column in columns for array in column]
+        if sum(array.size for array in arrays) > MOST_HASHED:
+            return number_by_sorting(self.xp(), columns, dtype)
         joined = self.xp().concatenate([array.astype(dtype, copy=False) for array in arrays])
         codes, ids = self.values(joined).factorize()
         rows, values = [range(sum(array.size for array in column)) for column in columns], ids.values

@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from cusubmatch.frames.code_table import CodeTable
+
 __all__ = ["MAX_DISTINCT", "Numbering", "split_codes", "text_codes"]
 
 MAX_DISTINCT = 2**31 - 1  # codes are int32
 STEP = 1 << 20
-STEPS = 16  # few, since a hash table takes time for all its values at each
-GUESSED_REPEATS = 8  # of a value, for the first size of a hash table, which grows
-LONGEST_TABLE = 4  # entries of the lookup table a value, beyond the first 2**20
+STEPS = 64
+GUESSED_REPEATS = 128  # of a value, for the first size of a hash table, which grows
+TABLE_SHARE = 2  # a lookup table has an entry for so many values at least, beyond the first 2**20
 
 
 class Numbering(ABC):
@@ -110,29 +112,15 @@ class Numbering(ABC):
         dtype = _joint_integer([array.dtype for array in arrays], low, high)
         rows = [sum(array.size for array in column) for column in columns]
         total = sum(rows)
-        if high - low > LONGEST_TABLE * total + STEP:
+        if high - low >= max(total // TABLE_SHARE, STEP):
             return self._hash_integers(columns, dtype)
-        codes, distinct, number, length = [xp.empty(row, np.int32) for row in rows], [], 0, max(total, STEP)
-        places = _parts_of(codes, columns)
-        for first in range(0, high - low + 1, length):  # a table at a time, of no more bytes than the codes
-            table = xp.zeros(min(length, high - low + 1 - first), np.int32)
-            one_table = len(table) > high - low
-            for offsets, _ in _offsets(used, places, low):
-                table[offsets if one_table else _inside(offsets, first, len(table))[0]] = 1
-            occurs = xp.flatnonzero(table)
-            xp.cumsum(table, dtype=np.int32, out=table)
-            table += np.int32(number - 1)  # now the code of each value that occurs
-            for offsets, part in _offsets(used, places, low):
-                if one_table:
-                    part[:] = table[offsets]
-                else:
-                    in_table, inside = _inside(offsets, first, len(table))
-                    part[inside] = table[in_table]
-            del table
-            number += len(occurs)
-            occurs += first
-            distinct.append(occurs)
-        values = (distinct[0] if len(distinct) == 1 else xp.concatenate(distinct)).view(np.uint64)
+        codes = [xp.empty(row, np.int32) for row in rows]
+        places, table = _parts_of(codes, columns), CodeTable(xp, high - low + 1)
+        for offsets, _ in _offsets(xp, used, places, low):
+            table.mark(offsets)
+        values = table.number().view(np.uint64)
+        for offsets, part in _offsets(xp, used, places, low):
+            part[:] = table.codes(offsets)
         values += np.uint64(low % 2**64)
         values = values.view(dtype) if dtype.itemsize == 8 else values.astype(dtype)
         _check_distinct(len(values))
@@ -173,24 +161,35 @@ class Numbering(ABC):
     def _hash_integers(self, columns, dtype):
         """Codes of each column, a list of arrays of integers, and the distinct ones as an array."""
         try:  # measured: 2 to 5 times as fast as the dictionaries of Arrow
-            from pandas._libs.hashtable import Int64Factorizer, UInt64Factorizer
-        except ImportError:  # a pandas that keeps its hash tables elsewhere
+            from pandas._libs.hashtable import Int64HashTable
+
+            kept = Int64HashTable.map_keys_to_values
+        except (ImportError, AttributeError):  # a pandas that keeps its hash tables elsewhere
             import pandas as pd
 
             joined = np.concatenate([array for column in columns for array in column]).astype(dtype)
             codes, values = pd.factorize(joined)
             rows = [range(sum(array.size for array in column)) for column in columns]
             return split_codes(codes, rows, len(values)), values
-        kinds = {"i": Int64Factorizer, "u": UInt64Factorizer}
         codes = [np.empty(sum(array.size for array in column), np.int32) for column in columns]
-        total, wide = sum(map(len, codes)), np.dtype(f"{dtype.kind}8")
-        table, step = kinds[dtype.kind](total // GUESSED_REPEATS), max(STEP >> 2, total // STEPS)
+        wide, step = np.dtype(f"{dtype.kind}8"), max(STEP >> 4, sum(map(len, codes)) // STEPS)
+        table, number, found = Int64HashTable(step // GUESSED_REPEATS), 0, []
         used = [array for column in columns for array in column if array.size]
         for array, places in zip(used, _parts_of(codes, columns), strict=True):
             for begin in range(0, array.size, step):
-                part = np.ascontiguousarray(array[begin : begin + step], wide)
-                places[begin : begin + len(part)] = table.factorize(part)
-        values = table.uniques.to_array()
+                part = np.ascontiguousarray(array[begin : begin + step], wide).view(np.int64)
+                known = table.lookup(part)
+                unknown = np.flatnonzero(known < 0)
+                if len(unknown):
+                    part = part[unknown]
+                    new = Int64HashTable(len(part) // GUESSED_REPEATS).unique(part)
+                    kept(table, new, np.arange(number, number + len(new)))
+                    known[unknown] = table.lookup(part)
+                    number += len(new)
+                    found.append(new)
+                places[begin : begin + len(known)] = known
+        del table
+        values = np.concatenate([np.empty(0, np.int64), *found]).view(wide)
         _check_distinct(len(values))
         return codes, values.astype(dtype, copy=False)
 
@@ -248,17 +247,11 @@ def _joint_integer(dtypes, low, high):
     return np.dtype(np.int64 if low < 0 else np.uint64)
 
 
-def _inside(offsets, first, length):
-    """Those of the offsets that a table from `first` on has, less `first`, and their places."""
-    places = ((offsets >= first) & (offsets < first + length)).nonzero()[0]
-    return offsets[places] - first, places
-
-
-def _offsets(arrays, places, low):
+def _offsets(xp, arrays, places, low):
     """Step by step the values of arrays less `low`, as int64, and the same part of their places."""
     base = np.uint64(low % 2**64)
     for array, place in zip(arrays, places, strict=True):
-        step = max(STEP >> 2, array.size >> 6)
+        step = max(STEP >> 4 if xp is np else STEP, array.size // STEPS)  # a GPU takes as long for a smaller one
         for at in range(0, array.size, step):
             offsets = array[at : at + step].astype(np.uint64)
             offsets -= base  # modulo 2**64, so exact for signed and unsigned alike

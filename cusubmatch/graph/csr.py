@@ -7,19 +7,26 @@ keys.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 __all__ = [
     "contains",
     "distinct",
     "edge_keys",
+    "first_higher",
     "low_words",
     "module_of",
     "offsets_of",
+    "ranges_of_rows",
     "row_lengths",
     "running_sums",
     "sorted_keys",
 ]
+
+
+MOST_RANGES, RANGE_ARCS = 16, 1 << 16  # of rows that are searched together
 
 
 def edge_keys(xp, high, low):
@@ -81,6 +88,30 @@ def running_sums(xp, values, dtype):
     sums = xp.zeros(len(values) + 1, dtype)
     xp.cumsum(values, out=sums[1:])
     return sums
+
+
+def ranges_of_rows(xp, offsets, parts):
+    """Consecutive ranges of rows with about as many arcs each, so many at most."""
+    arcs = int(offsets[-1])
+    inner = xp.searchsorted(offsets, xp.asarray([arcs * part // parts for part in range(1, parts)])).tolist()
+    return pairwise(sorted({0, *inner, len(offsets) - 1}))
+
+
+def first_higher(xp, offsets, targets):
+    """Where in each row, which is ascending, the targets above the row's own number begin: int64.
+
+    By binary searches, range by range: rows of vertices of low degree, which come first, take few steps.
+    """
+    found, last = offsets[1:].copy(), max(len(targets) - 1, 0)
+    for begin, end in ranges_of_rows(xp, offsets, min(MOST_RANGES, len(targets) // RANGE_ARCS + 1)):
+        low, high, own = offsets[begin:end], found[begin:end], xp.arange(begin, end, dtype=targets.dtype)
+        while bool((low < high).any()):
+            middle = (low + high) >> 1
+            above = targets[xp.minimum(middle, last)] > own
+            low = xp.where(above | (low >= high), low, middle + 1)
+            high = xp.where(above, middle, high)
+        found[begin:end] = high
+    return found
 
 
 def contains(xp, offsets, targets, a, c):

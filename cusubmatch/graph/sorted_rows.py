@@ -22,9 +22,9 @@ __all__ = ["building_bytes", "degrees_of", "sorted_rows", "without_loops"]
 
 STEP = 1 << 16  # elements that are worked on at a time, at least,
 STEPS, FEW_STEPS = 64, 8  # and more where so many steps would not do
-PIECES = 32
+PIECES, DIRECTED_PIECES = 32, 64
 HELD_PIECES = 4  # whose targets wait for room
-SMALL_PIECE = 1 << 26  # keys that a GPU sorts at once whatever memory that takes
+SMALL_PIECE, SMALL_DIRECTED_PIECE = 1 << 26, 1 << 24  # keys that a GPU sorts at once whatever memory that takes
 ROW_BYTES, DIRECTED_ROW_BYTES = 16, 9  # of an edge while keys are made or sorted
 LABELLED_ARC_BYTES = 48  # of an arc whose label is sorted too
 
@@ -82,7 +82,8 @@ def sorted_rows(xp: Any, codes: list[Any], rank: Any, *, symmetric: bool, piece:
     """
     arcs = (2 if symmetric else 1) * len(codes[0])
     if piece is None and xp is not np:
-        piece = max(SMALL_PIECE, arcs // PIECES)
+        small, pieces = (SMALL_PIECE, PIECES) if symmetric else (SMALL_DIRECTED_PIECE, DIRECTED_PIECES)
+        piece = max(small, arcs // pieces)
     if piece is not None and arcs > piece:
         return (_symmetric_pieces if symmetric else _directed_pieces)(xp, codes, rank, piece)
     if xp is np:

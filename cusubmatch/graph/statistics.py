@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.graph.csr import contains, row_lengths
+from cusubmatch.graph.csr import contains, first_higher, ranges_of_rows, row_lengths
 
 __all__ = ["Statistics", "measure"]
 
 SAMPLED_PATHS = 20_000
-SLICES = 16  # of the vertices, in which degrees are summed: no array as long as the edges is made
+SLICES, MOST_ARCS = 16, 1 << 26  # arcs by slices, at least so many, of so many each: no array as long as the arcs
 
 
 class Statistics(NamedTuple):
@@ -30,18 +30,16 @@ def measure(graph) -> Statistics:
     xp, n, arcs = graph.xp, graph.n_vertices, len(graph.targets)
     if arcs == 0:
         return Statistics(n, 0, 0.0, 0.0, 0.0, 0.0)
-    lengths = row_lengths(graph.offsets)
-    higher, step = xp.zeros(n, xp.int64), max(n // SLICES, 1)
-    degree = lengths.astype(xp.int64)
-    for begin in range(0, n, step):
-        end = min(begin + step, n)
-        first, last = int(graph.offsets[begin]), int(graph.offsets[end])
-        sources = xp.repeat(xp.arange(begin, end, dtype=xp.int32), lengths[begin:end])
-        targets = graph.targets[first:last]
-        higher += xp.bincount(sources[targets > sources], minlength=n)
-        if graph.directed:
+    upper = first_higher(xp, graph.offsets, graph.targets)
+    higher, degree = graph.offsets[1:] - upper, row_lengths(graph.offsets)
+    if graph.directed:
+        for begin, end in ranges_of_rows(xp, graph.offsets, max(SLICES, arcs // MOST_ARCS)):
+            bounds = graph.offsets[begin : end + 1]
+            first, last = int(bounds[0]), int(bounds[-1])
+            targets = graph.targets[first:last]
+            degree = degree + xp.bincount(targets, minlength=n)
+            sources = xp.repeat(xp.arange(begin, end, dtype=xp.int32), row_lengths(bounds))
             higher += xp.bincount(targets[targets < sources], minlength=n)
-            degree += xp.bincount(targets, minlength=n)
     total = float(degree.sum())
     return Statistics(
         vertices=n,

@@ -15,7 +15,7 @@ import numpy as np
 
 from cusubmatch.graph import Adjacency, Graph, Relation
 from cusubmatch.graph.cache import Cache
-from cusubmatch.graph.csr import edge_keys, row_lengths, running_sums
+from cusubmatch.graph.csr import edge_keys, first_higher, row_lengths, running_sums
 
 __all__ = ["SupportGraph", "prepared", "sources_of", "support_graph_of"]
 
@@ -53,8 +53,7 @@ class SupportGraph:
             self._near = SupportGraph(np, near.offsets[0], near.targets, fetched)
             self.upper = xp.asarray(self._near.upper)
         else:
-            higher = targets > sources_of(xp, offsets)
-            self.upper = offsets[1:] - row_lengths(running_sums(xp, higher, xp.int64)[offsets])
+            self.upper = first_higher(xp, offsets, targets)
 
     @property
     def vertices(self) -> int:

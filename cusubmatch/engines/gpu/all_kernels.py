@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from numba import types, void
 
-from cusubmatch.engines.gpu.cliques import clique_kernels, triangles
+from cusubmatch.engines.gpu.cliques import clique_kernels, full_row_triangles, triangles
 from cusubmatch.engines.gpu.row_walk.open_tasks import make_open_tasks
 from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import open_tasks_signature, walk_rows_signature
 from cusubmatch.engines.gpu.row_walk.row_walker import make_walk_rows
@@ -49,7 +49,7 @@ def all_kernels(slots: tuple[int, ...] = SLOTS) -> Iterator[tuple[str, DeclaredK
     for offsets64 in (False, True):
         yield from (("rows", kernel) for kernel in row_kernels(offsets64))
     for group, found in {
-        "triangles": triangles.signatures(),
+        "triangles": [*triangles.signatures(), *full_row_triangles.needed()],
         "cliques": clique_kernels.signatures(),
         "filters": filter_kernels.signatures(),
     }.items():

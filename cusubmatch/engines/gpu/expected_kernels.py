@@ -12,7 +12,8 @@ import functools
 from collections.abc import Iterable, Iterator
 
 from cusubmatch.engines.gpu.all_kernels import row_kernels, table_kernels, walk_kernel
-from cusubmatch.engines.gpu.cliques import triangles
+from cusubmatch.engines.gpu.cliques import full_row_triangles, triangles
+from cusubmatch.engines.gpu.cliques.specialised import is_counted_in_full_rows
 from cusubmatch.engines.gpu.runtime.compile_ahead import number_of_processes
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
@@ -69,7 +70,9 @@ def _needed(gpu: Device, plans: Iterable[Plan], prepared: Prepared) -> Iterator[
     walked = False
     for plan in plans:
         if plan.is_specialised:
-            if len(plan.levels) == 3:
+            if is_counted_in_full_rows(gpu, prepared, plan):
+                yield from full_row_triangles.needed()
+            elif len(plan.levels) == 3:
                 yield from triangles.needed(prepared.graph.n_vertices <= triangles.WINDOW, False)
         elif plan.walked and len(plan.levels) > 1:
             if not walked:

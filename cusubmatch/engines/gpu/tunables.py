@@ -59,6 +59,8 @@ class Tunables:
         Seconds between two estimates of what is done.
     filter_block_warps, filter_chunk_vertices, filter_probed_neighbours : int
         Of the filters: warps a block, vertices that are counted together, and neighbours that a lane tests alone.
+    full_rows_arcs : int
+        From so many arcs on triangles are counted in full rows.
     alternatives : int
         Plans that a trial compares.
     trial_shares : tuple of (int, int)
@@ -98,6 +100,7 @@ class Tunables:
     filter_block_warps: int = 8
     filter_chunk_vertices: int = 1024
     filter_probed_neighbours: int = 4
+    full_rows_arcs: int = 1 << 28
     alternatives: int = 32
     trial_shares: tuple[tuple[int, int], ...] = ((128, 32), (8, 5))
     negligible_cost_ns: float = 1e3

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.graph.csr import first_higher, running_sums
+
 __all__ = ["Oriented", "edges_of", "orient"]
 
 SLICE = 1 << 23  # entries that are worked on at a time: temporaries of 8 bytes each
@@ -52,6 +54,8 @@ def orient(xp: Any, offsets: Any, targets: Any, allowed: Any = None) -> Oriented
     allowed : array (n,), bool, optional
         The vertices that may take part, as either end.
     """
+    if allowed is None:
+        return _orient_all(xp, offsets, targets)
     n, entries = len(offsets) - 1, len(targets)
     begins = xp.zeros(n + 1, np.int64)
     kept_targets = xp.empty(entries // 2, np.uint32)  # each edge stands in two rows
@@ -60,9 +64,8 @@ def orient(xp: Any, offsets: Any, targets: Any, allowed: Any = None) -> Oriented
         piece = targets[begin : begin + SLICE]
         sources = _rows_of(xp, offsets, begin, begin + len(piece))
         kept = piece > sources
-        if allowed is not None:
-            kept &= allowed[sources]
-            kept &= allowed[piece]
+        kept &= allowed[sources]
+        kept &= allowed[piece]
         before = xp.zeros(len(piece) + 1, np.int64)
         before[1:] = xp.cumsum(kept, dtype=np.int64)
         first, last = xp.searchsorted(offsets, xp.asarray([begin, begin + len(piece)]), side="right").tolist()
@@ -72,8 +75,26 @@ def orient(xp: Any, offsets: Any, targets: Any, allowed: Any = None) -> Oriented
         filled += len(higher)
     if filled < len(kept_targets):
         kept_targets = kept_targets[:filled].copy()
+    return _oriented(begins, kept_targets)
+
+
+def _orient_all(xp, offsets, targets):
+    """The later part of each row, from its first higher neighbour on."""
+    upper = first_higher(xp, offsets, targets)
+    begins = running_sums(xp, offsets[1:] - upper, np.int64)
+    upper -= begins[:-1]  # now what a place is moved by
+    higher = xp.empty(len(targets) // 2, np.uint32)
+    for begin in range(0, len(higher), SLICE):
+        end = min(begin + SLICE, len(higher))
+        places = upper[_rows_of(xp, begins, begin, end)]
+        places += xp.arange(begin, end)
+        higher[begin:end] = targets[places]
+    return _oriented(begins, higher)
+
+
+def _oriented(begins, targets):
     degrees = (begins[1:] - begins[:-1]).astype(np.uint32)
-    return Oriented(begins.astype(np.uint32) if filled < 1 << 32 else begins, kept_targets, degrees)
+    return Oriented(begins.astype(np.uint32) if len(targets) < 1 << 32 else begins, targets, degrees)
 
 
 def edges_of(xp: Any, oriented: Oriented) -> Iterator[tuple[Any, Any]]:
