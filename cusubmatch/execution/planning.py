@@ -192,14 +192,14 @@ def _walking(
     constraints = constraints_of(pattern, graph, semantics)
     prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
     few_rows = few_rows and prepared.candidate_graph is not None
-    problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting)
-    problem = dataclasses.replace(problem, few_rows=few_rows)
-    options = PlanOptions(engine.methods, suffix=suffix, worth=worth)
+    problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting, few_rows)
+    methods = engine.methods
     if prepared.candidate_graph is not None:
         worth = FEW_ROWS_WORTH if few_rows else math.inf
         if counting and suffix is None and semantics != "induced":
             worth = WORTH_SHARE * min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
-        options = PlanOptions(engine.candidate_graph_methods, suffix=suffix, worth=worth)
+        methods = engine.candidate_graph_methods
+    options = PlanOptions(methods, suffix=suffix, worth=worth)
     plans = functools.partial(make_plans, problem, options)
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
 
@@ -212,6 +212,7 @@ def _problem(
     semantics: str,
     unique: bool,
     counting: bool,
+    few_rows: bool = False,
 ) -> PlanningProblem:
     estimated_by = prepared.estimated_by
     return PlanningProblem(
@@ -223,6 +224,7 @@ def _problem(
         semantics=semantics,
         unique=unique,
         counting=counting,
+        few_rows=few_rows,
     )
 
 
