@@ -10,6 +10,7 @@ from cusubmatch.api.options import CheckedCall, checked_call, is_compound, plann
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import Count
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.conditioned_query import ConditionedQuery, make_count
 from cusubmatch.execution.known_patterns import known_pattern
 from cusubmatch.execution.query import PlannedCall, make_query
 from cusubmatch.execution.query_options import QueryOptions
@@ -137,7 +138,7 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
         return _count_touching(call)
     call = call._replace(pattern=known_pattern(call.graph, call.pattern, call.options))
     try:
-        query = make_query(*call)
+        query = make_count(*call)
     except DeadlinePassed:
         raise time_limit_exceeded(options.time_limit, 0) from None
     return count_of_plan(query, options)
@@ -177,7 +178,7 @@ def _count_touching(call: CheckedCall) -> int:
     return sum(sign * count_of_plan(query, options) for sign, query in queries) // divisor
 
 
-def count_of_plan(query: PlannedCall, options: QueryOptions) -> int:
+def count_of_plan(query: PlannedCall | ConditionedQuery, options: QueryOptions) -> int:
     """The number of matches of a planned call."""
     run: Count | None = None
     try:

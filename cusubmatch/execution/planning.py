@@ -31,12 +31,12 @@ from cusubmatch.plan import (
     plan_tables,
 )
 from cusubmatch.plan.candidates import Candidates
-from cusubmatch.plan.conditioning import plan_conditioning
+from cusubmatch.plan.conditioning import ConditioningPlan, plan_conditioning
 from cusubmatch.plan.decomposition.expression import EnumerateTerm
 from cusubmatch.plan.independent_leaves import IndependentPlan
 from cusubmatch.plan.sampled_orders import make_sampled_plan
 
-__all__ = ["plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
+__all__ = ["conditioned_first", "plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
 
 MIN_KEPT_PLANS = 16
 FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
@@ -87,6 +87,30 @@ def plan_of(
 
     call = pattern, semantics, unique, counting, suffix, by_trial, few_rows
     return _kept(graph, "plans beside" if beside else "plans", call, make, MIN_KEPT_PLANS)
+
+
+def conditioned_first(
+    graph: Graph, engine: Engine, pattern: Pattern, semantics: str
+) -> tuple[Prepared, ConditioningPlan] | None:
+    """What a count begins with by conditioning, before a walk is planned; None where a plan is needed first."""
+    labelled = any(labels is not None for labels in pattern.labels)
+    if semantics == "induced" or not labelled or pattern.conditions or not engine.candidate_graph_methods:
+        return None
+    prepared = _prepared(graph, engine, pattern, semantics)
+    if prepared.candidate_graph is None:
+        return None
+    conditioning = plan_conditioning(prepared.estimated_by.cardinalities, math.inf)
+    return (prepared, conditioning) if conditioning.goes_first else None
+
+
+def _prepared(graph: Graph, engine: Engine, pattern: Pattern, semantics: str) -> Prepared:
+    """What a pattern is matched on; kept, since a plan may be made of it later."""
+
+    def make() -> Prepared:
+        constraints = constraints_of(pattern, graph, semantics)
+        return engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
+
+    return graph.cache.get("prepared", (pattern, semantics), make, graph.keep(MIN_KEPT_PLANS))
 
 
 def _counts_beside(graph: Graph, engine: Engine, pattern: Pattern) -> bool:
@@ -190,7 +214,10 @@ def _walking(
 ) -> tuple[Plan, Prepared]:
     """The plan of walking a pattern, and what it is walked on; a better plan saves `worth` nanoseconds at most."""
     constraints = constraints_of(pattern, graph, semantics)
-    prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
+    if graph.cache.holds("prepared", (pattern, semantics)):
+        prepared = _prepared(graph, engine, pattern, semantics)
+    else:
+        prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
     few_rows = few_rows and prepared.candidate_graph is not None
     problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting, few_rows)
     methods = engine.methods

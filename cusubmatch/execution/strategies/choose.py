@@ -34,7 +34,7 @@ def strategy_of(engine: Engine, plan: Plan, prepared: Prepared) -> Strategy:
 
     other: Strategy
     if isinstance(plan.in_parts, ConditioningPlan):
-        other = Conditioning(engine, plan, prepared, plan.in_parts)
+        other = Conditioning.of_plan(engine, plan, prepared, plan.in_parts)
         return other if plan.in_parts.first else WorkRace(walk, other)
     if isinstance(plan.in_parts, TablePlan):
         other = Tables(engine, plan, prepared, plan.in_parts)
