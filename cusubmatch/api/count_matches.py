@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
@@ -18,6 +18,7 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.system.deadlines import until
 
 if TYPE_CHECKING:
+    from cusubmatch.execution.conditioned_query import ConditionedQuery
     from cusubmatch.execution.strategies.side_by_side import HostCount
 
 __all__ = ["count_matches", "count_of_plan", "count_of_query", "has_match"]
@@ -140,26 +141,29 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
     if call.options.touching is not None:
         return _count_touching(call)
     call = call._replace(pattern=known_pattern(call.graph, call.pattern, call.options))
-    return _count_labelled(call) if is_large_labelled(call.pattern) else _count_planned(call)
+    return _count_labelled(call) if is_large_labelled(call.pattern) else _counted(call, make_query)
 
 
 def _count_labelled(call: CheckedCall) -> int:
-    """The number of matches of a pattern that the host may count while a GPU is still being asked."""
+    """The number of matches of a pattern that is counted before it is planned, and on the host before on a GPU."""
+    from cusubmatch.execution.conditioned_query import make_count
     from cusubmatch.execution.host_first import FIRST_S, host_count
 
     host = host_count(*call)
     if host is None:
-        return _count_planned(call)
+        return _counted(call, make_count)
     try:
-        return host.result() if host.ends_within(FIRST_S) else _count_planned(call, host)
+        return host.result() if host.ends_within(FIRST_S) else _counted(call, make_count, host)
     finally:
         host.give_up()
 
 
-def _count_planned(call: CheckedCall, underway: HostCount | None = None) -> int:
-    """The number of matches of a call by the engine that is chosen for it."""
+def _counted(
+    call: CheckedCall, make: Callable[..., PlannedCall | ConditionedQuery], underway: HostCount | None = None
+) -> int:
+    """The number of matches of a call whose query is made by `make`; `underway`: a count on the host that has begun."""
     try:
-        query = make_query(*call)
+        query = make(*call)
     except DeadlinePassed:
         raise time_limit_exceeded(call.options.time_limit, 0) from None
     return count_of_plan(query, call.options, underway)
@@ -199,7 +203,9 @@ def _count_touching(call: CheckedCall) -> int:
     return sum(sign * count_of_plan(query, options) for sign, query in queries) // divisor
 
 
-def count_of_plan(query: PlannedCall, options: QueryOptions, underway: HostCount | None = None) -> int:
+def count_of_plan(
+    query: PlannedCall | ConditionedQuery, options: QueryOptions, underway: HostCount | None = None
+) -> int:
     """The number of matches of a planned call; `underway`: a count on the host that has begun."""
     run: Count | None = None
     try:

@@ -22,11 +22,21 @@ from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.conditioning import plan_conditioning
 
 if TYPE_CHECKING:
+    from cusubmatch.plan.conditioning import ConditioningPlan
     from cusubmatch.plan.decomposition.expression import EnumerateTerm
     from cusubmatch.plan.decomposition.table_plan import TablePlan
     from cusubmatch.plan.independent_leaves import IndependentPlan
 
-__all__ = ["counts_beside", "is_large_labelled", "plan_of", "plan_of_long_count", "replan", "tables_of", "walk_plan"]
+__all__ = [
+    "conditioned_first",
+    "counts_beside",
+    "is_large_labelled",
+    "plan_of",
+    "plan_of_long_count",
+    "replan",
+    "tables_of",
+    "walk_plan",
+]
 
 MIN_KEPT_PLANS = 16
 FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
@@ -83,6 +93,29 @@ def plan_of(
     return _kept(graph, "plans beside" if beside else "plans", call, make, MIN_KEPT_PLANS)
 
 
+def conditioned_first(
+    graph: Graph, engine: Engine, pattern: Pattern, semantics: str
+) -> tuple[Prepared, ConditioningPlan] | None:
+    """What a count begins with by conditioning, before a walk is planned; None where a plan is needed first."""
+    if semantics == "induced" or not has_labels(pattern) or pattern.conditions or not engine.candidate_graph_methods:
+        return None
+    prepared = _prepared(graph, engine, pattern, semantics)
+    if prepared.candidate_graph is None:
+        return None
+    conditioning = plan_conditioning(prepared.estimated_by.cardinalities, math.inf)
+    return (prepared, conditioning) if conditioning.goes_first else None
+
+
+def _prepared(graph: Graph, engine: Engine, pattern: Pattern, semantics: str) -> Prepared:
+    """What a pattern is matched on; kept, since a plan may be made of it later."""
+
+    def make() -> Prepared:
+        constraints = constraints_of(pattern, graph, semantics)
+        return engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
+
+    return graph.cache.get("prepared", (pattern, semantics), make, graph.keep(MIN_KEPT_PLANS))
+
+
 def counts_beside(graph: Graph, engine: Engine, pattern: Pattern) -> bool:
     """Whether the host may count a pattern while the engine walks it: a labelled one, in a graph that is not large."""
     if not is_large_labelled(pattern) or graph.original is not None or engine.beside is None:
@@ -92,7 +125,12 @@ def counts_beside(graph: Graph, engine: Engine, pattern: Pattern) -> bool:
 
 def is_large_labelled(pattern: Pattern) -> bool:
     """Whether a pattern has labels and so many vertices that a candidate graph may pay."""
-    return len(pattern) >= MIN_BESIDE_VERTICES and any(label is not None for label in pattern.labels)
+    return len(pattern) >= MIN_BESIDE_VERTICES and has_labels(pattern)
+
+
+def has_labels(pattern: Pattern) -> bool:
+    """Whether any vertex of a pattern has a label."""
+    return any(label is not None for label in pattern.labels)
 
 
 def plan_of_long_count(
@@ -193,16 +231,19 @@ def _walking(
 ) -> tuple[Plan, Prepared]:
     """The plan of walking a pattern, and what it is walked on; a better plan saves `worth` nanoseconds at most."""
     constraints = constraints_of(pattern, graph, semantics)
-    prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
+    if graph.cache.holds("prepared", (pattern, semantics)):
+        prepared = _prepared(graph, engine, pattern, semantics)
+    else:
+        prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
     few_rows = few_rows and prepared.candidate_graph is not None
-    problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting)
-    problem = dataclasses.replace(problem, few_rows=few_rows)
-    options = PlanOptions(engine.methods, suffix=suffix, worth=worth)
+    problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting, few_rows)
+    methods = engine.methods
     if prepared.candidate_graph is not None:
         worth = FEW_ROWS_WORTH if few_rows else math.inf
         if counting and suffix is None and semantics != "induced":
             worth = WORTH_SHARE * min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
-        options = PlanOptions(engine.candidate_graph_methods, suffix=suffix, worth=worth)
+        methods = engine.candidate_graph_methods
+    options = PlanOptions(methods, suffix=suffix, worth=worth)
     plans = functools.partial(make_plans, problem, options)
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
 
@@ -215,6 +256,7 @@ def _problem(
     semantics: str,
     unique: bool,
     counting: bool,
+    few_rows: bool = False,
 ) -> PlanningProblem:
     estimated_by = prepared.estimated_by
     return PlanningProblem(
@@ -226,6 +268,7 @@ def _problem(
         semantics=semantics,
         unique=unique,
         counting=counting,
+        few_rows=few_rows,
     )
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from itertools import chain, islice
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import islice
 
 __all__ = ["AutomorphismGroup"]
 
@@ -24,28 +24,48 @@ class AutomorphismGroup:
     ----------
     colours : sequence of hashable, length k
         What a vertex must share with its image.
-    codes : k x k nested sequence of hashable
-        What an ordered pair of vertices must share with its image.
+    codes : mapping of (int, int) to hashable
+        What an ordered pair of vertices must share with its image; None for the pairs that are left out.
     size : int, optional
         The group acts on the first `size` vertices; the others only say what belongs together, and what maps them to
         each other is left out. Default: all. The colours must keep the two kinds apart.
     """
 
-    def __init__(self, colours: Sequence[Hashable], codes: Sequence[Sequence[Hashable]], size: int | None = None):
+    def __init__(self, colours: Sequence[Hashable], codes: Mapping[tuple[int, int], Hashable], size: int | None = None):
         self._whole = len(colours)
         self.size = self._whole if size is None else size
-        uses = Counter(chain.from_iterable(codes))
+        uses = Counter(codes.values())
+        uses[None] = self._whole**2 - sum(uses[code] for code in uses if code is not None)
         texts = {code: repr(code) for code in uses}
         self._kinds = tuple(sorted(texts.values()))
         number = {code: self._kinds.index(text) for code, text in texts.items()}
-        self._codes = [[number[code] for code in row] for row in codes]
         # The commonest code (of no edge) says nothing beside the others.
-        commonest = number[min(uses, key=lambda code: (-uses[code], texts[code]))] if uses else -1
-        self._near = [[(code, w) for w, code in enumerate(row) if code != commonest] for row in self._codes]
+        self._commonest = number[min(uses, key=lambda code: (-uses[code], texts[code]))]
+        self._near = self._pairs_beside(codes, number)
         self._first = _ranks([(repr(colour),) for colour in colours])
         self._start = self._refine(self._first)
         self._orbits: dict[frozenset, tuple[int, ...]] = {}
         self._colours: dict[frozenset, list[int]] = {frozenset(): self._start}  # with some vertices fixed
+
+    def _pairs_beside(self, codes, number):
+        """Of each vertex (code, other vertex) of the pairs with a code that is not the commonest."""
+        near: list[list[tuple[int, int]]] = [[] for _ in range(self._whole)]
+        pairs = codes.items()
+        if self._commonest != number[None]:
+            pairs = [((v, w), codes.get((v, w))) for v in range(self._whole) for w in range(self._whole)]
+        for (v, w), code in pairs:
+            if number[code] != self._commonest:
+                near[v].append((number[code], w))
+        return near
+
+    @functools.cached_property
+    def _codes(self) -> list[list[int]]:
+        """The code of each ordered pair, by number."""
+        codes = [[self._commonest] * self._whole for _ in range(self._whole)]
+        for row, near in zip(codes, self._near, strict=True):
+            for code, w in near:
+                row[w] = code
+        return codes
 
     def orbits(self, fixed: Iterable[int] = ()) -> tuple[int, ...]:
         """The smallest vertex of each vertex's orbit, under the automorphisms that fix every vertex of `fixed`."""
@@ -71,9 +91,8 @@ class AutomorphismGroup:
     def stabiliser(self, vertices: Iterable[int]) -> AutomorphismGroup:
         """The automorphisms that map a set of vertices to itself."""
         inside = frozenset(vertices)
-        return AutomorphismGroup(
-            [(colour, v in inside) for v, colour in enumerate(self._start)], self._codes, self.size
-        )
+        codes = {(v, w): code for v, near in enumerate(self._near) for code, w in near}
+        return AutomorphismGroup([(colour, v in inside) for v, colour in enumerate(self._start)], codes, self.size)
 
     def chain(self, order: Sequence[int]) -> list[list[int]]:
         """For each vertex of `order`, the rest of its orbit once all before it are fixed (a stabiliser chain)."""
@@ -231,12 +250,15 @@ class AutomorphismGroup:
 
     def _refine(self, colours):
         """The coarsest equitable refinement; equal inputs up to an automorphism give equal outputs up to it."""
-        near, span, count = self._near, range(self._whole), 0
-        while len(set(colours)) > count:
-            count = len(set(colours))
-            if count == self._whole:
-                break
-            colours = _ranks([(colours[v], tuple(sorted([(code, colours[u]) for code, u in near[v]]))) for v in span])
+        count, sizes = 0, Counter(colours)
+        while count < len(sizes) < self._whole:
+            count = len(sizes)
+            keys = [  # a vertex that is alone in its class stays alone
+                (colour, tuple(sorted([(code, colours[u]) for code, u in near])) if sizes[colour] > 1 else ())
+                for colour, near in zip(colours, self._near, strict=True)
+            ]
+            colours = _ranks(keys)
+            sizes = Counter(colours)
         return _ranks(colours)
 
 

@@ -6,6 +6,7 @@ further points: one for each edge that they name, and those of `condition_points
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable
 
 from cusubmatch.pattern.automorphisms import AutomorphismGroup
@@ -42,10 +43,10 @@ def canonical_key(pattern) -> Hashable | None:
     def text(alternatives):
         return None if alternatives is None else sorted(map(repr, alternatives))
 
-    codes = [[""] * len(pattern) for _ in range(len(pattern))]
+    codes: defaultdict[tuple[int, int], str] = defaultdict(str)
     for source, target, directed, kinds, _ in sorted(pattern.edges, key=lambda edge: repr((edge[2], text(edge[3])))):
-        codes[source][target] += f"{'out' if directed else 'any'} {text(kinds)};"
-        codes[target][source] += f"{'in' if directed else 'any'} {text(kinds)};"
+        codes[source, target] += f"{'out' if directed else 'any'} {text(kinds)};"
+        codes[target, source] += f"{'in' if directed else 'any'} {text(kinds)};"
     colours = [repr(text(alternatives)) for alternatives in pattern.labels]
     form = AutomorphismGroup(colours, codes).form_within(MOST_WAYS)
     return None if form is None else (tuple(sorted(colours)), form)
@@ -111,10 +112,8 @@ class ColouredGraph:
 
     def group(self, size):
         """The group of the coloured graph on its first points."""
-        points = range(len(self.colours))
-        codes: list[list[tuple]] = [[()] * len(points) for _ in points]
-        for (source, target), cell in self.codes.items():
-            codes[source][target] = tuple(sorted(map(repr, cell)))
+        texts = {cell: tuple(sorted(map(repr, cell))) for cell in set(map(tuple, self.codes.values()))}
+        codes = {pair: texts[tuple(cell)] for pair, cell in self.codes.items()}
         return AutomorphismGroup(self.colours, codes, size)
 
     def numbered(self, labels):

@@ -112,9 +112,9 @@ def _arcs(problem):
 def _rows(relations, order, visited):
     """Per level, the rows of earlier visited levels that the relations of its vertex name."""
     rows, place = [[] for _ in order], {vertex: level for level, vertex in enumerate(order)}
-    for earlier, level, names in sorted((place[u], place[w], names) for (u, w), names in relations.items()):
-        if earlier < min(level, visited):
-            rows[level] += [NeighbourRows(relation, earlier) for relation in names]
+    pairs = [(place[u], place[w], names) for (u, w), names in relations.items()]
+    for earlier, level, names in sorted([pair for pair in pairs if pair[0] < min(pair[1], visited)]):
+        rows[level] += [NeighbourRows(relation, earlier) for relation in names]
     return rows
 
 

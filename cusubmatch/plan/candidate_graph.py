@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from cusubmatch.graph import Adjacency
+from cusubmatch.graph import Adjacency, Relation
 from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.constraints import Constraints
 
@@ -91,9 +91,11 @@ def local_constraints(
     vertices u and w share a candidate.
     """
     size = len(shares)
+    first = [constraints.relations[relation.relations[0]] for relation in relations]
     return constraints._replace(
         relations=tuple(
-            constraints.relations[relation.relations[0]]._replace(between=relation) for relation in relations
+            Relation(known.direction, known.edge_labels, known.target_labels, relation)
+            for known, relation in zip(first, relations, strict=True)
         ),
         required={pair: (number,) for pair, number in required.items()},
         forbidden={pair: (number,) for pair, number in forbidden.items() if arcs[number]},

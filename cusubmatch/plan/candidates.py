@@ -83,11 +83,11 @@ def candidate_constraints_of(constraints: Constraints, injective: bool) -> Candi
     """Collect the constraints, with the edges in few passes: sources are coloured greedily."""
     required, size = constraints.required, len(constraints.labels)
     min_degrees: tuple[dict[int, int], ...] = tuple({} for _ in range(size))
-    for (u, _), relations in required.items():
-        for relation in relations:
-            min_degrees[u][relation] = min_degrees[u].get(relation, 0) + 1 if injective else 1
     earlier: list[list[int]] = [[] for _ in range(size)]
-    for u, w in required:
+    for (u, w), relations in required.items():
+        needed = min_degrees[u]
+        for relation in relations:
+            needed[relation] = needed.get(relation, 0) + 1 if injective else 1
         if w < u:
             earlier[u].append(w)
     colours: list[int] = []
@@ -97,7 +97,7 @@ def candidate_constraints_of(constraints: Constraints, injective: bool) -> Candi
     edges = sorted((colours[u], u, w, relation) for (u, w), relations in required.items() for relation in relations)
     begins = [i for i, edge in enumerate(edges) if i == 0 or edge[0] != edges[i - 1][0]]
     return CandidateConstraints(
-        edges=np.array([edge[1:] for edge in edges], np.int32).reshape(-1, 3),
+        edges=np.array(edges, np.int32).reshape(-1, 4)[:, 1:].copy(),
         passes=tuple(pairwise([*begins, len(edges)])),
         min_degrees=min_degrees,
         uniform=len(constraints.relations) <= 1 and all(labels is None for labels in constraints.labels),
@@ -171,8 +171,9 @@ def select(
     """
     pairs: dict[tuple[int, int], float] = {}
     biases: dict[tuple[int, int], float] = {}
+    sampled_of = [-(-size // spacing(size, sample)) for size in sizes]
     for (u, w, _), (count, twos) in zip(requirements.edges.tolist(), pair_counts, strict=True):
-        sampled = -(-sizes[u] // spacing(sizes[u], sample))
+        sampled = sampled_of[u]
         whole = count * (sizes[u] / max(sampled, 1))
         if whole <= pairs.get((u, w), whole):
             pairs[u, w], biases[u, w] = whole, max(sampled * twos / max(count * count, 1), 1.0)

@@ -2,7 +2,8 @@
 
 What it takes is not known beforehand: counts of components that come again are not counted again. At the least, every
 arc of the candidate graph is tried once, and that is taken as its cost. Where it takes much longer than walking is
-expected to, it is given up for a walk.
+expected to, it is given up for a walk. Where it may take as little as planning a walk does, it is tried before one is
+planned: a walk that is estimated to take a tenth of a millisecond may take a second.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from cusubmatch.plan.estimate import Cardinalities
 __all__ = ["ConditioningPlan", "plan_conditioning"]
 
 STEP_NS = 150.0  # to try a candidate, at the least
+TRIED_NS = 2.5e6  # conditioning that takes no more, at the least, is tried before a walk is planned
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,12 @@ class ConditioningPlan:
     @property
     def first(self) -> bool:
         """Whether it is tried before walking."""
-        return self.cost < self.walking
+        return self.goes_first or self.cost < self.walking
+
+    @property
+    def goes_first(self) -> bool:
+        """Whether it is tried whatever walking is expected to take."""
+        return self.cost <= TRIED_NS
 
 
 def plan_conditioning(cardinalities: Cardinalities, walking: float) -> ConditioningPlan:

@@ -67,14 +67,21 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
         If the pattern has directed edges and the graph none, or has labels that the graph was not given.
     """
     check_suits(pattern, graph)
-    labels = tuple(None if allowed is None else graph.vertex_label_codes(allowed) for allowed in pattern.labels)
+    codes_of = {allowed: None if allowed is None else graph.vertex_label_codes(allowed) for allowed in pattern.labels}
+    labels = tuple(codes_of[allowed] for allowed in pattern.labels)
     names = LabelNames({}, {codes: pattern.labels[v] for v, codes in enumerate(labels) if codes is not None})
     shared = graph.shared_relations if _asks_for_single_labels(labels) else ()
-    relations: dict[Relation, int] = {relation: i for i, relation in enumerate(shared)}
+    relations: dict[Relation, int] = {}
+    numbers: dict[tuple, int] = {}
 
     def index(direction, edge_labels, target):
-        relation = Relation(direction if graph.directed else "any", edge_labels, labels[target])
-        return relations.setdefault(relation, len(relations))
+        if shared:  # a relation for each label, in the order of labels
+            return next(iter(labels[target]))
+        asked = direction, edge_labels, labels[target]
+        if asked not in numbers:
+            relation = Relation(direction if graph.directed else "any", edge_labels, labels[target])
+            numbers[asked] = relations.setdefault(relation, len(relations))
+        return numbers[asked]
 
     required: dict[tuple[int, int], tuple[int, ...]] = {}
     for source, target, directed, edge_labels, _ in pattern.edges:
@@ -83,9 +90,9 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
             names.edge[codes] = edge_labels
         there, back = ("out", "in") if directed else ("any", "any")
         for pair, direction in (((source, target), there), ((target, source), back)):
-            relation = index(direction, codes, pair[1])
-            if relation not in required.get(pair, ()):
-                required[pair] = (*required.get(pair, ()), relation)
+            relation, known = index(direction, codes, pair[1]), required.get(pair, ())
+            if relation not in known:
+                required[pair] = (*known, relation)
     forbidden: dict[tuple[int, int], tuple[int, ...]] = {}
     if semantics == "induced":
         free = {pair for s, t, directed, *_ in pattern.edges for pair in ([(s, t)] if directed else [(s, t), (t, s)])}
@@ -104,7 +111,7 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
             if relation not in forbidden.get(pair, ()):
                 forbidden[pair] = (*forbidden.get(pair, ()), relation)
     distinct = pattern.distinct if semantics == "homomorphism" else _every_pair(len(pattern))
-    return Constraints(tuple(relations), required, forbidden, distinct, labels, names)
+    return Constraints(shared or tuple(relations), required, forbidden, distinct, labels, names)
 
 
 @functools.lru_cache(64)

@@ -108,25 +108,34 @@ def _first_orders(problem, sizes):
     if not starts:
         return []
     rare = min(starts, key=lambda v: (sizes[v] / max(len(neighbours[v]), 1), v))
-    orders = [
-        _connected_order(neighbours, first, lambda v, reached: (-reached, -len(neighbours[v]), sizes[v]))
-        for first in {max(starts, key=lambda v: (len(neighbours[v]), -sizes[v], -v)): None, rare: None}
-    ]
-    orders.append(_connected_order(neighbours, rare, lambda v, reached: (sizes[v], -reached)))
+    dense = max(starts, key=lambda v: (len(neighbours[v]), -sizes[v], -v))
+    span = len(neighbours)
+    by_degree = _ranks([(-len(adjacent), size) for adjacent, size in zip(neighbours, sizes, strict=True)])
+    by_size = [span * rank for rank in _ranks(sizes)]
+    orders = [_connected_order(neighbours, first, by_degree, span) for first in {dense: None, rare: None}]
+    orders.append(_connected_order(neighbours, rare, by_size, 1))
     return list(dict.fromkeys(orders))
 
 
-def _connected_order(neighbours, first, key):
-    """From `first` the vertex that is least by its key comes next: key(vertex, its neighbours in the order)."""
-    order, reached = [first], dict.fromkeys(neighbours[first], 1)
+def _connected_order(neighbours, first, keys, step):
+    """From `first` the vertex that is least by its key comes next; each neighbour in the order takes `step` off it."""
+    order, reached, left = [first], {w: keys[w] - step for w in neighbours[first]}, keys.copy()
+    left[first] = None
     while reached:
-        vertex = min(reached, key=lambda v: key(v, reached[v]))
+        vertex = min(reached, key=reached.__getitem__)
         del reached[vertex]
+        left[vertex] = None
         order.append(vertex)
         for w in neighbours[vertex]:
-            if w not in order:
-                reached[w] = reached.get(w, 0) + 1
+            if left[w] is not None:
+                reached[w] = reached.get(w, left[w]) - step
     return tuple(order)
+
+
+def _ranks(keys):
+    """The place of each key among all; equal ones share it."""
+    place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
+    return [place[key] for key in keys]
 
 
 class _Prefix(NamedTuple):

@@ -8,11 +8,15 @@ every user of a set has is applied when the set is made, the rest when it is use
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import NamedTuple
 
 from cusubmatch.plan.symmetry import implied_bounds
 
 __all__ = ["NeighbourRows", "SetOperation", "candidate_sets"]
+
+
+_level = attrgetter("level")
 
 
 class NeighbourRows(NamedTuple):
@@ -64,11 +68,13 @@ def candidate_sets(backward_neighbours, forbidden, masks, bounds, *, injective, 
     deferred : list over levels of the bounds still to be applied when the source is used
     """
     set_numbers: dict[tuple, int] = {}
+    bits: dict[tuple, int] = {}
+    numbered = set_numbers, bits
     recipes: dict[int, tuple] = {}
     levels = zip(backward_neighbours[1:], forbidden[1:], masks[1:], strict=True)
-    sources: list[NeighbourRows | int | None] = [None, *(_operations(*level, set_numbers, recipes) for level in levels)]
+    sources: list[NeighbourRows | int | None] = [None, *(_operations(*level, numbered, recipes) for level in levels)]
     drawn = [1] * len(sources) + [vertices for _, vertices in counted]
-    sources += [_operations(rows, (), None, set_numbers, recipes) if rows else None for rows, _ in counted]
+    sources += [_operations(rows, (), None, numbered, recipes) if rows else None for rows, _ in counted]
     users, implied = _users(sources, recipes), [*implied_bounds(bounds), *(set() for _ in counted)]
     steps, applied = [], {}
     for target, (when, source, operation, operand, mask) in recipes.items():
@@ -84,16 +90,19 @@ def candidate_sets(backward_neighbours, forbidden, masks, bounds, *, injective, 
     return sorted(steps, key=lambda step: (step.when, step.target)), sources, deferred
 
 
-def _operations(backward_neighbours, forbidden, mask, set_numbers, recipes):
-    first, *rest = sorted(backward_neighbours, key=lambda row: row.level)
+def _operations(backward_neighbours, forbidden, mask, numbered, recipes):
+    """The source of one level. `numbered`: sets by the rows that they are made of, as bits, and the bits."""
+    set_numbers, bits = numbered
+    first, *rest = sorted(backward_neighbours, key=_level)
     events = [(row.level, 0, row) for row in rest] + [(max(row.level, first.level), 1, row) for row in forbidden]
-    events.sort(key=lambda event: (event[0], event[1], event[2].level, event[2].relation))
+    events.sort(key=(lambda event: (event[0], event[1], event[2].level, event[2].relation)) if forbidden else None)
     if mask is not None and not events:
         events = [(first.level, 2, None)]
     source: NeighbourRows | int = first
-    key: tuple = (frozenset([(first, True)]), None)
+    made_of = bits.setdefault((first, 0), 1 << len(bits))
     for when, kind, row in events:
-        key = (key[0] | ({(row, kind == 0)} if row else set()), mask)
+        made_of |= bits.setdefault((row, kind), 1 << len(bits)) if row else 0
+        key = made_of, mask
         if key not in set_numbers:
             set_numbers[key] = len(set_numbers)
             operation = ("intersect", "subtract", "filter")[kind]

@@ -33,6 +33,7 @@ import cusubmatch as csm
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.collection.row_collector import row_collector
+from cusubmatch.execution.conditioned_query import make_count
 from cusubmatch.execution.query import make_query
 from cusubmatch.execution.query_options import QueryOptions
 
@@ -40,8 +41,8 @@ LABELS, LABEL_SEED, WALK_SEED, WALKS = 16, 1203, 77, 20
 STEPS_PER_VERTEX = 60  # of a random walk, before another one is begun
 PEERS = ["DAF", "RM", "RMnoFS", "SMGQL", "SMGQLnoFS", "SMRI"]
 # What the cache of a graph, or of its copy on a device, keeps for a query.
-OF_ONE_QUERY = ("plans", "plans beside", "walks", "forms", "sampled plans", "device plans", "counted before")
-OF_ONE_QUERY += "counted patterns", "counted in place of"
+OF_ONE_QUERY = ("prepared", "plans", "plans beside", "walks", "forms", "sampled plans", "device plans")
+OF_ONE_QUERY += "counted before", "counted patterns", "counted in place of"
 SLACK_FACTOR, SLACK_MS = 1.5, 2.0  # no query is to be slower than the best peer by more
 SHOWN = 30
 
@@ -152,7 +153,7 @@ def call(graph, query, limit_s, rows=0, engine=CpuEngine, clock=time.process_tim
     counted = made = built = None
     try:
         options = QueryOptions(unique=False, engine=engine.name, counting=not rows, limit=rows or None)
-        planned = make_query(graph, query, options, deadline)
+        planned = (make_query if rows else make_count)(graph, query, options, deadline)
         made = clock()
         if rows:
             found = row_collector(planned, rows, None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cusubmatch.engines.base import Engine, HostEngine
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.execution.planning import plan_of, plan_of_long_count
+from cusubmatch.execution.planning import conditioned_first, plan_of, plan_of_long_count
 from cusubmatch.execution.strategies.race import Race
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
@@ -18,9 +18,10 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 
 if TYPE_CHECKING:
+    from cusubmatch.execution.strategies.conditioning_count import Conditioning
     from cusubmatch.execution.strategies.side_by_side import HostCount
 
-__all__ = ["host_strategy", "strategy_of"]
+__all__ = ["conditioning_first", "host_strategy", "strategy_of"]
 
 
 def strategy_of(engine: Engine, plan: Plan, prepared: Prepared, underway: HostCount | None = None) -> Strategy:
@@ -31,7 +32,7 @@ def strategy_of(engine: Engine, plan: Plan, prepared: Prepared, underway: HostCo
     if plan.conditioning is not None:
         from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace
 
-        conditioning = Conditioning(engine, plan, prepared, plan.conditioning)
+        conditioning = Conditioning.of_plan(engine, plan, prepared, plan.conditioning)
         return conditioning if plan.conditioning.first else WorkRace(walk, conditioning)
     if plan.tables is not None:
         from cusubmatch.execution.strategies.table_count import Tables
@@ -71,4 +72,24 @@ def host_strategy(host: HostEngine, placed: Graph, pattern: Pattern, semantics: 
     """How the host counts a pattern in a graph that a GPU works on; planned when it is first asked."""
     from cusubmatch.execution.strategies.side_by_side import OnHost
 
-    return OnHost(lambda: strategy_of(host, *plan_of(placed.on_host, host, pattern, semantics, unique)))
+    def planned() -> Strategy:
+        call = placed.on_host, host, pattern, semantics, unique
+        return conditioning_first(*call) or strategy_of(host, *plan_of(*call))
+
+    return OnHost(planned)
+
+
+def conditioning_first(
+    graph: Graph, engine: Engine, pattern: Pattern, semantics: str, unique: bool
+) -> Conditioning | None:
+    """A count that begins by conditioning, before a walk is planned; None where a plan is needed first."""
+    found = conditioned_first(graph, engine, pattern, semantics)
+    if found is None:
+        return None
+    from cusubmatch.execution.strategies.conditioning_count import Conditioning
+
+    def walking() -> Plan:
+        return plan_of(graph, engine, pattern, semantics, unique)[0]
+
+    prepared, conditioning = found
+    return Conditioning(engine, prepared, pattern, unique, conditioning, walking)

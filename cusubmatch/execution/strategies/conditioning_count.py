@@ -8,12 +8,15 @@ turns are counted in steps and work, not in seconds, so that equal calls go the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cusubmatch.engines.base import ConditionedCount, Count, Engine, ProgressCallback, RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import replan
 from cusubmatch.execution.strategies.race import Monotonic, Race
 from cusubmatch.execution.strategies.walk import Walk
+from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.plan.conditioning import ConditioningPlan
 
@@ -32,13 +35,31 @@ class Conditioning:
 
     Parameters
     ----------
-    engine, plan, prepared
-        The engine, the plan of walking the pattern, and what it is walked on.
+    engine, prepared
+        The engine, and what the pattern is matched on.
+    pattern, unique
+        What is counted.
     conditioning : ConditioningPlan
+    walking : callable
+        Gives the plan of walking the pattern; called only when that is tried.
     """
 
-    def __init__(self, engine: Engine, plan: Plan, prepared: Prepared, conditioning: ConditioningPlan):
-        self.engine, self.plan, self.prepared, self.conditioning = engine, plan, prepared, conditioning
+    def __init__(
+        self,
+        engine: Engine,
+        prepared: Prepared,
+        pattern: Pattern,
+        unique: bool,
+        conditioning: ConditioningPlan,
+        walking: Callable[[], Plan],
+    ):
+        self.engine, self.prepared, self.pattern, self.unique = engine, prepared, pattern, unique
+        self.conditioning, self.walking = conditioning, walking
+
+    @classmethod
+    def of_plan(cls, engine: Engine, plan: Plan, prepared: Prepared, conditioning: ConditioningPlan) -> Conditioning:
+        """The count of a pattern whose walk is planned."""
+        return cls(engine, prepared, plan.pattern, plan.unique, conditioning, lambda: plan)
 
     @property
     def estimate(self) -> float:
@@ -58,7 +79,7 @@ class Conditioning:
 
     def matches_of(self, total: int) -> int:
         """The number of matches, from the number of embeddings."""
-        return total // self.plan.pattern.automorphisms.order if self.plan.unique else total
+        return total // self.pattern.automorphisms.order if self.unique else total
 
 
 class WorkRace(Race):
@@ -140,7 +161,7 @@ class ConditioningCount:
 
     def _replanned(self) -> Walk:
         strategy = self.strategy
-        plan = replan(strategy.engine, strategy.plan, strategy.prepared)
+        plan = replan(strategy.engine, strategy.walking(), strategy.prepared)
         return Walk(strategy.engine, plan, strategy.prepared)
 
     def _walked(self, walk: Walk, factor: float) -> int | None:

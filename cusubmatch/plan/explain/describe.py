@@ -108,7 +108,10 @@ class _PlanText:
     def _conditioning(self):
         """Lines about a count by conditioning."""
         plan = self.plan
-        times = f"{duration(plan.conditioning.cost)} on one core, instead of {duration(plan.cost)} by walking"
+        rival = "before a walk is planned"
+        if plan.conditioning.cost < plan.cost:
+            rival = f"instead of {duration(plan.cost)} by walking"
+        times = f"{duration(plan.conditioning.cost)} on one core, {rival}"
         return [
             "method: a vertex is matched to each of its candidates; what is left falls into components, whose counts",
             "        are multiplied, and kept for the next time that they have the same candidates",

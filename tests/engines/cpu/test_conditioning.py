@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution import conditioned_query
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.conditioning_count import Conditioning
@@ -112,7 +114,7 @@ def test_ranges_of_roots_add_up():
     graph, pattern = skewed_graph(), Pattern.parse(QUERY)
     engine, prepared = prepared_for(graph, pattern, "monomorphism")
     plan, _ = plan_of(graph, engine, pattern, "monomorphism", unique=True)
-    strategy = Conditioning(engine, plan, prepared, ConditioningPlan(1.0, 1e9))
+    strategy = Conditioning.of_plan(engine, plan, prepared, ConditioningPlan(1.0, 1e9))
     tasks = strategy.number_of_tasks
     for parts in (1, 2, 3, 7):
         cuts = np.linspace(0, tasks, parts + 1).astype(int).tolist()
@@ -145,6 +147,28 @@ def test_a_long_count_is_made_by_conditioning_and_explain_says_so():
     assert time.monotonic() - begin < 60
 
 
+def test_a_count_that_conditioning_may_end_soon_is_begun_without_a_plan(monkeypatch):
+    graph, pattern = multipartite(12, 20), path(range(12))
+    monkeypatch.setattr(conditioned_query, "plan_of", lambda *_: pytest.fail("a walk was planned"))
+    assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == 20**12
+    assert csm.count_matches(graph, pattern, engine="cpu") == 20**12 // pattern.automorphism_count()
+    assert csm.explain(graph, pattern, engine="cpu").conditioning.first
+
+
+@pytest.mark.thorough
+def test_a_count_that_was_begun_without_a_plan_is_planned_when_its_steps_are_spent(monkeypatch):
+    graph = skewed_graph()
+    wanted = csm.count_matches(graph, QUERY, engine="cpu")
+    monkeypatch.setattr(CpuEngine, "condition", lambda *_: SimpleNamespace(total=spent, steps=1 << 20, max_steps=0))
+    graph.host.cache.forget("prepared", "plans")
+    assert csm.count_matches(graph, QUERY, engine="cpu") == wanted
+    assert graph.host.cache.values("plans")
+
+
+def spent():
+    raise StepsSpent
+
+
 def test_induced_counts_and_rows_are_walked():
     graph = skewed_graph()
     assert csm.explain(graph, QUERY, semantics="induced", engine="cpu").conditioning is None
@@ -174,7 +198,8 @@ def test_where_its_steps_are_spent_the_pattern_is_walked(monkeypatch):
     monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)
     for factor in (1e9, 0.01):  # the walk ends, or is given up as well
         monkeypatch.setattr(conditioning_count, "WALK_FACTOR", factor)
-        assert Conditioning(engine, plan, prepared, ConditioningPlan(1.0, 1e9)).run(None, None).count() == wanted
+        strategy = Conditioning.of_plan(engine, plan, prepared, ConditioningPlan(1.0, 1e9))
+        assert strategy.run(None, None).count() == wanted
 
 
 def test_a_short_walk_gives_way_to_it(monkeypatch):

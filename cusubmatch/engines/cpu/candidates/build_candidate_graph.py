@@ -36,12 +36,12 @@ def pays(constraints: Constraints, candidates: Candidates, adjacency: Adjacency,
     sizes, pairs = candidates.cardinalities.sizes, candidates.cardinalities.pairs
     if not candidates.cardinalities.biases:
         return False
-    row_counts = adjacency.offsets.shape[1] - 1
+    row_counts = max(adjacency.offsets.shape[1] - 1, 1)
+    arcs = (adjacency.offsets[:, -1] - adjacency.offsets[:, 0]).tolist()
     read = 0.0
     for (u, _), relations in constraints.required.items():
         for relation in relations:
-            arcs = int(adjacency.offsets[relation, -1] - adjacency.offsets[relation, 0])
-            read += sizes[u] * arcs / max(row_counts, 1)
+            read += sizes[u] * arcs[relation] / row_counts
     kept = sum(pairs.values())
     if kept > tunables.max_candidate_arcs:
         return False
@@ -123,17 +123,15 @@ def _number(masks: np.ndarray, size: int) -> _Numbering:
     _compare(masks, shares, differs)
     group_bits = _closed(shares.tolist())
     groups = sorted(set(group_bits))
-    table = np.zeros(size, np.int64)
-    for u, bits in enumerate(group_bits):
-        table[u] = groups.index(bits)
+    table = [groups.index(bits) for bits in group_bits]
     begins, local = np.zeros(len(groups) + 1, np.int64), np.empty(len(masks), np.int32)
-    members, local_masks = _numbered(masks, table, begins, local)
+    members, local_masks = _numbered(masks, np.array(table, np.int64), begins, local)
     ends = begins.tolist()
     vertices = [members[begin:end] for begin, end in pairwise(ends)]
     same = [~bits for bits in differs.tolist()]
     alike = [min((bits & -bits).bit_length() - 1, u) for u, bits in enumerate(same)]
-    of_vertices = tuple(vertices[group] for group in table.tolist())
-    begins = np.stack([begins[table], begins[table + 1]])
+    of_vertices = tuple(vertices[group] for group in table)
+    begins = np.array([[ends[group] for group in table], [ends[group + 1] for group in table]], np.int64)
     return _Numbering(alike, shares.tolist(), members, begins, local, local_masks, of_vertices)
 
 
@@ -156,11 +154,11 @@ def _closed(shares: list[int]) -> list[int]:
 def _encoded(relations: Sequence[PairRelation]) -> tuple[np.ndarray, np.ndarray]:
     """Rows (source, target, begin, end) of the pair relations, and the relations that [begin, end) refers to."""
     refs: list[int] = []
-    kinds = np.zeros((len(relations), 4), np.int64)
-    for row, relation in zip(kinds, relations, strict=True):
-        row[:] = relation.source, relation.target, len(refs), len(refs) + len(relation.relations)
-        refs.extend(relation.relations)
-    return kinds, np.array(refs or [0], np.int64)
+    kinds: list[tuple[int, int, int, int]] = []
+    for source, target, between in relations:
+        kinds.append((source, target, len(refs), len(refs) + len(between)))
+        refs.extend(between)
+    return np.array(kinds, np.int64).reshape(-1, 4), np.array(refs or [0], np.int64)
 
 
 @jit
