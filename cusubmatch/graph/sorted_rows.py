@@ -24,6 +24,7 @@ STEP = 1 << 16  # elements that are worked on at a time, at least,
 STEPS, FEW_STEPS = 64, 8  # and more where so many steps would not do
 PIECES, DIRECTED_PIECES = 32, 64
 HELD_PIECES = 4  # whose targets wait for room
+MOST_COPIED = 1 << 20  # arcs that are sorted in a copy, in host memory: more are sorted in place, in less memory
 SMALL_PIECE, SMALL_DIRECTED_PIECE = 1 << 26, 1 << 24  # keys that a GPU sorts at once whatever memory that takes
 ROW_BYTES, DIRECTED_ROW_BYTES = 16, 9  # of an edge while keys are made or sorted
 LABELLED_ARC_BYTES = 48  # of an arc whose label is sorted too
@@ -86,12 +87,18 @@ def sorted_rows(xp: Any, codes: list[Any], rank: Any, *, symmetric: bool, piece:
         piece = max(small, arcs // pieces)
     if piece is not None and arcs > piece:
         return (_symmetric_pieces if symmetric else _directed_pieces)(xp, codes, rank, piece)
-    if xp is np:
+    if xp is np and arcs > MOST_COPIED:
         return _in_place(codes, rank, symmetric)
     source, destination = (rank[ends] for ends in codes)
     codes.clear()
     ends = [(source, destination), (destination, source)] if symmetric else [(source, destination)]
-    keys = xp.concatenate([edge_keys(xp, high, low) for high, low in ends])
+    edges = len(source)
+    keys = xp.empty(arcs, np.int64)
+    for number, (high, low) in enumerate(ends):
+        half = keys[number * edges : (number + 1) * edges]
+        half[:] = high
+        half[:] <<= 32
+        half[:] |= low
     keys.sort()
     keys = distinct(xp, keys)
     return _offsets(xp, keys, 0, len(rank)), low_words(xp, keys)
