@@ -15,6 +15,7 @@ __all__ = ["CodeTable"]
 BLOCK_BITS = 8  # so that places in a block are bytes
 STEPS = 16  # in which the table is worked on, for temporaries of 8 bytes an integer
 LEAST_STEP = 1 << 20
+SMALL = 1 << 20
 
 
 class CodeTable:
@@ -30,6 +31,7 @@ class CodeTable:
     def __init__(self, xp: Any, length: int) -> None:
         self._xp = xp
         self._starts: Any = None
+        self._codes: Any = None
         self._table = xp.zeros((-(-length >> BLOCK_BITS), 1 << BLOCK_BITS), np.uint8)
 
     def mark(self, integers: Any) -> None:
@@ -51,10 +53,14 @@ class CodeTable:
             part -= 1  # which is 255 then
         self._starts = xp.cumsum(counts, dtype=np.int32)
         self._starts -= counts
+        if self._table.size <= SMALL:
+            self._codes = (self._starts[:, None] + self._table).reshape(-1)
         return xp.concatenate(found)
 
     def codes(self, integers: Any) -> Any:
         """The codes of integers (int64) that occur, int32."""
+        if self._codes is not None:
+            return self._codes[integers]
         found = self._starts[integers >> BLOCK_BITS]
         found += self._table.reshape(-1)[integers]
         return found

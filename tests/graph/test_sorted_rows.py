@@ -82,7 +82,9 @@ def test_integers_are_numbered_by_sorting_in_slices(step, dtype, monkeypatch):
     assert [len(array) for array in (*codes, ids)] == [0, 0, 0]
 
 
-def test_a_code_table_numbers_full_blocks():
+@pytest.mark.parametrize("small", [0, 700 + 256])
+def test_a_code_table_numbers_full_blocks(small, monkeypatch):
+    monkeypatch.setattr(code_table, "SMALL", small)
     table = code_table.CodeTable(np, 700)
     some = np.concatenate([np.arange(300), np.arange(400, 700, 7)])
     table.mark(some)
