@@ -1,8 +1,7 @@
 """Candidates on the CPU: labels, degrees, arc consistency and counts in one compiled call, on lists of candidates.
 
 The rest is `plan.candidates`. A vertex keeps the bit of a pattern vertex while each pattern edge there has a candidate
-at its other end. An edge is tested again only if its other end has lost a good part of its candidates since: the search
-finds what is left over in less time.
+at its other end. An edge is tested again only if its other end has lost a candidate since.
 """
 
 from __future__ import annotations
@@ -27,8 +26,6 @@ from cusubmatch.plan.candidates import (
 )
 
 __all__ = ["Candidates", "find_candidates"]
-
-LOST_PARTS = 16  # an edge is tested again where one of so many candidates of its other end is lost
 
 
 def find_candidates(
@@ -200,15 +197,14 @@ def _keep_with_degrees(offsets, degrees, vertices, begin, end, needed, u, masks)
 @inner
 def _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds):
     """Clear the bits of vertices that lack a candidate neighbour for a pattern edge, and shorten the lists."""
-    known = np.empty(len(edges), np.int64)  # candidates of the other end when the edge was tested
+    changed_in = np.zeros(len(lengths), np.int64)  # the last round that shortened the list of a pattern vertex
     rows, bits = pointer(targets), pointer(masks)
     for turn in range(1, rounds + 1):
         changed = False
         for e in range(len(edges)):
             u, w, relation = edges[e, 0], edges[e, 1], edges[e, 2]
-            if turn > 1 and LOST_PARTS * (known[e] - lengths[w]) < known[e] + (known[e] == 0):
+            if turn > 1 and changed_in[w] < turn - 1:
                 continue
-            known[e] = lengths[w]
             begin, kept = begins[u], begins[u]
             for i in range(begin, begin + lengths[u]):
                 v = lists[i]
@@ -219,7 +215,7 @@ def _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rou
                     masks[v] ^= np.uint32(1) << u
             if kept - begin < lengths[u]:
                 lengths[u] = kept - begin
-                changed = True
+                changed_in[u], changed = turn, True
         if not changed:
             break
 
