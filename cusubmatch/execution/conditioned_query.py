@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback
 from cusubmatch.execution.devices.several_devices import engine_for
-from cusubmatch.execution.planning import conditioned_first, plan_of
 from cusubmatch.execution.query import PlannedCall, make_query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.strategies.conditioning_count import Conditioning
+from cusubmatch.execution.strategies.conditioning_count import Conditioning, begun_without_plan
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import until
 
 __all__ = ["ConditionedQuery", "make_count"]
@@ -59,13 +57,7 @@ def make_count(
     with engine.current():
         placed = engine.place(graph)
         with until(deadline):
-            found = conditioned_first(placed, engine, pattern, options.semantics)
-        if found is None:
-            return make_query(graph, pattern, options, deadline)
-    prepared, conditioning = found
-    unique = options.one_per_orbit
-
-    def walking() -> Plan:
-        return plan_of(placed, engine, pattern, options.semantics, unique)[0]
-
-    return ConditionedQuery(engine, Conditioning(engine, prepared, pattern, unique, conditioning, walking), deadline)
+            strategy = begun_without_plan(placed, engine, pattern, options.semantics, options.one_per_orbit)
+    if strategy is None:
+        return make_query(graph, pattern, options, deadline)
+    return ConditionedQuery(engine, strategy, deadline)

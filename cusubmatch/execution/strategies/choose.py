@@ -5,7 +5,7 @@ from __future__ import annotations
 from cusubmatch.engines.base import Engine, HostEngine
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.planning import plan_of, plan_of_long_count
-from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace
+from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace, begun_without_plan
 from cusubmatch.execution.strategies.independent_count import IndependentSets
 from cusubmatch.execution.strategies.race import Race
 from cusubmatch.execution.strategies.side_by_side import SideBySide
@@ -50,8 +50,8 @@ def _side_by_side(engine: Engine, host: HostEngine, walk: Walk) -> SideBySide:
     plan, graph = walk.plan, walk.prepared.graph
 
     def on_host() -> Strategy:
-        call = plan.pattern, plan.semantics, plan.unique
-        return strategy_of(host, *plan_of(graph.on_host, host, *call))
+        call = graph.on_host, host, plan.pattern, plan.semantics, plan.unique
+        return begun_without_plan(*call) or strategy_of(host, *plan_of(*call))
 
     def of_long_count(only_kept: bool) -> Strategy | None:
         found = plan_of_long_count(graph, engine, plan, only_kept)
