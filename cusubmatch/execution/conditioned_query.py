@@ -12,8 +12,7 @@ from cusubmatch.engines.base import Count, Engine, ProgressCallback
 from cusubmatch.execution.engine_choice import engine_for
 from cusubmatch.execution.query import PlannedCall, make_query
 from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.strategies.choose import conditioning_first
-from cusubmatch.execution.strategies.conditioning_count import Conditioning
+from cusubmatch.execution.strategies.conditioning_count import Conditioning, begun_without_plan
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.system.deadlines import until
@@ -58,7 +57,7 @@ def make_count(
     with engine.current():
         placed = engine.place(graph)
         with until(deadline):
-            strategy = conditioning_first(placed, engine, pattern, options.semantics, options.one_per_orbit)
+            strategy = begun_without_plan(placed, engine, pattern, options.semantics, options.one_per_orbit)
     if strategy is None:
         return make_query(graph, pattern, options, deadline)
     return ConditionedQuery(engine, strategy, deadline)

@@ -15,7 +15,7 @@ from cusubmatch.plan.estimate import Cardinalities
 __all__ = ["ConditioningPlan", "plan_conditioning"]
 
 STEP_NS = 150.0  # to try a candidate, at the least
-TRIED_NS = 2.5e6  # conditioning that takes no more, at the least, is tried before a walk is planned
+PATIENCE_NS = 2.5e5  # for each pattern vertex; a few times what planning a walk takes
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,13 @@ class ConditioningPlan:
         Nanoseconds, at the least.
     walking : float
         Estimated nanoseconds of walking instead.
+    patience : float
+        Nanoseconds: where it costs no more, it is tried before a walk is planned.
     """
 
     cost: float
     walking: float
+    patience: float = 0.0
 
     @property
     def first(self) -> bool:
@@ -41,9 +44,10 @@ class ConditioningPlan:
     @property
     def goes_first(self) -> bool:
         """Whether it is tried whatever walking is expected to take."""
-        return self.cost <= TRIED_NS
+        return self.cost <= self.patience
 
 
 def plan_conditioning(cardinalities: Cardinalities, walking: float) -> ConditioningPlan:
     """The count of a pattern on its candidate graph, whose walk is estimated to take so many nanoseconds."""
-    return ConditioningPlan(STEP_NS * sum(cardinalities.pairs.values()) / 2, walking)
+    cost = STEP_NS * sum(cardinalities.pairs.values()) / 2
+    return ConditioningPlan(cost, walking, PATIENCE_NS * len(cardinalities.sizes))

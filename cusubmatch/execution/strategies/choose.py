@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cusubmatch.engines.base import Engine, HostEngine
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.execution.planning import conditioned_first, plan_of, plan_of_long_count
+from cusubmatch.execution.planning import plan_of, plan_of_long_count
 from cusubmatch.execution.strategies.race import Race
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
@@ -18,10 +18,9 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 
 if TYPE_CHECKING:
-    from cusubmatch.execution.strategies.conditioning_count import Conditioning
     from cusubmatch.execution.strategies.side_by_side import HostCount
 
-__all__ = ["conditioning_first", "host_strategy", "strategy_of"]
+__all__ = ["host_strategy", "strategy_of"]
 
 
 def strategy_of(engine: Engine, plan: Plan, prepared: Prepared, underway: HostCount | None = None) -> Strategy:
@@ -70,26 +69,11 @@ def _side_by_side(engine: Engine, host: HostEngine, walk: Walk, underway: HostCo
 
 def host_strategy(host: HostEngine, placed: Graph, pattern: Pattern, semantics: str, unique: bool) -> Strategy:
     """How the host counts a pattern in a graph that a GPU works on; planned when it is first asked."""
+    from cusubmatch.execution.strategies.conditioning_count import begun_without_plan
     from cusubmatch.execution.strategies.side_by_side import OnHost
 
     def planned() -> Strategy:
         call = placed.on_host, host, pattern, semantics, unique
-        return conditioning_first(*call) or strategy_of(host, *plan_of(*call))
+        return begun_without_plan(*call) or strategy_of(host, *plan_of(*call))
 
     return OnHost(planned)
-
-
-def conditioning_first(
-    graph: Graph, engine: Engine, pattern: Pattern, semantics: str, unique: bool
-) -> Conditioning | None:
-    """A count that begins by conditioning, before a walk is planned; None where a plan is needed first."""
-    found = conditioned_first(graph, engine, pattern, semantics)
-    if found is None:
-        return None
-    from cusubmatch.execution.strategies.conditioning_count import Conditioning
-
-    def walking() -> Plan:
-        return plan_of(graph, engine, pattern, semantics, unique)[0]
-
-    prepared, conditioning = found
-    return Conditioning(engine, prepared, pattern, unique, conditioning, walking)

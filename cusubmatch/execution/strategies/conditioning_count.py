@@ -13,14 +13,15 @@ from collections.abc import Callable
 from cusubmatch.engines.base import ConditionedCount, Count, Engine, ProgressCallback, RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.planning import replan
+from cusubmatch.execution.planning import conditioned_first, plan_of, replan
 from cusubmatch.execution.strategies.race import Monotonic, Race
 from cusubmatch.execution.strategies.walk import Walk
+from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.plan.conditioning import ConditioningPlan
 
-__all__ = ["Conditioning", "ConditioningCount", "WorkRace"]
+__all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"]
 
 MIN_STEPS = 1 << 17  # of conditioning, before a walk is tried
 STEP_NS = 400.0  # of a step of conditioning, about
@@ -80,6 +81,21 @@ class Conditioning:
     def matches_of(self, total: int) -> int:
         """The number of matches, from the number of embeddings."""
         return total // self.pattern.automorphisms.order if self.unique else total
+
+
+def begun_without_plan(
+    graph: Graph, engine: Engine, pattern: Pattern, semantics: str, unique: bool
+) -> Conditioning | None:
+    """A count that begins before a walk is planned; None where a plan is needed first. `graph` is the engine's."""
+    found = conditioned_first(graph, engine, pattern, semantics)
+    if found is None:
+        return None
+
+    def walking() -> Plan:
+        return plan_of(graph, engine, pattern, semantics, unique)[0]
+
+    prepared, conditioning = found
+    return Conditioning(engine, prepared, pattern, unique, conditioning, walking)
 
 
 class WorkRace(Race):

@@ -25,7 +25,7 @@ from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
-from cusubmatch.execution.strategies import choose, conditioning_count
+from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.conditioning_count import Conditioning
 from cusubmatch.plan import constraints_of
 from cusubmatch.plan.conditioning import ConditioningPlan
@@ -148,7 +148,7 @@ def test_a_long_count_is_made_by_conditioning_and_explain_says_so():
 
 def test_a_count_that_conditioning_may_end_soon_is_begun_without_a_plan(monkeypatch):
     graph, pattern = multipartite(12, 20), path(range(12))
-    monkeypatch.setattr(choose, "plan_of", lambda *_: pytest.fail("a walk was planned"))
+    monkeypatch.setattr(conditioning_count, "plan_of", lambda *_: pytest.fail("a walk was planned"))
     assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == 20**12
     assert csm.count_matches(graph, pattern, engine="cpu") == 20**12 // pattern.automorphism_count()
     assert csm.explain(graph, pattern, engine="cpu").conditioning.first

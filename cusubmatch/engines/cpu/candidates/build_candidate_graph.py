@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import has
 from cusubmatch.engines.cpu.tunables import Tunables
@@ -119,36 +119,14 @@ class _Numbering(NamedTuple):
 
 def _number(masks: np.ndarray, size: int) -> _Numbering:
     """Number the candidates."""
-    shares, differs = np.zeros((2, size), np.uint32)
-    _compare(masks, shares, differs)
-    group_bits = _closed(shares.tolist())
-    groups = sorted(set(group_bits))
-    table = [groups.index(bits) for bits in group_bits]
-    begins, local = np.zeros(len(groups) + 1, np.int64), np.empty(len(masks), np.int32)
-    members, local_masks = _numbered(masks, np.array(table, np.int64), begins, local)
-    ends = begins.tolist()
+    group_of, begins, members, local, local_masks, shares, differs = _numbered(masks, size)
+    ends, table = begins.tolist(), group_of.tolist()
     vertices = [members[begin:end] for begin, end in pairwise(ends)]
     same = [~bits for bits in differs.tolist()]
     alike = [min((bits & -bits).bit_length() - 1, u) for u, bits in enumerate(same)]
     of_vertices = tuple(vertices[group] for group in table)
     begins = np.array([[ends[group] for group in table], [ends[group + 1] for group in table]], np.int64)
     return _Numbering(alike, shares.tolist(), members, begins, local, local_masks, of_vertices)
-
-
-def _closed(shares: list[int]) -> list[int]:
-    """Of each pattern vertex, as bits, those that share candidates with it directly or through others, and itself."""
-    masks = [0] * len(shares)
-    for u in range(len(shares)):
-        if not masks[u]:
-            reached = frontier = 1 << u
-            while frontier:
-                new = shares[(frontier & -frontier).bit_length() - 1] & ~reached
-                reached |= new
-                frontier = (frontier & (frontier - 1)) | new
-            for w in range(u, len(shares)):
-                if reached >> w & 1:
-                    masks[w] = reached
-    return masks
 
 
 def _encoded(relations: Sequence[PairRelation]) -> tuple[np.ndarray, np.ndarray]:
@@ -162,42 +140,60 @@ def _encoded(relations: Sequence[PairRelation]) -> tuple[np.ndarray, np.ndarray]
 
 
 @jit
-def _compare(masks, shares, differs):
-    """Of each pattern vertex, as bits, the vertices that share a candidate with it, and those with other candidates."""
+def _numbered(masks, size):
+    """The group of each pattern vertex, and of the candidates by group what `_Numbering` has."""
+    shares, differs = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
+    found, candidates = np.empty(len(masks), np.int32), 0
     for v in range(len(masks)):
-        mask = masks[v]
-        rest = mask
+        rest = masks[v]
+        if rest:
+            found[candidates] = v
+            candidates += 1
         while rest:
             u = trailing_zeros(rest)
-            shares[u] |= mask
-            differs[u] |= ~mask
+            shares[u] |= masks[v]
+            differs[u] |= ~masks[v]
             rest &= rest - np.uint32(1)
-    size = len(differs)
     for u in range(size):
         for w in range(size):
             if (differs[u] >> np.uint32(w)) & np.uint32(1):
                 differs[w] |= np.uint32(1) << np.uint32(u)
-
-
-@jit
-def _numbered(masks, group_of, begins, local):
-    """The candidates of each group, ascending, and the masks by local index; sets where groups begin, and `local`."""
-    for v in range(len(masks)):
-        if masks[v]:
-            begins[group_of[trailing_zeros(masks[v])] + 1] += 1
-    width, groups = 0, len(begins) - 1
-    for group in range(groups):
-        width = max(width, begins[group + 1])
+    group_of = _groups(shares)
+    begins = np.zeros(group_of.max() + 2, np.int64)
+    for i in range(candidates):
+        begins[group_of[trailing_zeros(masks[found[i]])] + 1] += 1
+    width = begins.max()
+    for group in range(len(begins) - 1):
         begins[group + 1] += begins[group]
-    members, local_masks, ends = np.empty(begins[groups], np.int32), np.zeros(width, np.uint32), begins.copy()
-    for v in range(len(masks)):
-        if masks[v]:
-            group = group_of[trailing_zeros(masks[v])]
-            at = ends[group]
-            members[at], local[v] = v, at - begins[group]
-            local_masks[at - begins[group]] |= masks[v]
-            ends[group] = at + 1
-    return members, local_masks
+    members, local_masks, ends = np.empty(candidates, np.int32), np.zeros(width, np.uint32), begins.copy()
+    local = np.empty(len(masks), np.int32)
+    for i in range(candidates):
+        v = found[i]
+        group = group_of[trailing_zeros(masks[v])]
+        at = ends[group]
+        members[at], local[v] = v, at - begins[group]
+        local_masks[at - begins[group]] |= masks[v]
+        ends[group] = at + 1
+    return group_of, begins, members, local, local_masks, shares, differs
+
+
+@inner
+def _groups(shares):
+    """The group of each pattern vertex: those that share candidates with it, directly or through others."""
+    group_of, groups = np.full(len(shares), -1, np.int64), 0
+    for u in range(len(shares)):
+        if group_of[u] < 0:
+            reached = np.uint32(1) << np.uint32(u)
+            frontier = reached
+            while frontier:
+                new = shares[trailing_zeros(frontier)] & ~reached
+                reached |= new
+                frontier = (frontier & (frontier - np.uint32(1))) | new
+            for w in range(u, len(shares)):
+                if (reached >> np.uint32(w)) & np.uint32(1):
+                    group_of[w] = groups
+            groups += 1
+    return group_of
 
 
 @jit

@@ -16,7 +16,7 @@ from cusubmatch.engines.cpu.conditioning import state as c
 from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS
 from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
 from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW, count_roots
-from cusubmatch.engines.cpu.primitives.jit import announced
+from cusubmatch.engines.cpu.primitives.jit import announced, jit
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
@@ -139,7 +139,10 @@ def _order(local: CandidateGraph) -> list[int]:
 
 def _neighbours(local: CandidateGraph) -> list[int]:
     size, required = len(local.constraints.labels), local.constraints.required
-    return [sum(1 << w for w in range(size) if (u, w) in required) for u in range(size)]
+    neighbours = [0] * size
+    for u, w in required:
+        neighbours[u] |= 1 << w
+    return neighbours
 
 
 def _arrays(local: CandidateGraph, tunables: Tunables) -> tuple[int, c.Arrays, int]:
@@ -157,7 +160,7 @@ def _arrays(local: CandidateGraph, tunables: Tunables) -> tuple[int, c.Arrays, i
     relations = np.zeros(n * n, np.int32)
     for (u, w), (relation,) in local.constraints.required.items():
         relations[n * u + w] = relation
-    order = _order(local)
+    order = branching_order(neighbours[:size].tolist(), local.candidates.cardinalities.sizes)
     priority = np.zeros(n, np.int64)
     priority[order] = np.arange(size)
     lists, begins = candidate_lists(masks, size)
@@ -170,7 +173,7 @@ def _arrays(local: CandidateGraph, tunables: Tunables) -> tuple[int, c.Arrays, i
     random = np.random.default_rng(20)
     words = random.integers(0, 1 << 64, (2, len(masks) + 1), np.uint64)
     prefix = np.zeros((2, len(rows) + 1), np.uint64)
-    np.cumsum(words[:, rows], axis=1, out=prefix[:, 1:])
+    _add_words(rows, words, prefix)
     table = np.zeros(SLOT_WORDS * tunables.conditioning_slots, np.uint64)
     registers = np.zeros(c.REGISTERS, np.int64)
     arrays = c.Arrays(
@@ -204,3 +207,13 @@ def _arrays(local: CandidateGraph, tunables: Tunables) -> tuple[int, c.Arrays, i
         np.uint64(0),
     )
     return order[0], arrays, pool
+
+
+@jit
+def _add_words(rows, words, prefix):
+    """Sum the two words of each element up to each place."""
+    first, second = np.uint64(0), np.uint64(0)
+    for i in range(len(rows)):
+        first += words[0, rows[i]]
+        second += words[1, rows[i]]
+        prefix[0, i + 1], prefix[1, i + 1] = first, second

@@ -10,6 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
+
 __all__ = ["branching_order"]
 
 
@@ -23,28 +27,38 @@ def branching_order(neighbours: Sequence[int], sizes: Sequence[float]) -> list[i
     sizes : sequence of float
         Candidates of each vertex.
     """
-    rows, left = list(neighbours), set(range(len(neighbours)))
-    logs = [math.log2(size + 1) for size in sizes]
-    bags = [_bag(rows, logs, v) for v in left]
-    order: list[int] = []
-    while left:
-        best = min(left, key=lambda v: (bags[v], -logs[v], v))
-        order.append(best)
-        left.discard(best)
-        around = _members(rows[best])
-        for u in around:
-            rows[u] = (rows[u] | rows[best]) & ~(1 << u) & ~(1 << best)
+    logs = np.array([math.log2(size + 1) for size in sizes])
+    return _eliminated(np.array(neighbours, np.uint32), logs)[::-1].tolist()
+
+
+@jit
+def _eliminated(rows, logs):
+    """The vertices as they are eliminated; writes over `rows`."""
+    size = len(logs)
+    bags, order, left = np.empty(size), np.empty(size, np.int64), np.ones(size, np.bool_)
+    for v in range(size):
+        bags[v] = _bag(rows, logs, v)
+    for step in range(size):
+        best = -1
+        for v in range(size):
+            if left[v] and (best < 0 or bags[v] < bags[best] or (bags[v] == bags[best] and logs[v] > logs[best])):
+                best = v
+        order[step], left[best] = best, False
+        around = rows[best]
+        rest = around
+        while rest:
+            u = trailing_zeros(rest)
+            rows[u] = (rows[u] | around) & ~((np.uint32(1) << np.uint32(u)) | (np.uint32(1) << np.uint32(best)))
             bags[u] = _bag(rows, logs, u)
-    return order[::-1]
+            rest &= rest - np.uint32(1)
+    return order
 
 
-def _members(bits: int) -> list[int]:
-    members = []
-    while bits:
-        members.append((bits & -bits).bit_length() - 1)
-        bits &= bits - 1
-    return members
-
-
-def _bag(rows: Sequence[int], logs: Sequence[float], v: int) -> float:
-    return logs[v] + sum(logs[u] for u in _members(rows[v]))
+@inner
+def _bag(rows, logs, v):
+    """The logarithm of the maps of a vertex and those that it is joined to."""
+    total, rest = 0.0, rows[v]
+    while rest:
+        total += logs[trailing_zeros(rest)]
+        rest &= rest - np.uint32(1)
+    return logs[v] + total
