@@ -100,7 +100,7 @@ class Tunables:
     filter_block_warps: int = 8
     filter_chunk_vertices: int = 1024
     filter_probed_neighbours: int = 4
-    full_rows_arcs: int = 1 << 28
+    full_rows_arcs: int = 1 << 26
     alternatives: int = 32
     trial_shares: tuple[tuple[int, int], ...] = ((128, 32), (8, 5))
     negligible_cost_ns: float = 1e3
