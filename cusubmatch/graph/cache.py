@@ -12,6 +12,8 @@ from cusubmatch.system.deadlines import Pending
 
 __all__ = ["Cache"]
 
+MISSING = object()
+
 
 class Cache:
     """A few values of each kind; threads that ask for the same one wait for it to be made once, others do not.
@@ -36,8 +38,9 @@ class Cache:
             try:
                 with self._lock:
                     shelf = self._shelves.setdefault(kind, {})
-                    if key in shelf:
-                        value = shelf[key] = shelf.pop(key)  # the one that was asked for last
+                    value = shelf.pop(key, MISSING)
+                    if value is not MISSING:
+                        shelf[key] = value  # the one that was asked for last
                         return value
                     first = self._underway.get((kind, key), mine)
                     if first.over or first is mine:

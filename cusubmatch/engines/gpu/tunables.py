@@ -83,7 +83,7 @@ class Tunables:
     steps_between_polls: int = Polling().steps_between_polls
     steps_between_polls_idle: int = Polling().steps_between_polls_idle
     leaf_windows: int = Polling().leaf_windows
-    min_divided_tasks: int = 1 << 22
+    min_divided_tasks: int = 1 << 20
     min_donated_candidates: int = Polling().min_donated_candidates
     min_donated_cores: int = Polling().min_donated_cores
     ring_slots: int = 1 << 14

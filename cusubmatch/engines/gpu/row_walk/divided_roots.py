@@ -33,7 +33,7 @@ def divide_roots(
     if opened.lengths is None or int(opened.program.words[f.LEAF]) != f.WIDTHS:
         return (opened,)
     steps = other_order(plan.pattern, plan.steps)
-    if steps is None or int(opened.lengths.sum(dtype=np.int64)) < gpu.tunables.min_divided_tasks:
+    if steps is None or int(opened.lengths.sum(dtype=np.int64)) < max(gpu.tunables.min_divided_tasks, 1):
         return (opened,)
     other = open_rows(gpu, xp, replace(plan, steps=steps), prepared, tasks)
     if int(other.program.words[f.LEAF]) != f.WIDTHS:

@@ -138,7 +138,7 @@ class RowRun:
         more, drawn, size = True, 0, self.first_rows
         while more:
             output = None if counting else _Output(self, size)
-            workspace.start(drawn)
+            workspace.start(drawn, counting)
             taken = workspace.no_output if output is None else output.taken
             nanoseconds = nanoseconds_of(self.gpu.tunables.slice_s, self.deadline)
             kernel(*workspace.searched, workspace.state, workspace.checkpoints, workspace.scratch, taken, nanoseconds)
@@ -216,11 +216,15 @@ class _Workspace:
         self.no_output = move(RowOutput(xp.empty(1, np.int32), xp.empty(1, np.int64), np.int64(0)))
         self._read = (lambda: self._array) if xp is np else mirrored(self._array)
 
-    def start(self, drawn: int) -> None:
+    def start(self, drawn: int, counting: bool) -> None:
         """Make ready for a launch, after so many chunks were drawn."""
+        on_host = isinstance(self._array, np.ndarray)
+        if counting and not drawn and not on_host:
+            self._array.data.memset_async(0, self._array.nbytes)  # a copy would be waited for
+            return
         words = np.zeros(f.STATE_WORDS, np.uint64)
         words[f.DRAWN], words[f.VALID_ROWS] = drawn, f.NO_ROWS_LOST
-        if isinstance(self._array, np.ndarray):
+        if on_host:
             self._array[:] = words
         else:
             self._array.set(words)
