@@ -12,6 +12,8 @@ from cusubmatch.system.deadlines import Pending
 
 __all__ = ["Cache"]
 
+MISSING = object()
+
 
 class Cache:
     """A few values of each kind; threads that ask for the same one wait for it to be made once, others do not.
@@ -33,8 +35,9 @@ class Cache:
         """
         with self._lock:
             shelf = self._shelves.get(kind)
-            if shelf is not None and key in shelf:
-                value = shelf[key] = shelf.pop(key)  # the one that was asked for last
+            value = MISSING if shelf is None else shelf.pop(key, MISSING)
+            if shelf is not None and value is not MISSING:
+                shelf[key] = value  # the one that was asked for last
                 return value
         return self._made(kind, key, make, keep)
 

@@ -8,6 +8,7 @@ from row_cases import pattern_of, relations_of
 
 from cusubmatch.graph.masked_rows import masked_rows
 from cusubmatch.plan.conditions.bounds import NO_BOUND
+from cusubmatch.plan.rows.root_orders import other_order
 from cusubmatch.plan.rows.row_planner import plan_rows
 from cusubmatch.plan.rows.row_statistics import RowStatistics
 
@@ -53,6 +54,15 @@ def test_a_stepwise_plan_keeps_no_paths_and_counts_no_pairs(statistics, text):
     assert plan.meeting is None
     assert plan.leaf == "count"
     assert plan_rows(pattern_of(text, 5_000), statistics, count=False, stepwise=True).leaf == "rows"
+
+
+@pytest.mark.parametrize("text", [PATH, FAN_OUT])
+def test_a_stepwise_count_begins_with_the_middle_edge_and_its_last_steps_may_change_places(statistics, text):
+    plan = plan_rows(pattern_of(text, 5_000), statistics, count=True, stepwise=True)
+    root, one, other = plan.steps
+    assert root.edges == (1,)
+    assert other_order(plan.pattern, plan.steps) == (root, other, one)
+    assert other_order(pattern_of(RING, 5_000), plan.steps[:2]) is None
 
 
 def test_the_share_of_a_window_grows_with_it_up_to_all(statistics):

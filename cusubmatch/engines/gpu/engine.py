@@ -130,7 +130,7 @@ class GpuEngine:
 
     def number_of_row_tasks(self, plan: RowPlan, prepared: PreparedRows) -> int:
         """Rows, or vertices, of the first step."""
-        from cusubmatch.engines.gpu.row_walk.device_row_plan import number_of_row_tasks
+        from cusubmatch.engines.gpu.row_walk.opened_rows import number_of_row_tasks
 
         return number_of_row_tasks(plan, prepared)
 

@@ -37,6 +37,8 @@ class Tunables:
         Steps of a warp between two polls, and after a poll that found an idle warp.
     leaf_windows : int
         Windows of last-level candidates in one step, each as wide as a warp.
+    min_divided_tasks : int
+        From so many tasks on, a walk over rows looks whether some rows take less in another order of steps.
     min_donated_candidates, min_donated_cores : int
         The last level is donated if it has more candidates; the second number if each completes the core of a suffix.
     ring_slots : int
@@ -83,6 +85,7 @@ class Tunables:
     steps_between_polls: int = Polling().steps_between_polls
     steps_between_polls_idle: int = Polling().steps_between_polls_idle
     leaf_windows: int = Polling().leaf_windows
+    min_divided_tasks: int = 1 << 20
     min_donated_candidates: int = Polling().min_donated_candidates
     min_donated_cores: int = Polling().min_donated_cores
     ring_slots: int = 1 << 14

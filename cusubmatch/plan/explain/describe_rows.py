@@ -9,6 +9,7 @@ from cusubmatch.display.notebook import preformatted
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan.conditions.bounds import NO_BOUND
 from cusubmatch.plan.explain.words import duration, vertex_names
+from cusubmatch.plan.rows.root_orders import other_order
 from cusubmatch.plan.rows.row_plan import RowPlan, RowStep
 
 __all__ = ["AppliedCondition", "RowPlanText"]
@@ -88,6 +89,7 @@ class RowPlanText:
             )
             bound += step.edges
             lines += [f"         WHERE {condition}" for condition in self._applied_at(number)]
+        lines += self._divided(edges)
         lines += ["", f"estimated time: {duration(plan.cost)}"]
         return "\n".join(lines)
 
@@ -111,6 +113,15 @@ class RowPlanText:
             if (condition.vertices <= now[0] and condition.edges <= now[1])
             and not (condition.vertices <= before[0] and condition.edges <= before[1])
         ]
+
+    def _divided(self, edges: list[str]) -> list[str]:
+        """Whether rows of the first step may go on in another order, which the GPU engine decides row by row."""
+        asked, steps = self._plan.pattern, self._plan.steps
+        other = other_order(asked, steps) if self.engine == "gpu" and self._plan.leaf == "count" else None
+        if other is None:
+            return []
+        first, then = (edges[step.edges[0]] for step in other[-2:])
+        return [f"   with many rows each goes on in this order, or with {first} before {then} if that is shorter"]
 
     @property
     def _order(self) -> str:

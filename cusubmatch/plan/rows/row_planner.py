@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cusubmatch.plan.rows.root_orders import are_apart
 from cusubmatch.plan.rows.row_estimates import BIND_NS, FILTERED_LOOK_UP_NS, LOOK_UP_NS, Progress, RowEstimates
 from cusubmatch.plan.rows.row_plan import RowPattern, RowPlan, RowStep
 from cusubmatch.plan.rows.row_statistics import RowStatistics
@@ -17,6 +18,7 @@ from cusubmatch.plan.rows.row_steps import can_be_measured, can_be_pairs, first_
 __all__ = ["plan_rows"]
 
 BEAM = 24  # orders of one length that are followed
+DIVIDED_SHARE = 3 / 4  # of the cost where each row of the first step may be walked in one of two orders
 
 
 class _Order(NamedTuple):
@@ -95,8 +97,11 @@ def _follow(estimates, order, step, ends_count, stepwise):
     """The progress after one more step, which a count may end with."""
     pattern, (*earlier, last) = estimates.pattern, order.steps
     if ends_count and stepwise:
-        measured = can_be_measured(pattern, step)
-        return (estimates.measured if measured else estimates.follow)(order.progress, order.steps, step)
+        if not can_be_measured(pattern, step):
+            return estimates.follow(order.progress, order.steps, step)
+        progress = estimates.measured(order.progress, order.steps, step)
+        divided = are_apart(pattern, (*order.steps, step))
+        return progress._replace(cost=DIVIDED_SHARE * progress.cost) if divided else progress
     if ends_count and earlier and can_be_pairs(pattern, last, step):
         return estimates.pairs(order.before, earlier, last, step)
     return estimates.follow(order.progress, order.steps, step)

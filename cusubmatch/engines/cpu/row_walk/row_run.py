@@ -164,13 +164,15 @@ class RowRun(ThreadedRun):
     def _walks(self, out) -> Iterator[tuple[int, s.State]]:
         """Work on tasks until none is left: (status, state) each time the walker returns. Rows are written to out()."""
         states: dict[str, s.State] = {}
+        tables: dict[str, np.ndarray] = {}  # of the states
         filled = 0  # of the buffer, which the ways share
         while (task := self.tasks.take()) is not None:
             if task.method not in states:
                 states[task.method] = self._new_state(self._ways[task.method].plan)
+                tables[task.method] = s.table_of(states[task.method])
                 self._compile(task.method, states[task.method], out())
             state, weight, program = states[task.method], task.weight, self._ways[task.method].table
-            table = s.table_of(state)
+            table = tables[task.method]
             state.registers[s.FILLED] = filled
             enter_rows(state, task.begin, task.end)
             status = PAUSED
@@ -178,7 +180,7 @@ class RowRun(ThreadedRun):
                 status = walk_rows(program, self._view_table, table, *out(), self.tunables.work_units)
                 if status == GROW:
                     state = states[task.method] = self._more_room(state)
-                    table = s.table_of(state)
+                    table = tables[task.method] = s.table_of(state)
                     continue
                 yield status, state
                 if self.tasks.stopped:

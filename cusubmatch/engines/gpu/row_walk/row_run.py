@@ -10,7 +10,8 @@ import numpy as np
 
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.gpu.row_walk import row_format as f
-from cusubmatch.engines.gpu.row_walk.device_row_plan import DeviceRowPlan, device_row_plan, make_scratch
+from cusubmatch.engines.gpu.row_walk.device_row_plan import DeviceRowPlan, device_row_plans
+from cusubmatch.engines.gpu.row_walk.opened_rows import make_scratch
 from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import RowOutput
 from cusubmatch.engines.gpu.row_walk.row_program import stepwise
 from cusubmatch.engines.gpu.row_walk.row_walker import make_walk_rows
@@ -116,9 +117,17 @@ class RowRun:
     def _launches(self, counting):
         """Launches until none is needed: the block of each, or None."""
         plan = stepwise(self.plan, counting=counting)
-        on_device = device_row_plan(self.gpu, self.xp, plan, self.prepared, self.tasks)
-        if not on_device.n_tasks:
-            return
+        orders = device_row_plans(self.gpu, self.xp, plan, self.prepared, self.tasks)
+        total, before = sum(order.n_tasks for order in orders), 0
+        for order in orders:
+            if order.n_tasks:
+                yield from self._launches_of(order, counting, before, total)
+                if self.enough is not None and self.matches >= self.enough:
+                    return
+            before += order.n_tasks
+
+    def _launches_of(self, on_device, counting, before, total):
+        """Launches for one order of steps, whose tasks come after so many of all."""
         self._check_deadline()
         with on_device.lock:
             workspace = on_device.free.pop() if on_device.free else None
@@ -129,7 +138,7 @@ class RowRun:
         more, drawn, size = True, 0, self.first_rows
         while more:
             output = None if counting else _Output(self, size)
-            workspace.start(drawn)
+            workspace.start(drawn, counting)
             taken = workspace.no_output if output is None else output.taken
             nanoseconds = nanoseconds_of(self.gpu.tunables.slice_s, self.deadline)
             kernel(*workspace.searched, workspace.state, workspace.checkpoints, workspace.scratch, taken, nanoseconds)
@@ -145,7 +154,7 @@ class RowRun:
             if more and self.enough is not None and self.matches >= self.enough:
                 return
             if more:
-                self._report(min(drawn * on_device.chunk / on_device.n_tasks, 1.0))
+                self._report((before + min(drawn * on_device.chunk, on_device.n_tasks)) / total)
                 self._check_deadline()
 
     def _check_deadline(self):
@@ -207,11 +216,15 @@ class _Workspace:
         self.no_output = move(RowOutput(xp.empty(1, np.int32), xp.empty(1, np.int64), np.int64(0)))
         self._read = (lambda: self._array) if xp is np else mirrored(self._array)
 
-    def start(self, drawn: int) -> None:
+    def start(self, drawn: int, counting: bool) -> None:
         """Make ready for a launch, after so many chunks were drawn."""
+        on_host = isinstance(self._array, np.ndarray)
+        if counting and not drawn and not on_host:
+            self._array.data.memset_async(0, self._array.nbytes)  # a copy would be waited for
+            return
         words = np.zeros(f.STATE_WORDS, np.uint64)
         words[f.DRAWN], words[f.VALID_ROWS] = drawn, f.NO_ROWS_LOST
-        if isinstance(self._array, np.ndarray):
+        if on_host:
             self._array[:] = words
         else:
             self._array.set(words)
