@@ -171,12 +171,13 @@ def select(
     """
     pairs: dict[tuple[int, int], float] = {}
     biases: dict[tuple[int, int], float] = {}
-    sampled_of = [-(-size // spacing(size, sample)) for size in sizes]
+    sampled = [-(-size // spacing(size, sample)) for size in sizes]
+    shares = [size / max(some, 1) for size, some in zip(sizes, sampled, strict=True)]
     for (u, w, _), (count, twos) in zip(requirements.edges.tolist(), pair_counts, strict=True):
-        sampled = sampled_of[u]
-        whole = count * (sizes[u] / max(sampled, 1))
-        if whole <= pairs.get((u, w), whole):
-            pairs[u, w], biases[u, w] = whole, max(sampled * twos / max(count * count, 1), 1.0)
+        pair, whole = (u, w), count * shares[u]
+        if pair not in pairs or whole <= pairs[pair]:
+            bias = sampled[u] * twos / (count * count) if twos else 1.0
+            pairs[pair], biases[pair] = whole, max(bias, 1.0)
     filters: list[int | None] = []
     for u, (kept, labelled) in enumerate(zip(sizes, _labelled(graph, constraints), strict=True)):
         if kept > MAX_KEPT_SHARE * labelled:
