@@ -7,6 +7,7 @@ from typing import Any
 __all__ = [
     "AbsentIdWarning",
     "AbsentLabelWarning",
+    "ClusterError",
     "CusubmatchError",
     "EngineUnavailable",
     "GraphError",
@@ -46,6 +47,10 @@ class AbsentIdWarning(UserWarning):
 
 class AbsentLabelWarning(UserWarning):
     """Nothing in the graph has a label of the pattern; the message names the most similar labels."""
+
+
+class ClusterError(CusubmatchError, RuntimeError):
+    """There is no cluster to work on, or it was lost; the message says what would do."""
 
 
 class ResultTooLarge(CusubmatchError, MemoryError):

@@ -10,13 +10,13 @@ from importlib.util import find_spec
 from typing import Any
 
 _HOME = {
-    "ClusterError": "cluster_error",
-    "Graph": "cluster_graph",
-    "count_many": "counts",
-    "count_matches": "counts",
-    "match_many": "query_files",
-    "subgraph_match": "partitions",
-    "write_matches": "files",
+    "ClusterError": "cusubmatch.errors",
+    "Graph": "cusubmatch.dask.cluster_graph",
+    "count_many": "cusubmatch.dask.counts",
+    "count_matches": "cusubmatch.dask.counts",
+    "match_many": "cusubmatch.dask.query_files",
+    "subgraph_match": "cusubmatch.dask.partitions",
+    "write_matches": "cusubmatch.dask.files",
 }
 
 __all__ = [*_HOME]  # noqa: PLE0604 - names are loaded when first used
@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name, and Dask, when it is first used."""
     if name not in _HOME:
         raise AttributeError(f"module 'cusubmatch.dask' has no attribute {name!r}")
-    value = getattr(import_module(f"cusubmatch.dask.{_HOME[name]}"), name)
+    value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from distributed import Client, default_client
 
-from cusubmatch.dask.cluster_error import ClusterError
+from cusubmatch.errors import ClusterError
 
 __all__ = ["client_of", "on_all_workers", "threads_of"]
 

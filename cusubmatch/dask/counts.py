@@ -11,7 +11,6 @@ from cusubmatch.api.options import as_pattern
 from cusubmatch.api.outcomes import DONE, OUT_OF_MEMORY, TIME_LIMIT
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
-from cusubmatch.dask.cluster_error import ClusterError
 from cusubmatch.dask.cluster_graph import Graph
 from cusubmatch.dask.job import Job
 from cusubmatch.dask.job_state import Result
@@ -25,7 +24,7 @@ from cusubmatch.dask.query_jobs import (
     warn_of,
 )
 from cusubmatch.dask.questions import Question
-from cusubmatch.errors import TimeLimitExceeded
+from cusubmatch.errors import ClusterError, TimeLimitExceeded
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern, PatternError
 

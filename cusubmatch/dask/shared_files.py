@@ -11,10 +11,9 @@ from typing import Any
 import dask
 
 from cusubmatch.dask.clients import on_all_workers
-from cusubmatch.dask.cluster_error import ClusterError
 from cusubmatch.dask.left_folders import OWNER_FILE, owned_folder
 from cusubmatch.dask.sources import FileStamp, stamps_of
-from cusubmatch.errors import GraphError
+from cusubmatch.errors import ClusterError, GraphError
 from cusubmatch.frames import is_dask_frame
 
 __all__ = ["check_shared", "shared_folder", "stamps_on_workers", "write_parts"]

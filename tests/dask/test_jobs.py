@@ -8,7 +8,8 @@ import pytest
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
 from cusubmatch.dask import counts, tasks
-from cusubmatch.dask.job import Job, JobTask
+from cusubmatch.dask.job import JobTask
+from cusubmatch.dask.job_futures import JobFutures
 from cusubmatch.generators import rmat
 
 RING = "(a)--(b)--(c)--(d)--(e)--(a)"
@@ -95,34 +96,35 @@ class StandIn:
         return self.states.pop(0) if len(self.states) > 1 else self.states[0]
 
 
-def job_with(future, client_status):
-    """A job that waits for one future; what it waits for anew, and what it submits."""
+def waiting_for(future, client_status):
+    """The tasks of a job that waits for one future; what it waits for anew, and what it submits."""
     waited, submitted = [], []
     client = SimpleNamespace(
         status=client_status,
         gather=lambda *_, **__: [],
         map=lambda kind, *work, key, **__: submitted.append(work) or [StandIn("pending")],
     )
-    job = Job(client, [], [], None, print)
-    job._completed = SimpleNamespace(add=waited.append, update=list)
-    job._futures[future.key] = future
-    job._tasks[future.key] = JobTask("work", SimpleNamespace(number=0), len)
-    return job, waited, submitted
+    futures = JobFutures(client, "job", lambda *_: None)
+    futures._completed = SimpleNamespace(add=waited.append, update=list)
+    futures._futures[future.key] = future
+    futures._tasks[future.key] = JobTask("work", SimpleNamespace(number=0), len), 0
+    return futures, waited, submitted
 
 
 def test_a_result_that_is_lost_and_found_again_at_once_is_waited_for():
     future = StandIn("lost", "finished")
-    job, waited, submitted = job_with(future, "running")
-    job._batch_ended([future])
+    futures, waited, submitted = waiting_for(future, "running")
+    assert not list(futures.results([future]))
     assert (waited, submitted) == ([future], [])
 
 
 def test_a_task_that_the_scheduler_forgot_is_submitted_again_a_few_times():
     for status, times in (("running", 3), ("connecting", 0)):
-        job, _, submitted = job_with(StandIn("cancelled"), status)
+        futures, _, submitted = waiting_for(StandIn("cancelled"), status)
         for _ in range(times):
-            job._batch_ended([StandIn("cancelled")])
-            job._futures["task"], job._tasks["task"] = job._futures.popitem()[1], job._tasks.popitem()[1]
+            assert not list(futures.results([StandIn("cancelled")]))
+            futures._futures["task"] = futures._futures.popitem()[1]
+            futures._tasks["task"] = futures._tasks.popitem()[1]
         with pytest.raises(dcsm.ClusterError, match="the scheduler was lost"):
-            job._batch_ended([StandIn("cancelled")])
+            list(futures.results([StandIn("cancelled")]))
         assert len(submitted) == times
