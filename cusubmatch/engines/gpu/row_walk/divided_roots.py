@@ -22,7 +22,7 @@ from cusubmatch.plan.rows.root_orders import other_order, third_step
 
 __all__ = ["divide_roots"]
 
-WORTH = 2  # the whole has to take as many times what the parts take
+WORTH = 1.25  # the whole has to take as many times what the parts take
 
 
 def divide_roots(
