@@ -22,7 +22,7 @@ from cusubmatch.plan.rows.root_orders import other_order, third_step
 
 __all__ = ["divide_roots"]
 
-WORTH = 2  # the whole has to take as many times what the parts take
+WORTH = 1.25  # the whole has to take as many times what the parts take
 
 
 def divide_roots(
@@ -59,6 +59,6 @@ def _work(gpu, xp, opened, prepared, tasks):
         return lengths * open_rows(gpu, xp, plan, prepared, tasks).lengths
     there = open_rows(gpu, xp, plan, prepared, None)
     sums = xp.zeros(there.n + 1, np.int64)
-    xp.cumsum(there.lengths, out=sums[1:])
+    sums[1:] = xp.cumsum(there.lengths, dtype=np.int64)
     begins = xp.where(opened.lengths > 0, opened.begins.astype(np.int64) - there.first, 0)
     return sums[begins + lengths] - sums[begins]
