@@ -10,14 +10,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
-from cusubmatch.api.count_matches import count_of_query
-from cusubmatch.api.count_tables import count_table
+from cusubmatch.api.count_calls import count_of_query
 from cusubmatch.api.counts_on_devices import Job, counts_on_devices
 from cusubmatch.api.ids import absent_ids, warn_absent_ids
 from cusubmatch.api.options import as_graph, as_pattern, check_options
 from cusubmatch.api.options_of_each import options_of_each
 from cusubmatch.api.outcomes import DONE, Outcome, outcome_of
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.frames.count_table import count_table
 from cusubmatch.graph import Graph
 from cusubmatch.graph.labels import absent_in, warn_absent
 from cusubmatch.pattern import Pattern

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from cusubmatch.api.count_matches import count_of_plan, count_of_query
+from cusubmatch.api.count_calls import count_of_plan, count_of_query
 from cusubmatch.api.options import is_compound, planned_call
 from cusubmatch.api.outcomes import Outcome, outcome_of
 from cusubmatch.engines.device_engine import DeviceEngine

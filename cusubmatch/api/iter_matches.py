@@ -13,7 +13,8 @@ from cusubmatch.api.options import planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.devices.several_devices import on_its_device
-from cusubmatch.execution.query import PlannedCall, Query
+from cusubmatch.execution.planned_call import PlannedCall
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.result_columns import empty_frame
 from cusubmatch.io.targets import check_rows

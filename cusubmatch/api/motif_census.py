@@ -12,10 +12,10 @@ from typing import Any, NamedTuple, cast
 
 from cusubmatch.api.argument_types import EngineName, GraphLike, UniqueSemantics
 from cusubmatch.api.count_matches import count_matches
-from cusubmatch.api.count_tables import count_table
 from cusubmatch.api.options import as_graph, check_options
 from cusubmatch.errors import TimeLimitExceeded
 from cusubmatch.execution.query_options import QueryOptions
+from cusubmatch.frames.count_table import count_table
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan.supergraphs import supergraphs

@@ -17,7 +17,8 @@ import numpy as np
 from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.engines.registry import check_devices, check_engine
 from cusubmatch.errors import DeadlinePassed, PatternError
-from cusubmatch.execution.query import PlannedCall, Query, make_query
+from cusubmatch.execution.planned_call import PlannedCall, make_query
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.graph import Graph

@@ -27,7 +27,8 @@ from cusubmatch.engines.base import Sampler
 from cusubmatch.engines.prepared import RowBlock
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
 from cusubmatch.execution.collection.whole_blocks import whole_blocks
-from cusubmatch.execution.query import PlannedCall, Query, asked_by
+from cusubmatch.execution.planned_call import PlannedCall, asked_by
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.row_walks.random_choice import RandomChoice
 from cusubmatch.pattern import Pattern

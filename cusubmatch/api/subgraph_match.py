@@ -13,7 +13,7 @@ from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge
 from cusubmatch.execution.collection.row_collector import RowCollector, row_collector
-from cusubmatch.execution.query import PlannedCall
+from cusubmatch.execution.planned_call import PlannedCall
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.result_columns import empty_frame
 from cusubmatch.pattern import Pattern

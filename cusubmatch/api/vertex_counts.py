@@ -16,7 +16,8 @@ from cusubmatch.api.argument_types import EdgesOption, EngineName, GraphLike, Pr
 from cusubmatch.api.options import CheckedCall, as_pattern, checked_call, is_compound, plan_of_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.query import PlannedCall, Query
+from cusubmatch.execution.planned_call import PlannedCall
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
@@ -199,7 +200,7 @@ def _places(
     """The orbits of the pattern's vertices and, for each plain call, its vertices that each orbit counts."""
     from cusubmatch.execution.compound.joined_options import group_of_whole
     from cusubmatch.execution.compound.orbit_bindings import orbit_bindings
-    from cusubmatch.execution.query import asked_by
+    from cusubmatch.execution.planned_call import asked_by
     from cusubmatch.execution.touching import automorphisms_of
 
     groups = [automorphisms_of(one.graph, one.options, asked_by(one.pattern, one.options)) for one in plain]

@@ -15,7 +15,7 @@ from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName
 from cusubmatch.api.iter_matches import iter_matches
 from cusubmatch.api.options import planned_call
 from cusubmatch.errors import TimeLimitExceeded
-from cusubmatch.execution.query import PlannedCall
+from cusubmatch.execution.planned_call import PlannedCall
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.io.formats import is_text
 from cusubmatch.io.publish import Output, OutputPath

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from cusubmatch.api.count_tables import count_table
 from cusubmatch.api.ids import warn_absent_ids
 from cusubmatch.api.options import check_options
 from cusubmatch.api.options_of_each import options_of_each
@@ -32,6 +31,7 @@ from cusubmatch.dask.shared_files import check_shared
 from cusubmatch.engines.registry import ENGINES
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.frames import Family, family_named
+from cusubmatch.frames.count_table import count_table
 from cusubmatch.graph.labels import warn_absent
 from cusubmatch.graph.stored_graph import is_usable
 from cusubmatch.io.publish import OutputPath

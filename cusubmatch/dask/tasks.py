@@ -17,7 +17,7 @@ from typing import Any
 
 from distributed import get_worker
 
-from cusubmatch.api.count_matches import count_of_plan, count_of_query
+from cusubmatch.api.count_calls import count_of_plan, count_of_query
 from cusubmatch.api.ids import absent_ids
 from cusubmatch.api.iter_matches import batches_of_query
 from cusubmatch.api.options import CheckedCall, checked_call, is_compound, plan_of_call

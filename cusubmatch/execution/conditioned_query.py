@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback
 from cusubmatch.execution.engine_choice import engine_for
-from cusubmatch.execution.query import PlannedCall, make_query
+from cusubmatch.execution.planned_call import PlannedCall, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.strategies.conditioning_count import Conditioning, begun_without_plan
 from cusubmatch.graph import Graph

@@ -8,16 +8,16 @@ supergraphs, or independent sets of leaves.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.execution.walk_planning import MAX_WORTH, MIN_KEPT_PLANS, kept_candidates, kept_plan, walk_plan, walking
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan import Constraints, Plan, PlanningProblem, PlanOptions, constraints_of, make_plans
+from cusubmatch.plan import Plan, constraints_of
 from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.conditioning import plan_conditioning
 
@@ -33,16 +33,9 @@ __all__ = [
     "is_large_labelled",
     "plan_of",
     "plan_of_long_count",
-    "replan",
     "tables_of",
-    "walk_plan",
 ]
 
-MIN_KEPT_PLANS = 16
-FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
-WORTH_SHARE = 0.5  # of what conditioning takes at the least, that a better plan of walking is taken to save
-MAX_WORTH = 3e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
-MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
 MIN_BESIDE_VERTICES = 5  # of a pattern that the host may count faster than a GPU walks it
 MAX_BESIDE_SIZE = 1 << 24  # vertices and arcs of a graph whose candidates the host finds in milliseconds
 
@@ -74,9 +67,9 @@ def plan_of(
     def planned() -> tuple[Plan, Prepared]:
         if beside:
             asked = pattern, semantics, unique, counting, suffix
-            plan, prepared = _walking(graph, engine, *asked, False, few_rows, MAX_WORTH)
+            plan, prepared = walking(graph, engine, *asked, False, few_rows, MAX_WORTH)
             return dataclasses.replace(plan, beside=True), prepared
-        plan, prepared = _walking(graph, engine, *call)
+        plan, prepared = walking(graph, engine, *call)
         if pattern.conditions or not counting or suffix is not None:  # negated edges are walked
             return plan, prepared
         if plan.arcs is not None and semantics != "induced":
@@ -90,7 +83,7 @@ def plan_of(
         return plan, prepared
 
     call = pattern, semantics, unique, counting, suffix, by_trial, few_rows
-    return _kept(graph, "plans beside" if beside else "plans", call, make, MIN_KEPT_PLANS)
+    return kept_plan(graph, "plans beside" if beside else "plans", call, make, MIN_KEPT_PLANS)
 
 
 def conditioned_first(
@@ -99,21 +92,11 @@ def conditioned_first(
     """What a count begins with by conditioning, before a walk is planned; None where a plan is needed first."""
     if semantics == "induced" or not has_labels(pattern) or pattern.conditions or not engine.candidate_graph_methods:
         return None
-    prepared = _prepared(graph, engine, pattern, semantics)
+    prepared = kept_candidates(graph, engine, pattern, semantics)
     if prepared.candidate_graph is None:
         return None
     conditioning = plan_conditioning(prepared.estimated_by.cardinalities, math.inf)
     return (prepared, conditioning) if conditioning.goes_first else None
-
-
-def _prepared(graph: Graph, engine: Engine, pattern: Pattern, semantics: str) -> Prepared:
-    """What a pattern is matched on; kept, since a plan may be made of it later."""
-
-    def make() -> Prepared:
-        constraints = constraints_of(pattern, graph, semantics)
-        return engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
-
-    return graph.cache.get("prepared", (pattern, semantics), make, graph.keep(MIN_KEPT_PLANS))
 
 
 def counts_beside(graph: Graph, engine: Engine, pattern: Pattern) -> bool:
@@ -194,115 +177,4 @@ def tables_of(
 
     return plan_tables(
         constraints, candidates.filters, candidates.cardinalities, sizes, walking, walk_cost, engine.table_costs, roots
-    )
-
-
-def walk_plan(graph: Graph, engine: Engine, pattern: Pattern, term: EnumerateTerm) -> tuple[Plan, Prepared]:
-    """The plan of walking all embeddings of a quotient of a pattern, and what it is walked on."""
-    quotient = _quotient_of(graph, pattern, term.members)
-
-    def make() -> tuple[Plan, Prepared]:
-        return _walking(graph, engine, quotient, "monomorphism", False, True, None, True, False)
-
-    return _kept(graph, "walks", quotient, make, MIN_KEPT_QUOTIENTS)
-
-
-def _kept(
-    graph: Graph, kind: str, key: Hashable, make: Callable[[], tuple[Plan, Prepared]], least: int
-) -> tuple[Plan, Prepared]:
-    """A plan from the graph's cache, made if it is not there; a provisional one is not kept."""
-    plan, prepared = graph.cache.get(kind, key, make, graph.keep(least))
-    if plan.provisional:
-        graph.cache.drop(kind, key)
-    return plan, prepared
-
-
-def _walking(
-    graph: Graph,
-    engine: Engine,
-    pattern: Pattern,
-    semantics: str,
-    unique: bool,
-    counting: bool,
-    suffix: int | None,
-    by_trial: bool,
-    few_rows: bool,
-    worth: float = math.inf,
-) -> tuple[Plan, Prepared]:
-    """The plan of walking a pattern, and what it is walked on; a better plan saves `worth` nanoseconds at most."""
-    constraints = constraints_of(pattern, graph, semantics)
-    if graph.cache.holds("prepared", (pattern, semantics)):
-        prepared = _prepared(graph, engine, pattern, semantics)
-    else:
-        prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
-    few_rows = few_rows and prepared.candidate_graph is not None
-    problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting, few_rows)
-    methods = engine.methods
-    if prepared.candidate_graph is not None:
-        worth = FEW_ROWS_WORTH if few_rows else math.inf
-        if counting and suffix is None and semantics != "induced":
-            worth = WORTH_SHARE * min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
-        methods = engine.candidate_graph_methods
-    options = PlanOptions(methods, suffix=suffix, worth=worth)
-    plans = functools.partial(make_plans, problem, options)
-    return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
-
-
-def _problem(
-    graph: Graph,
-    prepared: Prepared,
-    pattern: Pattern,
-    constraints: Constraints,
-    semantics: str,
-    unique: bool,
-    counting: bool,
-    few_rows: bool = False,
-) -> PlanningProblem:
-    estimated_by = prepared.estimated_by
-    return PlanningProblem(
-        pattern,
-        prepared.constraints(constraints),
-        estimated_by.cardinalities,
-        estimated_by.filters,
-        graph.statistics,
-        semantics=semantics,
-        unique=unique,
-        counting=counting,
-        few_rows=few_rows,
-    )
-
-
-def replan(engine: Engine, plan: Plan, prepared: Prepared) -> Plan:
-    """A better plan of a walk on a candidate graph that takes longer than was expected, by sampled descents."""
-    from cusubmatch.plan.sampled_orders import make_sampled_plan
-
-    graph, pattern = prepared.graph, plan.pattern
-
-    def make() -> Plan:
-        constraints = constraints_of(pattern, graph, plan.semantics)
-        problem = _problem(graph, prepared, pattern, constraints, plan.semantics, plan.unique, True)
-        return make_sampled_plan(problem, plan, engine.descents(prepared))
-
-    key = pattern, plan.semantics, plan.unique
-    return graph.cache.get("sampled plans", key, make, graph.keep(MIN_KEPT_PLANS))
-
-
-def _quotient_of(graph: Graph, pattern: Pattern, members: Sequence[Sequence[int]]) -> Pattern:
-    """The pattern in which the vertices of each group are one; its label alternatives are those that all allow."""
-    group_of = {vertex: group for group, vertices in enumerate(members) for vertex in vertices}
-    labels: dict[Hashable, Any] = {}
-    for group, vertices in enumerate(members):
-        alternatives = [pattern.labels[vertex] for vertex in vertices if pattern.labels[vertex] is not None]
-        if len(alternatives) > 1:
-            codes = frozenset.intersection(*map(graph.vertex_label_codes, alternatives))
-            labels[group] = [value for code, value in enumerate(graph.vertex_label_values or ()) if code in codes]
-        elif alternatives:
-            labels[group] = alternatives[0]
-    edges = dict.fromkeys(((group_of[e.source], group_of[e.target]), e.directed, e.labels) for e in pattern.edges)
-    return Pattern(
-        [ends for ends, _, _ in edges],
-        vertices=range(len(members)),
-        labels=labels,
-        directed=[directed for _, directed, _ in edges],
-        edge_labels=[kinds for _, _, kinds in edges],
     )

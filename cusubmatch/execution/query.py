@@ -1,23 +1,17 @@
-"""A checked call, carried out: an engine, a plan, runs, and blocks of internal vertices as dataframes.
-
-The plan and the candidates are taken from the graph's cache or made. Dataframes are of the caller's family.
-"""
+"""A planned call, carried out: runs of its plan, and blocks of internal vertices as dataframes."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.execution.engine_choice import engine_for, reason_for
-from cusubmatch.execution.planning import plan_of, tables_of
-from cusubmatch.execution.query_options import QueryOptions
-from cusubmatch.execution.refined_calls import asked_of, refined, with_words
+from cusubmatch.execution.planning import tables_of
 from cusubmatch.execution.results.expand_orbits import expand_orbits
 from cusubmatch.execution.results.result_columns import (
     BLOCKS_AT_ONCE,
@@ -28,22 +22,18 @@ from cusubmatch.execution.results.result_columns import (
 )
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.graph import Graph
-from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import each_until, until
 
 if TYPE_CHECKING:
     from cusubmatch.execution.results.chosen_rows import ChosenRows
     from cusubmatch.execution.results.row_order import RowOrder
-    from cusubmatch.execution.row_walks.row_query import RowQuery
     from cusubmatch.execution.strategies.side_by_side import HostCount
     from cusubmatch.execution.strategies.table_count import TableCount
-    from cusubmatch.plan.asked import Asked
 
-__all__ = ["PlannedCall", "Query", "asked_by", "asked_query", "conditioned_query", "make_query"]
+__all__ = ["Query"]
 
 FRAME_AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids in one step
-TRIAL_SECONDS = 1.0  # that choosing a plan by timing samples may take; a shorter time limit does without
 
 
 class Query(NamedTuple):
@@ -240,67 +230,6 @@ class Query(NamedTuple):
         return self.graph.xp.asarray(array)
 
 
-PlannedCall: TypeAlias = "Query | RowQuery"
-
-
 def _in_embeddings(factor: int, progress: ProgressCallback) -> Callable[[float, int], None]:
     """Reports of embeddings, from those of matches that stand for `factor` each."""
     return lambda done, matches: progress(done, factor * matches)
-
-
-def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None = None) -> PlannedCall:
-    """Choose an engine for a call and plan it; `options` have been checked.
-
-    Raises
-    ------
-    DeadlinePassed
-        If `deadline` (`time.monotonic`) comes while the call is planned.
-    """
-    if pattern.conditions or options.params or options.candidates or options.edges == "each":
-        return asked_query(graph, options, deadline, asked_by(pattern, options))
-    engine, reason = engine_for(options, graph)
-    with engine.current():
-        placed = engine.place(graph)
-        plan, prepared = _planned(placed, engine, pattern, options, deadline)
-        why = reason_for(engine, reason, plan, options)
-        query = Query(graph, engine, plan, prepared, deadline, why=why)
-        return query.in_order() if options.sort else query
-
-
-def asked_by(pattern: Pattern, options: QueryOptions) -> Asked:
-    """What a call asks beside labels and edges."""
-    return asked_of(pattern, options.params, options.candidates, options.edges)
-
-
-def asked_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> PlannedCall:
-    """Plan a call with conditions, by rows of the edge table where they must be walked."""
-    from cusubmatch.execution.row_walks.row_query import make_row_query, needs_rows
-
-    if not needs_rows(asked):
-        return conditioned_query(graph, options, deadline, asked)
-    with until(deadline):
-        return make_row_query(graph, options, deadline, asked)
-
-
-def conditioned_query(graph: Graph, options: QueryOptions, deadline: float | None, asked: Asked) -> Query:
-    """Plan a call whose conditions are on single elements, or negated edges."""
-    engine, reason = engine_for(options, graph)
-    with engine.current():
-        with until(deadline):
-            found = refined(engine.place(graph), asked)
-        plan, prepared = _planned(found.graph, engine, found.pattern, options, deadline)
-        why = reason_for(engine, reason, plan, options)
-        query = Query(graph, engine, with_words(plan, asked, found), prepared, deadline, why=why)
-        return query.in_order() if options.sort else query
-
-
-def _planned(
-    placed: Graph, engine: Engine, pattern: Pattern, options: QueryOptions, deadline: float | None
-) -> tuple[Plan, Prepared]:
-    """The plan of a call on the graph where the engine works."""
-    call = pattern, options.semantics, options.one_per_orbit, options.counting, options.suffix
-    by_trial, few_rows = options.by_trial, options.few_rows and any(labels is not None for labels in pattern.labels)
-    if options.time_limit is not None and options.time_limit < TRIAL_SECONDS:
-        by_trial = by_trial and placed.cache.holds("plans", (*call, True, few_rows))
-    with until(deadline):
-        return plan_of(placed, engine, *call, by_trial, few_rows)

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, TypeAlias
 from cusubmatch.engines.base import ProgressCallback, TaskRange
 from cusubmatch.execution.compound.compound_rows import compound_calls
 from cusubmatch.execution.compound.simple_calls import shared_names
-from cusubmatch.execution.query import PlannedCall, Query, make_query
+from cusubmatch.execution.planned_call import PlannedCall, make_query
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.chosen_rows import ChosenRows
 from cusubmatch.execution.row_walks.row_query import RowQuery

@@ -13,7 +13,8 @@ import dataclasses
 import numpy as np
 
 from cusubmatch.execution.engine_choice import engine_for
-from cusubmatch.execution.query import PlannedCall, Query, asked_by, asked_query, conditioned_query
+from cusubmatch.execution.planned_call import PlannedCall, asked_by, asked_query, conditioned_query
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import refined, vertex_set
 from cusubmatch.execution.results.chosen_rows import ChosenRows

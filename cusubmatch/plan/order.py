@@ -252,8 +252,7 @@ class _OrderSearch:
     def _children(self, prefix, orbits):
         """The vertices that may come next, the most promising first, one of each orbit."""
         order, near = prefix.order, prefix.near
-        children: list[_Child] = []
-        tried = set()
+        children, tried = list[_Child](), set[int]()
         for vertex in self._next(order, near):
             if orbits is not None:
                 if orbits[vertex] in tried:
@@ -273,8 +272,9 @@ class _OrderSearch:
         reached = (matches[-1] if matches else 1.0) * expected
         extension = Extension(order, matches, vertex, bounds[vertex], expected, near[vertex])
         level_cost = cost + self.walk_cost.level(extension)
-        visited_cost = level_cost + reached * self.walk_cost.visit_ns
-        return _Child(visited_cost, -len(near[vertex]), vertex, level_cost, expected, reached)
+        return _Child(
+            level_cost + reached * self.walk_cost.visit_ns, -len(near[vertex]), vertex, level_cost, expected, reached
+        )
 
     def _next(self, order, near):
         if order:

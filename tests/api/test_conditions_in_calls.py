@@ -13,12 +13,12 @@ from targets import one_lane
 
 import cusubmatch as csm
 from cusubmatch import AbsentIdWarning, Graph, GraphError, PatternError, datasets
-from cusubmatch.api.count_matches import count_of_plan
+from cusubmatch.api.count_calls import count_of_plan
 from cusubmatch.api.options import checked_call
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
-from cusubmatch.execution import query as queries
+from cusubmatch.execution import planned_call
 from cusubmatch.execution.query_options import QueryOptions
 
 GPU = GpuEngine(Device(one_lane(), 1, 228 << 10, tunables=Tunables(grid=(1, 1))))
@@ -102,7 +102,7 @@ def test_the_gpu_engine_counts_and_lists_the_same(case, monkeypatch):
     text, options = CALLS[case]
     counted = csm.count_matches(graph, text, engine="cpu", **options)
     rows = sorted(csm.subgraph_match(graph, text, engine="cpu", unique=False, **options).itertuples(index=False))
-    monkeypatch.setattr(queries, "engine_for", lambda *_: (GPU, "a test"))
+    monkeypatch.setattr(planned_call, "engine_for", lambda *_: (GPU, "a test"))
     monkeypatch.setattr(Graph, "device", property(lambda self: self))
     graph.cache.forget("refined", "plans")
     assert csm.count_matches(graph, text, **options) == counted
@@ -169,7 +169,7 @@ def test_other_parameters_give_other_counts_and_equal_ones_the_same_plan():
     graph, text = small(), "(a)-[p]->(b) WHERE p.amount IN $some"
     assert [csm.count_matches(graph, text, params={"some": some}) for some in ([5], [5, 6], [8, 5], [])] == [1, 2, 1, 0]
     again = [checked_call(graph, text, QueryOptions(params={"some": [5]})) for _ in range(2)]
-    plans = [queries.make_query(*call) for call in again]
+    plans = [planned_call.make_query(*call) for call in again]
     assert plans[0].prepared is plans[1].prepared
     assert count_of_plan(plans[0], again[0].options) == 1
 

@@ -78,7 +78,7 @@ def test_a_time_limit_that_passes_while_it_is_planned_leaves_zeros(monkeypatch, 
         raise DeadlinePassed
 
     zeros = csm.vertex_counts(graph, TEXTS[-1]).assign(**{"a|b": 0, "c|d": 0, "e": 0})
-    monkeypatch.setattr("cusubmatch.execution.query.plan_of", late)
+    monkeypatch.setattr("cusubmatch.execution.planned_call.plan_of", late)
     with pytest.raises(TimeLimitExceeded) as raised:
         csm.vertex_counts(graph, TEXTS[-1], time_limit=1)
     assert raised.value.partial.equals(zeros)

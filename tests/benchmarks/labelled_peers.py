@@ -34,7 +34,7 @@ from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.collection.row_collector import row_collector
 from cusubmatch.execution.conditioned_query import make_count
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.planned_call import make_query
 from cusubmatch.execution.query_options import QueryOptions
 
 LABELS, LABEL_SEED, WALK_SEED, WALKS = 16, 1203, 77, 20

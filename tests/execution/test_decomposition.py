@@ -23,7 +23,6 @@ from cusubmatch.api.options import checked_query
 from cusubmatch.engines.cpu.tables.reverse_arcs import reverse_arcs
 from cusubmatch.engines.cpu.tables.table_kernels import TableKernels
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.strategies import race
 from cusubmatch.execution.strategies import table_count as counting
@@ -31,6 +30,7 @@ from cusubmatch.execution.strategies import table_evaluation as tables
 from cusubmatch.execution.strategies.table_count import Tables
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.execution.table_sizes import table_sizes
+from cusubmatch.execution.walk_planning import walk_plan
 from cusubmatch.generators import kronecker, rmat
 from cusubmatch.graph.support_graph import support_graph_of
 from cusubmatch.plan import constraints_of

@@ -13,9 +13,10 @@ import cusubmatch as csm
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.planning import plan_of, replan
+from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.execution.strategies.walk import Walk
+from cusubmatch.execution.walk_planning import replan
 
 pytestmark = pytest.mark.timed
 

@@ -78,7 +78,7 @@ def test_who_waits_for_a_value_of_another_thread_leaves_at_the_deadline(maker):
 
 def test_a_call_whose_plan_another_thread_makes_keeps_its_time_limit(skewed, monkeypatch):
     begun, over = threading.Event(), threading.Event()
-    walking = planning._walking
+    walking = planning.walking
 
     def slow(*given):
         begun.set()
@@ -86,8 +86,8 @@ def test_a_call_whose_plan_another_thread_makes_keeps_its_time_limit(skewed, mon
         return walking(*given)
 
     graph = skewed._copy(skewed.xp, lambda array: array)
-    monkeypatch.setattr("cusubmatch.execution.planning._walking", slow)
-    monkeypatch.setattr("cusubmatch.execution.query.TRIAL_SECONDS", 0.1)  # below, a call makes a plan of its own
+    monkeypatch.setattr("cusubmatch.execution.planning.walking", slow)
+    monkeypatch.setattr("cusubmatch.execution.planned_call.TRIAL_SECONDS", 0.1)  # below, a call makes a plan of its own
     with ThreadPoolExecutor(1) as other:
         count = other.submit(csm.count_matches, graph, "(a)--(b)--(c)", engine="cpu")
         begun.wait()

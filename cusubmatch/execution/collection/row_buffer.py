@@ -13,7 +13,7 @@ import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.host_copies import Transfer
-from cusubmatch.execution.query import PlannedCall
+from cusubmatch.execution.planned_call import PlannedCall
 
 __all__ = ["RowBuffer"]
 

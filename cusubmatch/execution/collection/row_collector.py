@@ -8,7 +8,8 @@ from typing import Any, Protocol
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.execution.collection.device_to_host import HostStream
 from cusubmatch.execution.collection.row_buffer import RowBuffer
-from cusubmatch.execution.query import PlannedCall, Query
+from cusubmatch.execution.planned_call import PlannedCall
+from cusubmatch.execution.query import Query
 
 __all__ = ["RowCollector", "row_collector"]
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.prepared import RowBlock
-from cusubmatch.execution.query import PlannedCall, Query
+from cusubmatch.execution.planned_call import PlannedCall
+from cusubmatch.execution.query import Query
 
 __all__ = ["whole_blocks"]
 

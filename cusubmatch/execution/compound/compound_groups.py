@@ -23,7 +23,7 @@ from cusubmatch.execution.compound.row_keys import products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls
 from cusubmatch.execution.grouping.grouped_count import MAX_COUNT, grouped_count
 from cusubmatch.execution.grouping.grouped_rows import GroupedRows, Groups, check_size, summed, wide
-from cusubmatch.execution.query import asked_by
+from cusubmatch.execution.planned_call import asked_by
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.result_columns import result_budget
 from cusubmatch.execution.touching import automorphisms_of

@@ -7,7 +7,7 @@ from typing import Any
 from cusubmatch.execution.compound.joined_options import check_joined
 from cusubmatch.execution.compound.joined_query import joined_query
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, simple_calls
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.planned_call import make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.touching import touching_rows
 from cusubmatch.graph import Graph

@@ -10,7 +10,7 @@ from cusubmatch.execution.compound.compound_count import JoinedCount
 from cusubmatch.execution.compound.compound_rows import compound_calls
 from cusubmatch.execution.compound.joined_options import base_options
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.planned_call import make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.touching import touching_counts, touching_rows
 from cusubmatch.graph import Graph

@@ -21,7 +21,7 @@ from cusubmatch.execution.compound.joined_options import base_options, edge_name
 from cusubmatch.execution.compound.part_tables import PartTable, part_table
 from cusubmatch.execution.compound.row_keys import sum_of_products
 from cusubmatch.execution.compound.simple_calls import SimpleCalls, grouped_by, shared_names
-from cusubmatch.execution.query import PlannedCall, asked_by, make_query
+from cusubmatch.execution.planned_call import PlannedCall, asked_by, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.result_columns import blocks_of_parts, names_with_edges, result_budget
 from cusubmatch.execution.results.row_order import named_vertices

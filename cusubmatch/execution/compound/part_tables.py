@@ -11,7 +11,7 @@ from cusubmatch.execution.collection.whole_blocks import whole_blocks
 from cusubmatch.execution.compound.row_keys import has_keys, places_of, row_keys
 from cusubmatch.execution.compound.simple_calls import part_calls, shared_names
 from cusubmatch.execution.grouping.grouped_rows import check_size
-from cusubmatch.execution.query import make_query
+from cusubmatch.execution.planned_call import make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.result_columns import result_budget
 from cusubmatch.graph import Graph

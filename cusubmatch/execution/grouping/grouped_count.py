@@ -19,7 +19,8 @@ from cusubmatch.execution.grouping.group_images import GroupImages, group_images
 from cusubmatch.execution.grouping.grouped_rows import GroupedRows, Groups, check_size
 from cusubmatch.execution.grouping.pair_groups import common_neighbour_form, pair_groups, paths_of
 from cusubmatch.execution.grouping.tree_groups import is_tree, number_of_arcs, tree_groups
-from cusubmatch.execution.query import PlannedCall, Query, asked_by, make_query
+from cusubmatch.execution.planned_call import PlannedCall, asked_by, make_query
+from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.results.result_columns import result_budget
 from cusubmatch.execution.touching import automorphisms_of, touching_rows

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from cusubmatch.engines.base import ConditionedCount, Count, Engine, ProgressCallback, RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.planning import conditioned_first, plan_of, replan
+from cusubmatch.execution.planning import conditioned_first, plan_of
 from cusubmatch.execution.strategies.race import Monotonic, Race
 from cusubmatch.execution.strategies.walk import Walk
+from cusubmatch.execution.walk_planning import replan
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan

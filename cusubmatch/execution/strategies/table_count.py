@@ -16,9 +16,9 @@ from typing import Any
 from cusubmatch.engines.base import Engine, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.planning import walk_plan
 from cusubmatch.execution.strategies.strategy import SummedCount
 from cusubmatch.execution.strategies.table_evaluation import WORD, Evaluation, moduli
+from cusubmatch.execution.walk_planning import walk_plan
 from cusubmatch.graph.csr import row_lengths
 from cusubmatch.graph.support_graph import SupportGraph, prepared, sources_of, support_graph_of
 from cusubmatch.plan import Plan

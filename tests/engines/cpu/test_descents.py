@@ -12,7 +12,8 @@ from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.search.descents import SampledDescents
 from cusubmatch.engines.cpu.tunables import Tunables
-from cusubmatch.execution.planning import plan_of, replan
+from cusubmatch.execution.planning import plan_of
+from cusubmatch.execution.walk_planning import replan
 
 CLIQUES, CLIQUE, NOISE = 30, 9, 600
 

@@ -192,7 +192,7 @@ def sampled_by(gpu):
         def sampler(self, plan, prepared, deadline):
             return Sampler(prepared, plan, deadline=deadline, gpu=gpu)
 
-    with patch("cusubmatch.execution.query.engine_for", lambda *_: (Engine(), "for a test")):
+    with patch("cusubmatch.execution.planned_call.engine_for", lambda *_: (Engine(), "for a test")):
         yield
 
 

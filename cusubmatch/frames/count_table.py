@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.frames import Family
+from cusubmatch.frames.family import Family
 
 __all__ = ["count_table"]
 
