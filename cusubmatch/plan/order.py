@@ -272,9 +272,8 @@ class _OrderSearch:
         reached = (matches[-1] if matches else 1.0) * expected
         extension = Extension(order, matches, vertex, bounds[vertex], expected, near[vertex])
         level_cost = cost + self.walk_cost.level(extension)
-        return _Child(
-            level_cost + reached * self.walk_cost.visit_ns, -len(near[vertex]), vertex, level_cost, expected, reached
-        )
+        visited_cost = level_cost + reached * self.walk_cost.visit_ns
+        return _Child(visited_cost, -len(near[vertex]), vertex, level_cost, expected, reached)
 
     def _next(self, order, near):
         if order:
