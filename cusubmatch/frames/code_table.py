@@ -2,6 +2,7 @@
 
 A byte says whether an integer occurs, and later how many do before it in its block of 256; a block says how many do
 before it. A code is the sum of both. The table is a quarter of one of codes, so that more of it stays in the caches.
+Codes of a short range are kept as they are.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ __all__ = ["CodeTable"]
 BLOCK_BITS = 8  # so that places in a block are bytes
 STEPS = 16  # in which the table is worked on, for temporaries of 8 bytes an integer
 LEAST_STEP = 1 << 20
-SMALL = 1 << 20
+SMALL = 1 << 20  # integers whose codes are kept as they are
 
 
 class CodeTable:
@@ -41,6 +42,10 @@ class CodeTable:
     def number(self) -> Any:
         """Number those that occur; they are returned, int64. Then `codes` can be asked for."""
         xp, found, blocks = self._xp, [], len(self._table)
+        if self._table.size <= SMALL:
+            self._codes = xp.cumsum(self._table.reshape(-1), dtype=np.int32)
+            self._codes -= 1
+            return xp.flatnonzero(self._table)
         counts = xp.empty(blocks, np.int32)
         step = max(LEAST_STEP >> BLOCK_BITS, -(-blocks // STEPS))
         for begin in range(0, blocks, step):
@@ -53,8 +58,6 @@ class CodeTable:
             part -= 1  # which is 255 then
         self._starts = xp.cumsum(counts, dtype=np.int32)
         self._starts -= counts
-        if self._table.size <= SMALL:
-            self._codes = (self._starts[:, None] + self._table).reshape(-1)
         return xp.concatenate(found)
 
     def codes(self, integers: Any) -> Any:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from row_cases import RowTable, all_matches, pattern_of
 from row_strategies import masks_of, tables
 from targets import emulator
-from tiers import examples
+from tiers import examples, thorough
 
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu import GpuEngine
@@ -53,7 +53,7 @@ def divisible(pattern):
 
 @examples(12)
 @given(data=st.data())
-@pytest.mark.parametrize("motif", list(MOTIFS))
+@pytest.mark.parametrize("motif", ["path", *thorough("fan", "scatter-gather")])
 def test_divided_rows_have_all_matches_together(motif, data):
     table = data.draw(tables().filter(lambda table: table.times is not None))
     pattern = pattern_of(MOTIFS[motif], data.draw(st.integers(1, 6)))
@@ -68,7 +68,7 @@ def test_divided_rows_have_all_matches_together(motif, data):
         assert sum(parts) == expected
 
 
-@pytest.mark.parametrize("motif", list(MOTIFS))
+@pytest.mark.parametrize("motif", ["scatter-gather", *thorough("path", "fan")])
 def test_rows_are_divided_where_each_order_is_long_for_some(motif):
     """Vertices 0 and 1 have many rows in and out, at opposite sides of single rows."""
     random, many = np.random.default_rng(2), 40

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from logical_devices import machine_of
 from targets import emulator, native_lane, one_lane
+from tiers import thorough
 
 import cusubmatch as csm
 from cusubmatch.engines.base import TaskRange
@@ -31,7 +32,7 @@ def triangles_by_sets(graph):
 
 
 @pytest.mark.one_each
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *thorough(1, 2)])
 @pytest.mark.parametrize(("window", "long"), [(128, 3), (32, 3), (64, 64), (64, 20)])
 def test_triangles_lane_by_lane(seed, window, long):
     graph = hub_graph(seed)

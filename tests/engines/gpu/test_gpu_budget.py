@@ -37,7 +37,7 @@ def kernels():
 QUICK_GENERATION = 9
 
 
-LARGE = {"wide walk", "walk by task", "walk with a suffix", "walk of rows", "walk of rows with conditions"}
+LARGE = {"walk", "wide walk", "walk by task", "walk with a suffix", "walk of rows", "walk of rows with conditions"}
 
 
 def parameters():

@@ -33,6 +33,7 @@ def run(code, **environment):
     return done.stdout.splitlines()
 
 
+@pytest.mark.thorough
 def test_kernels_are_known_by_the_same_keys_in_every_process():
     first, second = run(KEYS, PYTHONHASHSEED="1"), run(KEYS, PYTHONHASHSEED="2")
     assert first == second
