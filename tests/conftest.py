@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from itertools import groupby
 
 import numpy as np
@@ -10,6 +11,8 @@ import pandas as pd
 import pytest
 from data_graphs import data_folder, load_graph
 from tiers import one_each  # and the profiles of hypothesis, which --hypothesis-profile names
+
+MOST_S = 60.0  # that a compiler is waited for
 
 
 def pytest_addoption(parser):
@@ -71,6 +74,13 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.set_threshold(700, 10, 50)
+
+
+def pytest_runtest_teardown():
+    """Wait for a compiler that a test has left behind: as it ends, it sets the filters of warnings of others back."""
+    for thread in threading.enumerate():
+        if thread.name == "cusubmatch compiler" and not thread.daemon:
+            thread.join(MOST_S)
 
 
 @pytest.fixture(scope="session")
