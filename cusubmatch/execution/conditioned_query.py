@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from cusubmatch.engines.base import Count, Engine, ProgressCallback
 from cusubmatch.execution.engine_choice import engine_for
-from cusubmatch.execution.planned_call import PlannedCall, make_query
+from cusubmatch.execution.planned_call import PlannedCall, asks_more, make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.strategies.conditioning_count import Conditioning, begun_without_plan
 from cusubmatch.graph import Graph
@@ -50,8 +50,7 @@ def make_count(
     DeadlinePassed
         If `deadline` (`time.monotonic`) comes while the call is planned.
     """
-    asks_more = options.params or options.candidates or options.edges == "each" or options.suffix is not None
-    if pattern.conditions or asks_more:
+    if asks_more(pattern, options) or options.suffix is not None:
         return make_query(graph, pattern, options, deadline)
     engine, _ = engine_for(options, graph)
     with engine.current():

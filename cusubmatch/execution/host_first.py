@@ -8,6 +8,7 @@ plan.
 from __future__ import annotations
 
 from cusubmatch.execution.engine_choice import engine_for
+from cusubmatch.execution.planned_call import asks_more
 from cusubmatch.execution.planning import counts_beside
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.strategies.choose import host_strategy
@@ -41,6 +42,6 @@ def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
 
 
 def _is_plain(pattern: Pattern, options: QueryOptions) -> bool:
-    """Whether labels and edges are all that is asked."""
-    asked = pattern.conditions or options.params or options.candidates or options.edges == "each"
-    return not asked and options.suffix is None and options.semantics != "induced" and options.by_trial
+    """Whether labels and edges are all that is asked, and the plan is free."""
+    plan_is_free = options.suffix is None and options.by_trial
+    return plan_is_free and options.semantics != "induced" and not asks_more(pattern, options)

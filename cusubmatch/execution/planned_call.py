@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cusubmatch.execution.row_walks.row_query import RowQuery
     from cusubmatch.plan.asked import Asked
 
-__all__ = ["PlannedCall", "asked_by", "asked_query", "conditioned_query", "make_query"]
+__all__ = ["PlannedCall", "asked_by", "asked_query", "asks_more", "conditioned_query", "make_query"]
 
 TRIAL_SECONDS = 1.0  # that choosing a plan by timing samples may take; a shorter time limit does without
 
@@ -38,7 +38,7 @@ def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
     DeadlinePassed
         If `deadline` (`time.monotonic`) comes while the call is planned.
     """
-    if pattern.conditions or options.params or options.candidates or options.edges == "each":
+    if asks_more(pattern, options):
         return asked_query(graph, options, deadline, asked_by(pattern, options))
     engine, reason = engine_for(options, graph)
     with engine.current():
@@ -47,6 +47,11 @@ def make_query(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
         why = reason_for(engine, reason, plan, options)
         query = Query(graph, engine, plan, prepared, deadline, why=why)
         return query.in_order() if options.sort else query
+
+
+def asks_more(pattern: Pattern, options: QueryOptions) -> bool:
+    """Whether a call asks for more than labels and edges."""
+    return bool(pattern.conditions or options.params or options.candidates or options.edges == "each")
 
 
 def asked_by(pattern: Pattern, options: QueryOptions) -> Asked:
