@@ -16,7 +16,8 @@ from cusubmatch.execution.results.expand_orbits import expand_orbits
 from cusubmatch.execution.results.result_columns import (
     BLOCKS_AT_ONCE,
     blocks_of_parts,
-    ids_of_blocks,
+    fill_column,
+    image_columns,
     names_of_columns,
     result_budget,
 )
@@ -129,13 +130,8 @@ class Query(NamedTuple):
         """Blocks of rows, at most `limit` rows together; with `batch_rows`, as many are found ahead of the caller."""
         if limit == 0:
             return
-        block_rows = None
-        if memory_limit is not None:
-            block_rows = max(1, memory_limit // (BLOCKS_AT_ONCE * self.row_bytes * self.plan.factor))
         enough = limit if self.chosen is None else None
-        run = self.rows_run(enough, progress, first_rows=batch_rows, block_rows=block_rows)
-        engine_blocks: Any = run.blocks()
-        walked_blocks = each_until(self.deadline, engine_blocks)
+        walked_blocks = self._walked(enough, progress, batch_rows, memory_limit)
         blocks = expand_orbits(walked_blocks, self.plan, self.placed.xp)
         try:
             for block in blocks:
@@ -149,6 +145,40 @@ class Query(NamedTuple):
             blocks.close()
             walked_blocks.close()
         yield from blocks_of_parts(self.parts, limit, progress, batch_rows, memory_limit)
+
+    @property
+    def whole_orbits(self) -> bool:
+        """Whether each row that is walked stands for several of the result, and no more is asked of these."""
+        return self.plan.factor > 1 and self.order is None and self.chosen is None and not self.parts
+
+    def orbit_blocks(
+        self, limit: int | None, progress: ProgressCallback | None, memory_limit: int | None = None
+    ) -> Generator[Any, None, None]:
+        """Blocks of one row of each orbit, as few as make `limit` rows; `frame` makes the others."""
+        if limit == 0:
+            return
+        left = None if limit is None else -(-limit // self.plan.factor)
+        blocks = self._walked(limit, progress, None, memory_limit)
+        try:
+            for block in blocks:
+                rows = block[:, :left]
+                yield rows
+                if left is not None:
+                    left -= rows.shape[1]
+                if left == 0:
+                    return
+        finally:
+            blocks.close()
+
+    def _walked(
+        self, limit: int | None, progress: ProgressCallback | None, batch_rows: int | None, memory_limit: int | None
+    ) -> Generator[Any, None, None]:
+        """Blocks of the rows that are walked; `batch_rows` as for `blocks`."""
+        block_rows = None
+        if memory_limit is not None:
+            block_rows = max(1, memory_limit // (BLOCKS_AT_ONCE * self.row_bytes * self.plan.factor))
+        engine_blocks: Any = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=block_rows).blocks()
+        return each_until(self.deadline, engine_blocks)
 
     def sizes(self) -> Generator[int, None, None]:
         """The number of rows of each block."""
@@ -192,27 +222,41 @@ class Query(NamedTuple):
         assert self.order is not None  # noqa: S101 - only calls with an order are sorted
         return self.order.blocks(map(self.engine.to_host, blocks), memory_bytes)
 
-    def frame(self, blocks: list[Any]) -> Any:
-        """A dataframe of the caller's family from blocks of internal vertices; on a device where the graph is."""
-        with contextlib.nullcontext() if self.graph.xp is np else self.graph.targets.device:
-            return self._frame(blocks)
+    def frame(self, blocks: Sequence[Any], images: np.ndarray | None = None, limit: int | None = None) -> Any:
+        """A dataframe of the caller's family from blocks of internal vertices; on a device where the graph is.
 
-    def _frame(self, blocks: list[Any]) -> Any:
+        With `images`, which column of a block each column of each image is (columns, images), it has the rows of all
+        images, or `limit` of them.
+        """
+        if images is None:
+            images = np.arange(len(self.columns()))[:, None]
+        rows = images.shape[1] * sum(block.shape[1] for block in blocks)
+        rows = rows if limit is None else min(rows, limit)
+        with contextlib.nullcontext() if self.graph.xp is np else self.graph.targets.device:
+            return self._frame(blocks, images, rows)
+
+    def _frame(self, blocks: Sequence[Any], images: np.ndarray, rows: int) -> Any:
         names, graph = self.columns(), self.graph
-        together = blocks and sum(block.nbytes for block in blocks) <= FRAME_AT_ONCE_BYTES
-        plain_ids = graph.plain_ids if together else None
-        if plain_ids is not None:  # a dataframe costs a library a fixed time a column and a step: few, large steps
+        ids = graph.plain_ids if rows else None
+        columns: Any
+        if ids is None:
+            columns = self._filled(blocks, images, [graph.xp.empty(rows, np.int32) for _ in names], None)
+            return graph.family.frame(dict(zip(names, map(graph.to_ids, columns), strict=True)))
+        if rows * len(names) * ids.dtype.itemsize > FRAME_AT_ONCE_BYTES:
+            columns = self._filled(blocks, images, [graph.xp.empty(rows, ids.dtype) for _ in names], ids)
+        else:  # a dataframe costs a library a fixed time a column and a step: few, large steps
             blocks = [self.returned(block) for block in blocks]
             if graph.xp is np:
-                return graph.family.block(names, ids_of_blocks(plain_ids, blocks))
-            whole = blocks[0] if len(blocks) == 1 else graph.xp.concatenate(blocks, axis=1)
-            return graph.family.block(names, plain_ids[whole])
-        return graph.family.frame({name: self._ids([block[i] for block in blocks]) for i, name in enumerate(names)})
+                columns = self._filled(blocks, images, np.empty((len(names), rows), ids.dtype), ids)
+            else:
+                columns = image_columns(graph.xp, ids, blocks, images)[:, :rows]
+        return graph.family.block(names, columns)
 
-    def _ids(self, parts: list[Any]) -> Any:
-        """A column of ids from arrays of internal vertices."""
-        xp, parts = self.graph.xp, [self.returned(part) for part in parts]
-        return self.graph.to_ids(xp.concatenate(parts) if parts else xp.empty(0, np.int32))
+    def _filled(self, blocks: Sequence[Any], images: np.ndarray, columns: Any, ids: Any) -> Any:
+        """Columns, filled with the vertices of the images of blocks, as ids or as they are."""
+        for column, sources in zip(columns, images, strict=True):
+            fill_column(column, ids, ([self.returned(block[source]) for source in sources] for block in blocks))
+        return columns
 
     def device_ids(self) -> Any:
         """The plain ids by internal vertex, where the engine works; kept there."""

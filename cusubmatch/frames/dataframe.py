@@ -121,8 +121,10 @@ class PandasFamily(Family):
         frame.columns = self._library().Index(list(columns), tupleize_cols=False)  # a name may be a tuple
         return frame
 
-    def block(self, names, array):
-        frame = self._library().DataFrame(array.T, copy=False)
+    def block(self, names, columns):
+        if not isinstance(columns, np.ndarray):
+            return super().block(names, columns)
+        frame = self._library().DataFrame(columns.T, copy=False)
         frame.columns = self._library().Index(list(names), tupleize_cols=False)
         return frame
 
@@ -231,10 +233,10 @@ class CudfFamily(PandasFamily):
     def frame(self, columns):
         return self._library().DataFrame(dict(columns))
 
-    def block(self, names, array):
+    def block(self, names, columns):
         import pylibcudf
 
-        columns = map(pylibcudf.Column.from_cuda_array_interface, array)
+        columns = map(pylibcudf.Column.from_cuda_array_interface, columns)
         return self._library().DataFrame.from_pylibcudf(pylibcudf.Table(list(columns)), {"columns": list(names)})
 
     def concat(self, frames):

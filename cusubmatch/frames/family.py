@@ -68,9 +68,9 @@ class Family(Numbering):
     def frame(self, columns: Mapping[Any, Any]) -> Any:
         """A dataframe of `{name: column}`."""
 
-    def block(self, names: Sequence, array: Any) -> Any:
-        """A dataframe whose columns are the rows of a two-dimensional array, without a copy where the library can."""
-        return self.frame({name: self.values(column) for name, column in zip(names, array, strict=True)})
+    def block(self, names: Sequence, columns: Any) -> Any:
+        """A dataframe of arrays, or of the rows of a two-dimensional one, without a copy where the library can."""
+        return self.frame({name: self.values(column) for name, column in zip(names, columns, strict=True)})
 
     @abstractmethod
     def concat(self, frames: Sequence) -> Any:

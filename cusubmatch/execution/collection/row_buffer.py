@@ -14,8 +14,10 @@ import numpy as np
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.execution.planned_call import PlannedCall
+from cusubmatch.execution.query import Query
+from cusubmatch.execution.results.expand_orbits import orbit_columns
 
-__all__ = ["RowBuffer"]
+__all__ = ["OrbitBuffer", "RowBuffer"]
 
 SMALL_RESULT_BYTES = 64 << 20  # for which it takes longer to ask how much memory is free
 DEVICE_SHARE = 0.5  # the part of a device's budget that waiting rows may take; the rest is for columns
@@ -47,13 +49,17 @@ class RowBuffer:
 
     def blocks(self, progress: ProgressCallback | None) -> Generator[int, None, None]:
         """Search; the number of rows of each block that was found."""
-        blocks = self.query.blocks(self._limit, progress, memory_limit=self._memory_limit)
+        blocks = self._found(progress)
         try:
             for block in blocks:
+                earlier = self.rows
                 self._add(block)
-                yield block.shape[1]
+                yield self.rows - earlier
         finally:
             blocks.close()
+
+    def _found(self, progress: ProgressCallback | None) -> Generator[Any, None, None]:
+        return self.query.blocks(self._limit, progress, memory_limit=self._memory_limit)
 
     def _add(self, block: Any) -> None:
         self.rows += block.shape[1]
@@ -106,3 +112,25 @@ class RowBuffer:
         """Begin no copy any more."""
         if self._transfer is not None:
             self._transfer.close()
+
+
+class OrbitBuffer(RowBuffer):
+    """The same for rows of which one of each orbit is kept: its images are made as columns, in one pass over these."""
+
+    query: Query
+
+    def __init__(self, query: Query, limit: int | None, memory_limit: int | None):
+        super().__init__(query, limit, memory_limit)
+        self._images = orbit_columns(query.plan)
+
+    def _found(self, progress: ProgressCallback | None) -> Generator[Any, None, None]:
+        return self.query.orbit_blocks(self._limit, progress, self._memory_limit)
+
+    def _add(self, block: Any) -> None:
+        super()._add(block)
+        self.rows += (self.query.plan.factor - 1) * block.shape[1]
+        self.rows = self.rows if self._limit is None else min(self.rows, self._limit)
+
+    def frame(self) -> Any:
+        self.finish()
+        return self.query.frame(self._blocks, self._images, self._limit)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.execution.collection.device_to_host import HostStream
-from cusubmatch.execution.collection.row_buffer import RowBuffer
+from cusubmatch.execution.collection.row_buffer import OrbitBuffer, RowBuffer
 from cusubmatch.execution.planned_call import PlannedCall
 from cusubmatch.execution.query import Query
 
@@ -55,4 +55,6 @@ def row_collector(query: PlannedCall, limit: int | None, memory_limit: int | Non
     """A collector for at most `limit` rows in `memory_limit` bytes; None: no limit, most of what is free."""
     if isinstance(query, Query) and query.streams_to_host:
         return HostStream(query, limit, memory_limit)
+    if isinstance(query, Query) and query.whole_orbits:
+        return OrbitBuffer(query, limit, memory_limit)
     return RowBuffer(query, limit, memory_limit)

@@ -15,7 +15,8 @@ __all__ = [
     "BLOCKS_AT_ONCE",
     "blocks_of_parts",
     "empty_frame",
-    "ids_of_blocks",
+    "fill_column",
+    "image_columns",
     "names_of_columns",
     "names_with_edges",
     "result_budget",
@@ -64,14 +65,28 @@ def result_budget(memory_limit: int | None, xp: Any) -> int:
     return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4
 
 
-def ids_of_blocks(ids: np.ndarray, blocks: Sequence[np.ndarray]) -> np.ndarray:
-    """The ids of internal vertices in blocks of rows, as one array (columns, rows)."""
-    whole, begin = np.empty((len(blocks[0]), sum(block.shape[1] for block in blocks)), ids.dtype), 0
-    for block in blocks:
-        for vertices, column in zip(block, whole, strict=True):
-            ids.take(vertices, out=column[begin : begin + len(vertices)], mode="clip")  # "raise" makes a copy
-        begin += block.shape[1]
-    return whole
+def fill_column(column: Any, ids: Any, blocks: Iterable[Sequence[Any]]) -> None:
+    """Fill a column with the vertices of all images of each block, as `ids`, or as they are; it may end before them."""
+    begin = 0
+    for images in blocks:
+        for vertices in images:
+            place = column[begin : begin + len(vertices)]
+            wanted = vertices[: len(place)]
+            if ids is None:
+                place[:] = wanted
+            elif isinstance(ids, np.ndarray):
+                ids.take(wanted, out=place, mode="clip")  # "raise" makes a copy
+            else:
+                ids.take(wanted, out=place)
+            begin += len(vertices)
+
+
+def image_columns(xp: Any, ids: Any, blocks: Sequence[Any], images: np.ndarray) -> Any:
+    """The ids of all images of all blocks, as one array (columns, rows)."""
+    whole = ids[blocks[0] if len(blocks) == 1 else xp.concatenate(blocks, axis=1)]
+    if images.shape[1] == 1:
+        return whole
+    return whole[xp.asarray(images)].reshape(len(images), images.shape[1] * whole.shape[1])
 
 
 def empty_frame(graph: Graph, pattern: Pattern) -> Any:
