@@ -34,7 +34,7 @@ def asked_of(
     """What a call asks beside labels and edges; `PatternError` if a parameter is missing or unused."""
     from cusubmatch.plan.conditions.environment import check_parameters
 
-    parameters = check_parameters(pattern.conditions, params)
+    parameters = check_parameters(pattern.parameters, params)
     return Asked(pattern, parameters, vertex_sets(candidates), edges=edges)
 
 

@@ -251,7 +251,7 @@ class Pattern(PatternTexts):
         """The patterns after OPTIONAL and EXISTS."""
         return (*self.optional, *(part for _, part in self.exists))
 
-    @property
+    @functools.cached_property
     def parameters(self) -> tuple[str, ...]:
         """The names of the parameters in the conditions, in alphabetical order."""
         from cusubmatch.pattern.condition_form import parameters_of
@@ -295,5 +295,13 @@ class Pattern(PatternTexts):
     def __eq__(self, other) -> bool:
         return isinstance(other, Pattern) and self._key == other._key
 
-    def __hash__(self) -> int:
+    @functools.cached_property
+    def _hash(self):
         return hash(self._key)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Text has another hash in another process.
+        return {name: value for name, value in vars(self).items() if name != "_hash"}

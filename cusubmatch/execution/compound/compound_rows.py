@@ -26,7 +26,7 @@ def compound_calls(graph: Graph, pattern: Pattern, options: QueryOptions, deadli
     ------
     DeadlinePassed
     """
-    check_parameters([condition for one in _with_parts(pattern) for condition in one.conditions], options.params)
+    check_parameters(pattern.parameters, options.params)
     for one in _with_parts(pattern):
         check_suits(one, graph)
     with until(deadline):

@@ -11,7 +11,7 @@ from cusubmatch.frames import TypedColumn
 from cusubmatch.graph import Graph
 from cusubmatch.graph.properties import edge_column, edge_columns, id_column, vertex_column, vertex_columns
 from cusubmatch.pattern.elements import Element, element_named
-from cusubmatch.pattern.expressions import Expression, Parameter, Property, VertexId, parts_of
+from cusubmatch.pattern.expressions import Expression, Property, VertexId, parts_of
 
 __all__ = ["Environment", "check_parameters"]
 
@@ -58,15 +58,15 @@ class Environment:
         return frozenset(element_named(leaf.element, self._elements) for leaf in leaves)
 
 
-def check_parameters(conditions: Iterable[Expression], parameters: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The parameters of a call, which are those that the conditions ask for."""
+def check_parameters(names: Iterable[str], parameters: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The parameters of a call, which are those that a pattern asks for by these names."""
     if parameters is not None and not isinstance(parameters, Mapping):
         raise TypeError(f"params: expected a mapping of names to values, got {type(parameters).__name__}")
     given = dict(parameters or {})
     for name in given:
         if not isinstance(name, str):
             raise TypeError(f"params: expected names as text, without $, got {name!r}")
-    wanted = {part.name for condition in conditions for part in parts_of(condition) if isinstance(part, Parameter)}
+    wanted = set(names)
     if missing := sorted(wanted - set(given)):
         came = f"got {sorted(given)}" if given else "got none"
         raise PatternError(

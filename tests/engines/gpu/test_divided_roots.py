@@ -17,7 +17,6 @@ from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.row_walk import divided_roots
 from cusubmatch.engines.gpu.row_walk.device_row_plan import device_row_plans
-from cusubmatch.engines.gpu.row_walk.row_program import stepwise
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.engines.prepared import PreparedRows
@@ -80,10 +79,10 @@ def test_rows_are_divided_where_each_order_is_long_for_some(motif):
     plan = plan_rows(pattern, RowStatistics(table.relations), count=True, stepwise=True)
     engine, plain = dividing(), dividing(min_divided_tasks=1 << 60)
     with mock.patch.object(divided_roots, "WORTH", 1):
-        orders = device_row_plans(engine.gpu, np, stepwise(plan, counting=True), prepared, None)
+        orders = device_row_plans(engine.gpu, np, plan, prepared, None, counting=True)
     assert len(orders) == 2
     assert all(order.n_tasks for order in orders)
     with mock.patch.object(divided_roots, "WORTH", 1):
         count = engine.walk_rows(plan, prepared).count()
     assert count == plain.walk_rows(plan, prepared).count() > 0
-    assert len(device_row_plans(plain.gpu, np, stepwise(plan, counting=True), prepared, None)) == 1
+    assert len(device_row_plans(plain.gpu, np, plan, prepared, None, counting=True)) == 1

@@ -13,7 +13,7 @@ from cusubmatch.engines.gpu.row_walk import row_format as f
 from cusubmatch.engines.gpu.row_walk.divided_roots import divide_roots
 from cusubmatch.engines.gpu.row_walk.opened_rows import MAX_SHARED_WORDS, OpenedRows, open_rows
 from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import RowData, RowTasks
-from cusubmatch.engines.gpu.row_walk.row_program import RowProgram
+from cusubmatch.engines.gpu.row_walk.row_program import RowProgram, stepwise
 from cusubmatch.engines.gpu.runtime.device import CONDITION_REGISTERS, REGISTERS, Device
 from cusubmatch.engines.prepared import PreparedRows
 from cusubmatch.plan.rows.row_plan import RowPlan
@@ -66,20 +66,20 @@ class DeviceRowPlan:
 
 
 def device_row_plans(
-    gpu: Device, xp: Any, plan: RowPlan, prepared: PreparedRows, tasks: TaskRange | None
+    gpu: Device, xp: Any, plan: RowPlan, prepared: PreparedRows, tasks: TaskRange | None, *, counting: bool
 ) -> tuple[DeviceRowPlan, ...]:
     """The plan on the device, kept with the graph where there is one; where rows are divided, one for each order."""
     graph = prepared.graph
 
-    def make() -> tuple[DeviceRowPlan, ...]:
-        opened = open_rows(gpu, xp, plan, prepared, tasks)
+    def make() -> tuple[RowPlan, tuple[DeviceRowPlan, ...]]:
+        opened = open_rows(gpu, xp, stepwise(plan, counting=counting), prepared, tasks)
         orders = divide_roots(gpu, xp, opened, prepared, tasks)
-        return tuple(_device_row_plan(gpu, xp, order, prepared) for order in orders)
+        return plan, tuple(_device_row_plan(gpu, xp, order, prepared) for order in orders)
 
     if graph is None:
-        return make()
-    key = id(plan.pattern), plan.steps, plan.leaf, id(prepared.relations), tasks, gpu.tunables
-    return graph.cache.get("device row plans", key, make, graph.keep(KEPT_PLANS))
+        return make()[1]
+    key = id(plan), counting, id(prepared.relations), tasks, gpu.tunables  # what is kept holds the plan and the rows
+    return graph.cache.get("device row plans", key, make, graph.keep(KEPT_PLANS))[1]
 
 
 def _device_row_plan(gpu, xp, opened, prepared):

@@ -13,7 +13,6 @@ from cusubmatch.engines.gpu.row_walk import row_format as f
 from cusubmatch.engines.gpu.row_walk.device_row_plan import DeviceRowPlan, device_row_plans
 from cusubmatch.engines.gpu.row_walk.opened_rows import make_scratch
 from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import RowOutput
-from cusubmatch.engines.gpu.row_walk.row_program import stepwise
 from cusubmatch.engines.gpu.row_walk.row_walker import make_walk_rows
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.run import nanoseconds_of
@@ -116,8 +115,7 @@ class RowRun:
 
     def _launches(self, counting):
         """Launches until none is needed: the block of each, or None."""
-        plan = stepwise(self.plan, counting=counting)
-        orders = device_row_plans(self.gpu, self.xp, plan, self.prepared, self.tasks)
+        orders = device_row_plans(self.gpu, self.xp, self.plan, self.prepared, self.tasks, counting=counting)
         total, before = sum(order.n_tasks for order in orders), 0
         for order in orders:
             if order.n_tasks:
