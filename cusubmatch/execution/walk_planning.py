@@ -13,6 +13,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan, PlanningProblem, PlanOptions, constraints_of, make_plans
 from cusubmatch.plan.conditioning import plan_conditioning
+from cusubmatch.plan.greedy_orders import greedy_order
 
 if TYPE_CHECKING:
     from cusubmatch.plan.decomposition.expression import EnumerateTerm
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["MAX_WORTH", "MIN_KEPT_PLANS", "kept_candidates", "kept_plan", "replan", "walk_plan", "walking"]
 
 MIN_KEPT_PLANS = 16
-FEW_ROWS_WORTH = 1e6  # nanoseconds that a better plan may save where few rows are wanted
 WORTH_SHARE = 0.5  # of what conditioning takes at the least, that a better plan of walking is taken to save
 MAX_WORTH = 3e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
 MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
@@ -56,13 +56,15 @@ def walking(
         prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
     few_rows = few_rows and prepared.candidate_graph is not None
     problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting, few_rows)
-    methods = engine.methods
+    methods, order = engine.methods, None
     if prepared.candidate_graph is not None:
-        worth = FEW_ROWS_WORTH if few_rows else math.inf
+        worth = math.inf
+        if few_rows:
+            order = greedy_order(problem.neighbours, problem.cardinalities.sizes)
         if counting and suffix is None and semantics != "induced":
             worth = WORTH_SHARE * min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
         methods = engine.candidate_graph_methods
-    options = PlanOptions(methods, suffix=suffix, worth=worth)
+    options = PlanOptions(methods, order=order, suffix=suffix, worth=worth)
     plans = functools.partial(make_plans, problem, options)
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
 

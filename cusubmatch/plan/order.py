@@ -16,6 +16,7 @@ import math
 from typing import NamedTuple
 
 from cusubmatch.plan.estimate import Estimator, Reached
+from cusubmatch.plan.greedy_orders import first_orders
 from cusubmatch.plan.walk_cost import Extension, OrderProblem, walk_cost_of
 
 __all__ = ["Effort", "MatchingOrder", "best_orders"]
@@ -95,47 +96,9 @@ def best_orders(
     elif searching:
         search.run(most if small else len(vertices))
     else:
-        for first_order in _first_orders(problem, estimator.cardinalities.sizes):
+        for first_order in first_orders(problem, estimator.cardinalities.sizes):
             search.follow(first_order)
     return search.best
-
-
-def _first_orders(problem, sizes):
-    """RI's order from the vertex of highest degree and from that of fewest candidates, and GraphQL's."""
-    vertices = problem.vertices
-    neighbours = [adjacent.intersection(vertices) for adjacent in problem.neighbours]
-    starts = [v for v in vertices if problem.may_be_first(v)]
-    if not starts:
-        return []
-    rare = min(starts, key=lambda v: (sizes[v] / max(len(neighbours[v]), 1), v))
-    dense = max(starts, key=lambda v: (len(neighbours[v]), -sizes[v], -v))
-    span = len(neighbours)
-    by_degree = _ranks([(-len(adjacent), size) for adjacent, size in zip(neighbours, sizes, strict=True)])
-    by_size = [span * rank for rank in _ranks(sizes)]
-    orders = [_connected_order(neighbours, first, by_degree, span) for first in {dense: None, rare: None}]
-    orders.append(_connected_order(neighbours, rare, by_size, 1))
-    return list(dict.fromkeys(orders))
-
-
-def _connected_order(neighbours, first, keys, step):
-    """From `first` the vertex that is least by its key comes next; each neighbour in the order takes `step` off it."""
-    order, reached, left = [first], {w: keys[w] - step for w in neighbours[first]}, keys.copy()
-    left[first] = None
-    while reached:
-        vertex = min(reached, key=reached.__getitem__)
-        del reached[vertex]
-        left[vertex] = None
-        order.append(vertex)
-        for w in neighbours[vertex]:
-            if left[w] is not None:
-                reached[w] = reached.get(w, left[w]) - step
-    return tuple(order)
-
-
-def _ranks(keys):
-    """The place of each key among all; equal ones share it."""
-    place = {key: rank for rank, key in enumerate(sorted(set(keys)))}
-    return [place[key] for key in keys]
 
 
 class _Prefix(NamedTuple):
