@@ -236,6 +236,10 @@ class Engine(Protocol):
         """An array of the engine in host memory."""
         ...
 
+    def gather(self, values: Any, positions: Any, out: Any) -> None:
+        """Write the value at each position; all are in host memory."""
+        ...
+
     def transfer(self, memory_limit: int | None) -> Transfer:
         """Copies from the engine's memory to the host that run beside its work; the caller closes it."""
         ...

@@ -255,7 +255,9 @@ class Query(NamedTuple):
     def _filled(self, blocks: Sequence[Any], images: np.ndarray, columns: Any, ids: Any) -> Any:
         """Columns, filled with the vertices of the images of blocks, as ids or as they are."""
         for column, sources in zip(columns, images, strict=True):
-            fill_column(column, ids, ([self.returned(block[source]) for source in sources] for block in blocks))
+            fill_column(
+                self.engine, column, ids, ([self.returned(block[source]) for source in sources] for block in blocks)
+            )
         return columns
 
     def device_ids(self) -> Any:

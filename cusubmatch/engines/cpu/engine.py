@@ -165,6 +165,16 @@ class CpuEngine:
         """The array."""
         return array
 
+    def gather(self, values: np.ndarray, positions: np.ndarray, out: np.ndarray) -> None:
+        """Write the value at each position."""
+        if len(positions) < self.tunables.compiled_gather or not positions.flags.c_contiguous:
+            values.take(positions, out=out, mode="clip")  # "raise" makes a copy
+            return
+        from cusubmatch.engines.cpu.primitives.gather import gather
+
+        with announced("gather"):
+            gather(values, positions, out)
+
     def transfer(self, memory_limit: int | None) -> Transfer:
         """Not needed: what this engine makes lies in host memory."""
         raise NotImplementedError

@@ -68,6 +68,8 @@ class Tunables:
         Rows of smaller patterns on a candidate graph are walked without failing sets.
     descent_population : int
         Partial matches of each level that sampled descents go on with.
+    compiled_gather : int
+        Positions whose values compiled code is loaded for.
     conditioning_steps : int
         Candidates that a count by conditioning tries between two returns to Python.
     conditioning_slots : int
@@ -103,6 +105,7 @@ class Tunables:
     max_candidate_arcs: int = 1 << 26
     failing_set_vertices: int = 5
     descent_population: int = 64
+    compiled_gather: int = 1 << 14
     conditioning_steps: int = 1 << 16
     conditioning_slots: int = 1 << 23
     max_kept_paths: int = 1 << 22

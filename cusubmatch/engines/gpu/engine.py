@@ -182,6 +182,10 @@ class GpuEngine:
         """An array of the device in host memory."""
         return to_host(array)
 
+    def gather(self, values: np.ndarray, positions: np.ndarray, out: np.ndarray) -> None:
+        """Write the value at each position."""
+        values.take(positions, out=out, mode="clip")  # "raise" makes a copy
+
     def transfer(self, memory_limit: int | None) -> DeviceTransfer:
         """Copies to host memory that run beside kernels."""
         return DeviceTransfer(memory_limit)

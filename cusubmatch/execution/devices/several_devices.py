@@ -138,6 +138,10 @@ class SeveralDevices:
         """An array of the first device in host memory."""
         return self.home.to_host(array)
 
+    def gather(self, values: Any, positions: Any, out: Any) -> None:
+        """Write the value at each position, in host memory."""
+        self.home.gather(values, positions, out)
+
     def transfer(self, memory_limit: int | None) -> Transfer:
         """Copies from the first device, to which all rows come."""
         return self.home.transfer(memory_limit)

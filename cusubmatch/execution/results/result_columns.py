@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cusubmatch.engines.base import Engine
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.host_memory import free_bytes
@@ -65,7 +66,7 @@ def result_budget(memory_limit: int | None, xp: Any) -> int:
     return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4
 
 
-def fill_column(column: Any, ids: Any, blocks: Iterable[Sequence[Any]]) -> None:
+def fill_column(engine: Engine, column: Any, ids: Any, blocks: Iterable[Sequence[Any]]) -> None:
     """Fill a column with the vertices of all images of each block, as `ids`, or as they are; it may end before them."""
     begin = 0
     for images in blocks:
@@ -75,7 +76,7 @@ def fill_column(column: Any, ids: Any, blocks: Iterable[Sequence[Any]]) -> None:
             if ids is None:
                 place[:] = wanted
             elif isinstance(ids, np.ndarray):
-                ids.take(wanted, out=place, mode="clip")  # "raise" makes a copy
+                engine.gather(ids, wanted, place)
             else:
                 ids.take(wanted, out=place)
             begin += len(vertices)

@@ -156,7 +156,7 @@ def encode(
         Per pattern vertex the internal vertices by local index, for rows.
     """
     refs: list[int] = []
-    steps = np.zeros((len(plan.steps), STEP_FIELDS), np.int32)
+    steps = [[0] * STEP_FIELDS for _ in plan.steps]
     capacity, base = {}, 0
     depends: dict[int, int] = {}  # of each set, the levels that it is made of
     for row, step in zip(steps, plan.steps, strict=True):
@@ -179,7 +179,7 @@ def encode(
     for target in range(len(plan.steps)):
         bases[target] = base
         base += capacity[target] + 1
-    levels = np.zeros((len(plan.levels), LEVEL_FIELDS), np.int32)
+    levels = [[0] * LEVEL_FIELDS for _ in plan.levels]
     whens = [step.when for step in plan.steps]  # ascending
     for index, (row, level) in enumerate(zip(levels, plan.levels, strict=True)):
         if isinstance(level.source, NeighbourRows):
@@ -207,7 +207,6 @@ def encode(
         for test in tests or ():
             refs.extend(test)
         header[TEST_END] = len(refs)
-    outer, inner = _relation_use(plan)
     if plan.suffix is not None:
         fields, constants, header[SCRATCH] = encode_suffix(plan, capacities, (ROOTS, ROW, SET))
         header[SUFFIX_AT], _ = _append(refs, fields)
@@ -215,7 +214,8 @@ def encode(
     numbers = np.array(refs or [0], np.int32)
     if names is not None:
         numbers = _with_names(numbers, levels, [names[level.vertex] for level in plan.levels])
-    return Program(header, levels.ravel(), steps.ravel(), numbers, bases, outer, inner), base
+    level_fields, step_fields = (np.array(rows, np.int32).ravel() for rows in (levels, steps))
+    return Program(header, level_fields, step_fields, numbers, bases, *_relation_use(plan)), base
 
 
 def _with_names(numbers, levels, names):
