@@ -59,7 +59,8 @@ def count_by(
         The pattern, or its text such as ``"(a)-->(b)"``.
     by : name or sequence of names
         The pattern vertices by whose images matches are counted, outside of OPTIONAL and EXISTS parts. With OPTIONAL
-        parts a match counts as often as it has rows.
+        parts a match counts as often as it has rows; to count by a new vertex of such a part, group the rows:
+        ``subgraph_match(G, P).groupby("z", dropna=False).size()``, with the matches that lack the part under null.
     min_count : int
         Bindings with fewer matches are left out.
     semantics : {"monomorphism", "induced", "homomorphism"}
@@ -190,7 +191,11 @@ def _vertices_named(pattern: Pattern, by: Any) -> list[int]:
     for name in by:
         if name not in places:
             edge = " of the pattern, but of an edge" if name in {e.name for e in pattern.edges} - {None} else ""
-            edge = edge or (" outside of OPTIONAL" if name in pattern.columns else "")
+            if not edge and name in pattern.columns:
+                raise PatternError(
+                    f"by: {name!r} is a vertex of an OPTIONAL part, and a match may be without it; group the rows of "
+                    f"subgraph_match by it, or name some of {list(places)}"
+                )
             raise PatternError(f"by: {name!r} is no vertex{edge}; the named vertices are {list(places)}")
     if len(set(by)) < len(by):
         raise ValueError(f"by: expected different names, got {list(by)}")

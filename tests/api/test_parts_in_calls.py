@@ -169,7 +169,15 @@ def test_rows_that_are_joined_are_counted_by_vertices_on_the_cpu(graph):
     assert found.to_numpy().tolist() == [[1, 2, 1], [2, 1, 1], [3, 1, 1], [4, 0, 1]]
     with refuses(EngineUnavailable, "engine cpu"):
         csm.vertex_counts(graph, OPTIONAL, engine="gpu")
-    with refuses(PatternError, "by 'c' OPTIONAL ['a', 'b']"):
+    with refuses(PatternError, "by 'c' OPTIONAL subgraph_match ['a', 'b']"):
         csm.count_by(graph, OPTIONAL, ["a", "c"])
     with refuses(TimeLimitExceeded, "time_limit"):
         csm.vertex_counts(graph, OPTIONAL, time_limit=0)
+
+
+def test_rows_grouped_by_a_new_vertex_have_the_matches_without_the_part_under_null(graph):
+    rows = csm.subgraph_match(graph, OPTIONAL)
+    sizes = rows.groupby("c", dropna=False).size()
+    assert sizes.sum() == csm.count_matches(graph, OPTIONAL)
+    assert sizes[sizes.index.isna()].tolist() == [rows["c"].isna().sum()]
+    assert rows["c"].isna().any()
