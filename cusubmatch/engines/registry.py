@@ -115,6 +115,9 @@ def choose_engine(engine: str, graph: Graph) -> tuple[Engine, str]:
 def engine_named(name: str) -> Engine:
     """The engine of this process, "cpu" or "gpu"."""
     if name == "gpu":
+        from cusubmatch.engines.compile.compile_ahead import start_where_nothing_is
+
+        start_where_nothing_is()
         from cusubmatch.engines.gpu import GpuEngine
 
         return GpuEngine(beside=cast(HostEngine, engine_named("cpu")))

@@ -199,7 +199,9 @@ def _labelled(graph, constraints):
     codes = len(graph.vertex_label_values) + 1
 
     def count():
-        return graph.xp.bincount(graph.vertex_labels + 1, minlength=codes).tolist()
+        source = graph.source()
+        at = graph if source is None or source.xp is not np else source  # CuPy compiles this for seconds
+        return at.xp.bincount(at.vertex_labels + 1, minlength=codes).tolist()
 
     counts = graph.cache.get("label counts", None, count, 1)
     return [

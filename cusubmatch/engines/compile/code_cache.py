@@ -27,7 +27,7 @@ from typing import Any
 
 import platformdirs
 
-__all__ = ["cache_folder", "check_threads", "enable_caching", "locked", "logger"]
+__all__ = ["cache_folder", "check_threads", "enable_caching", "holds_compiled", "locked", "logger"]
 
 SECONDS_BETWEEN_TRIES = 0.02  # to lock a file
 
@@ -73,6 +73,11 @@ def _user_cache():
         return platformdirs.user_cache_path("cusubmatch", appauthor=False)
     except RuntimeError:  # no home; older versions return a path that begins with "~"
         return Path("~", "cusubmatch")
+
+
+def holds_compiled(suffix: str) -> bool:
+    """Whether there is any file of a kind, of whatever version."""
+    return next(_user_cache().glob(f"*/*{suffix}"), None) is not None
 
 
 @functools.cache

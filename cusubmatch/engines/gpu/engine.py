@@ -88,9 +88,9 @@ class GpuEngine:
 
     def prepare(self, graph: Graph, pattern: Pattern, constraints: Constraints, injective: bool) -> Prepared:
         """Candidates of every pattern vertex in a device graph, and the rows of the pattern's relations."""
+        if any(label is not None for label in pattern.labels):  # then rows and filters are made before plans
+            expect_walk(self.gpu, graph)
         adjacency = graph.adjacency(constraints.relations)
-        if any(label is not None for label in pattern.labels):  # then filters come before plans
-            expect_walk(self.gpu, adjacency)
         candidates = find_candidates(graph, pattern, constraints, adjacency, injective, gpu=self.gpu)
         return Prepared(graph, candidates, adjacency)
 

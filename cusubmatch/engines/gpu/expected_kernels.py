@@ -11,18 +11,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 
+from cusubmatch.engines.compile.compile_ahead import MAYBE, number_of_processes
 from cusubmatch.engines.gpu.all_kernels import row_kernels, table_kernels, walk_kernel
 from cusubmatch.engines.gpu.cliques import full_row_triangles, triangles
 from cusubmatch.engines.gpu.cliques.specialised import is_counted_in_full_rows
-from cusubmatch.engines.gpu.runtime.compile_ahead import number_of_processes
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
-from cusubmatch.engines.gpu.search.graph_view import has_wide_offsets
+from cusubmatch.engines.gpu.search import filter_kernels
+from cusubmatch.engines.gpu.search.graph_view import WIDE, has_wide_offsets
 from cusubmatch.engines.gpu.search.program import SLOTS, encode, fixed_at
 from cusubmatch.engines.gpu.search.run import mode_of
 from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, WEIGHTS, Variant
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.graph import Adjacency
+from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
 
 __all__ = ["expect", "expect_walk"]
@@ -40,19 +41,19 @@ def expect(gpu: Device, plans: list[Plan], prepared: Prepared, tables_worth: flo
     first = plans[0]
     counts_long = first.cost > tables_worth and first.leaf_mode != "rows" and not first.is_specialised
     if counts_long and number_of_processes() >= PROCESSES_TO_SPARE:
-        gpu.target.ahead(kernel for _, kernel in table_kernels())
+        gpu.target.ahead((kernel for _, kernel in table_kernels()), MAYBE)
 
 
-def expect_walk(gpu: Device, adjacency: Adjacency) -> None:
-    """Have the usual walkers compiled while candidates are found, where there are cores to spare."""
+def expect_walk(gpu: Device, graph: Graph) -> None:
+    """Have filters and the usual walkers compiled while rows and candidates are made, if there are cores to spare."""
     if gpu.target.ahead is not None and number_of_processes() >= PROCESSES_TO_SPARE:
-        gpu.target.ahead(_usual_walk(has_wide_offsets(adjacency)))
+        gpu.target.ahead(_usual_walk(len(graph.targets) >= WIDE))
 
 
 @functools.cache
 def _usual_walk(wide):
     variants = [Variant(SLOTS[0], wide, mode) for mode in (COUNT, PAIRS, WEIGHTS, ROWS)]
-    return [*map(walk_kernel, variants), *row_kernels(wide)]
+    return [*filter_kernels.signatures(), *map(walk_kernel, variants), *row_kernels(wide)]
 
 
 def _typical(plans: list[Plan]) -> Iterable[Plan]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from cusubmatch.engines.compile.compile_ahead import server
 from cusubmatch.engines.gpu.all_kernels import all_kernels
-from cusubmatch.engines.gpu.runtime.compile_ahead import server
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
 from cusubmatch.engines.gpu.runtime.kernel_store import kernel_store, types_of
 

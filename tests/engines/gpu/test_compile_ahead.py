@@ -20,13 +20,13 @@ from typer.testing import CliRunner
 import cusubmatch as csm
 from cusubmatch.cli.app import app
 from cusubmatch.engines import registry
+from cusubmatch.engines.compile import compile_ahead
+from cusubmatch.engines.compile.compile_ahead import NOW, CompileServer
+from cusubmatch.engines.compile.compile_order import Order, decode, encode
 from cusubmatch.engines.gpu import GpuEngine, expected_kernels
 from cusubmatch.engines.gpu.all_kernels import all_kernels, row_kernels
 from cusubmatch.engines.gpu.fill_store import compile_kernels
-from cusubmatch.engines.gpu.runtime import compile_ahead
 from cusubmatch.engines.gpu.runtime import kernel_store as stores
-from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, CompileServer
-from cusubmatch.engines.gpu.runtime.compile_order import Order, decode, encode
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cusubmatch.engines.gpu.runtime.compile_ahead import NOW, server
+from cusubmatch.engines.compile.compile_ahead import AHEAD, NOW, server
 from cusubmatch.engines.gpu.runtime.kernel_store import KernelStore, StoredKernels, kernel_store, types_of
 
 __all__ = ["compile_once", "expect_kernels", "is_compiled", "order_kernels"]
@@ -72,7 +72,7 @@ def expect_kernels() -> None:
 _expected: set[tuple] = set()  # kernels, each with a compute capability
 
 
-def order_kernels(store: KernelStore | None, kernels: Iterable[Any]) -> None:
+def order_kernels(store: KernelStore | None, kernels: Iterable[Any], urgency: int = AHEAD) -> None:
     """Have kernels compiled that the store has not yet, for the current device."""
     from numba import cuda
 
@@ -86,4 +86,4 @@ def order_kernels(store: KernelStore | None, kernels: Iterable[Any]) -> None:
         types = types_of(kernel.signature)
         path = store.path(kernel.recipe, types, capability)
         if not path.exists():
-            server().order(kernel.recipe, types, capability, path)
+            server().order(kernel.recipe, types, capability, path, urgency)

@@ -5,8 +5,9 @@ GPU: what the compiler asks of the device is its compute capability, which an or
 can compile for any.
 
 Orders come through standard input, each a line (`compile_order`); the number of each that is done goes to standard
-output. Urgent ones are done first. When its input ends, or when it has had nothing to do for a while, the
-server ends. A process that is compiling then goes on until its kernel is on disk.
+output. Urgent ones are done first; what may not be needed leaves half of the processes idle, so that what is needed has
+a core for itself. A kernel that is being compiled is not begun again. When its input ends, or when it has had nothing
+to do for a while, the server ends. A process that is compiling then goes on until its kernel is on disk.
 """
 
 from __future__ import annotations
@@ -17,13 +18,24 @@ import os
 import selectors
 import sys
 from types import SimpleNamespace
+from typing import NamedTuple
 
-from cusubmatch.engines.gpu.runtime.compile_order import Order, decode
+from cusubmatch.engines.compile.compile_ahead import MAYBE
+from cusubmatch.engines.compile.compile_order import Order, decode
 from cusubmatch.engines.gpu.runtime.cuda import gpu
+from cusubmatch.engines.gpu.runtime.lean_compiler import make_lean, without_linear_algebra
 
 __all__ = ["compile_kernel", "serve"]
 
 SECONDS_IDLE = 10.0
+
+
+class Running(NamedTuple):
+    """A process, the order that it was started for, and the numbers of all orders that it answers."""
+
+    process: int
+    order: Order
+    numbers: list[int]
 
 
 def compile_kernel(order: Order) -> None:
@@ -67,15 +79,18 @@ def serve(processes: int) -> None:
     source, answers = sys.stdin.fileno(), sys.stdout.fileno()
     _prepare()
     waiting: list[Order] = []
-    running: dict[int, tuple[int, int]] = {}  # by a pipe that ends with the process: the process, and its order
+    running: dict[int, Running] = {}  # by a pipe that ends with the process
     read = b""
     with selectors.DefaultSelector() as selector:
         selector.register(source, selectors.EVENT_READ)
         while True:
-            while waiting and len(running) < processes:
+            while waiting and len(running) < _most(processes, waiting[0]):
                 order = heapq.heappop(waiting)
+                if same := [other for other in running.values() if other.order[2:] == order[2:]]:
+                    same[0].numbers.append(order.number)
+                    continue
                 end, process = _start(order, [source, answers])
-                running[end] = process, order.number
+                running[end] = Running(process, order, [order.number])
                 selector.register(end, selectors.EVENT_READ)
             ready = selector.select(None if running else SECONDS_IDLE)
             if not ready:
@@ -89,18 +104,26 @@ def serve(processes: int) -> None:
                     for line in lines:
                         heapq.heappush(waiting, decode(line))
                 else:
-                    process, number = running.pop(key.fd)
+                    done = running.pop(key.fd)
                     selector.unregister(key.fd)
                     os.close(key.fd)
-                    os.waitpid(process, 0)
-                    os.write(answers, b"%d\n" % number)
+                    os.waitpid(done.process, 0)
+                    os.write(answers, b"".join(b"%d\n" % number for number in done.numbers))
+
+
+def _most(processes, order):
+    """How many kernels may be compiled side by side when this one is begun."""
+    return processes if order.urgency < MAYBE else max(processes // 2, 1)
 
 
 def _prepare():
     """Import the compiler and let the compiler fill its tables, once for all forks."""
     from numba import int64, void
+
+    without_linear_algebra()
     from numba.cuda.compiler import compile_cuda
 
+    make_lean()
     gpu()
     _compile_for((8, 0))
     compile_cuda(_move, void, (int64[::1],), nvvm_options={"opt": 3}, cc=(8, 0))

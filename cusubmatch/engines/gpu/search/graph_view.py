@@ -31,6 +31,7 @@ __all__ = [
 ]
 
 U = np.uint32
+WIDE = 1 << 32  # places in the rows, from which one takes more than 32 bits
 BLOCKS, THREADS = 4, 256  # blocks a multiprocessor, threads a block
 
 
@@ -91,7 +92,7 @@ class Roots(NamedTuple):
 
 def has_wide_offsets(adjacency: Adjacency) -> bool:
     """Whether places in the rows take 64 bits."""
-    return max(len(adjacency.targets), adjacency.offsets.size) >= 1 << 32
+    return max(len(adjacency.targets), adjacency.offsets.size) >= WIDE
 
 
 def make_rows(gpu: Device, xp, adjacency: Adjacency) -> DeviceRows:

@@ -84,7 +84,7 @@ def make_walk(target: Target, variant: Variant, polling: Polling = DEFAULT_POLLI
                         if BY_TASK:
                             fresh = t == U(1)  # deeper ones bring their weight
                 else:
-                    found, number = wait(ctl, idle)
+                    found, number = wait(ctl, bool(idle))  # typed once, not for a constant too
                     idle = True
                     if found == U(r.OVER):
                         stopped = True

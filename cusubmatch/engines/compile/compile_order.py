@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import pickle
-from typing import NamedTuple
-
-from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
+from typing import Any, NamedTuple
 
 __all__ = ["Order", "decode", "encode"]
 
@@ -21,6 +19,7 @@ class Order(NamedTuple):
     number : int
         By which the server says that it is done.
     recipe : Recipe
+        Of the engine that the kernel belongs to.
     types : tuple
         Numba types of the arguments.
     capability : tuple of int
@@ -29,7 +28,7 @@ class Order(NamedTuple):
 
     urgency: int
     number: int
-    recipe: Recipe
+    recipe: Any
     types: tuple
     capability: tuple[int, int]
 

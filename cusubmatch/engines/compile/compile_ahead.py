@@ -15,13 +15,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from cusubmatch.engines.gpu.runtime.compile_order import Order, encode
-from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
+from cusubmatch.engines.compile.code_cache import holds_compiled
+from cusubmatch.engines.compile.compile_order import Order, encode
 from cusubmatch.system.deadlines import Pending
 
-__all__ = ["AHEAD", "NOW", "CompileServer", "number_of_processes", "server"]
+__all__ = ["AHEAD", "MAYBE", "NOW", "CompileServer", "number_of_processes", "server", "start_where_nothing_is"]
 
-NOW, AHEAD = 0, 1  # how urgent: a launch waits for it; one will
+NOW, AHEAD, MAYBE = 0, 1, 2  # how urgent: a launch waits for it; one will; one may
 MOST_PROCESSES = 32
 SERVE = """
 import sys
@@ -53,13 +53,11 @@ class CompileServer:
         with self._lock:
             return self._started()
 
-    def order(
-        self, recipe: Recipe, types: tuple, capability: tuple, path: Path, urgency: int = AHEAD
-    ) -> Pending | None:
+    def order(self, recipe: Any, types: tuple, capability: tuple, path: Path, urgency: int = AHEAD) -> Pending | None:
         """Have a kernel compiled that the store has at `path` then; what to wait for, None if nobody compiles it."""
         with self._lock:
             known = self._pending.get(path)
-            if (known is not None and urgency == AHEAD) or not self._started():
+            if (known is not None and urgency != NOW) or not self._started():
                 return known
             number, pending = next(self._numbers), known or Pending()
             self._pending[path], self._by_number[number] = pending, path
@@ -70,7 +68,7 @@ class CompileServer:
 
     def _started(self):
         if self._process is None and not self._failed:
-            paths = [str(Path(__file__).parents[4]), *filter(None, sys.path)]
+            paths = [str(Path(__file__).parents[3]), *filter(None, sys.path)]
             code = SERVE.format(path=paths, number=number_of_processes())
             pipe = subprocess.PIPE
             try:
@@ -120,3 +118,9 @@ _servers: dict[int, CompileServer] = {}  # by process, since a fork has none
 def server() -> CompileServer:
     """The server of this process."""
     return _servers.setdefault(os.getpid(), CompileServer())
+
+
+def start_where_nothing_is() -> None:
+    """Start the server on a machine where no kernel has been compiled: it begins while this process imports its own."""
+    if not holds_compiled(".kernel"):
+        server().start()
