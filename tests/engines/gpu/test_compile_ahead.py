@@ -21,12 +21,13 @@ import cusubmatch as csm
 from cusubmatch.cli.app import app
 from cusubmatch.engines import registry
 from cusubmatch.engines.compile import compile_ahead
-from cusubmatch.engines.compile.compile_ahead import NOW, CompileServer
+from cusubmatch.engines.compile.compile_ahead import AHEAD, MAYBE, NOW, CompileServer, start_where_nothing_is
 from cusubmatch.engines.compile.compile_order import Order, decode, encode
 from cusubmatch.engines.gpu import GpuEngine, expected_kernels
 from cusubmatch.engines.gpu.all_kernels import all_kernels, row_kernels
 from cusubmatch.engines.gpu.fill_store import compile_kernels
 from cusubmatch.engines.gpu.runtime import kernel_store as stores
+from cusubmatch.engines.gpu.runtime.compile_server import most
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
@@ -289,3 +290,19 @@ def test_what_is_launched_later_has_the_types_that_are_declared(name):
     found = {(recipe.name, types) for recipe, types in launched}
     assert len(found) > 2
     assert found <= declared
+
+
+def test_what_may_be_launched_leaves_half_of_the_processes_to_what_will_be():
+    orders = [Order(urgency, 0, MARK_HUBS.recipe, (), H200) for urgency in (NOW, AHEAD, MAYBE)]
+    assert [most(16, order) for order in orders] == [16, 16, 8]
+    assert most(1, orders[-1]) == 1
+
+
+def test_the_server_starts_at_once_where_nothing_is_compiled_and_only_there(store, monkeypatch):
+    started = []
+    monkeypatch.setattr(CompileServer, "start", lambda server: started.append(server) or True)
+    start_where_nothing_is()
+    assert len(started) == 1
+    path_of(store, MARK_HUBS).touch()
+    start_where_nothing_is()
+    assert len(started) == 1

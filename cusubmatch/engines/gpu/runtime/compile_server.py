@@ -25,7 +25,7 @@ from cusubmatch.engines.compile.compile_order import Order, decode
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.lean_compiler import make_lean, without_linear_algebra
 
-__all__ = ["compile_kernel", "serve"]
+__all__ = ["compile_kernel", "most", "serve"]
 
 SECONDS_IDLE = 10.0
 
@@ -84,7 +84,7 @@ def serve(processes: int) -> None:
     with selectors.DefaultSelector() as selector:
         selector.register(source, selectors.EVENT_READ)
         while True:
-            while waiting and len(running) < _most(processes, waiting[0]):
+            while waiting and len(running) < most(processes, waiting[0]):
                 order = heapq.heappop(waiting)
                 if same := [other for other in running.values() if other.order[2:] == order[2:]]:
                     same[0].numbers.append(order.number)
@@ -111,7 +111,7 @@ def serve(processes: int) -> None:
                     os.write(answers, b"".join(b"%d\n" % number for number in done.numbers))
 
 
-def _most(processes, order):
+def most(processes: int, order: Order) -> int:
     """How many kernels may be compiled side by side when this one is begun."""
     return processes if order.urgency < MAYBE else max(processes // 2, 1)
 
