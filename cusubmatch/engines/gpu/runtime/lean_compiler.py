@@ -101,7 +101,8 @@ def _remember_signatures() -> None:
     known: dict[Any, inspect.Signature] = {}
 
     def from_callable(kind: Any, function: Any, **named: Any) -> inspect.Signature:
-        if type(function) is not function_type or named.get("globals") or not named.get("follow_wrapped", True):
+        plain = named.get("follow_wrapped", True) and not named.get("globals") and not named.get("eval_str")
+        if type(function) is not function_type or not plain:
             return find(kind, function, **named)
         if function not in known:
             known[function] = find(kind, function, **named)
