@@ -16,7 +16,7 @@ from cusubmatch.execution.results.expand_orbits import expand_orbits
 from cusubmatch.execution.results.result_columns import (
     BLOCKS_AT_ONCE,
     blocks_of_parts,
-    fill_column,
+    fill_columns,
     image_columns,
     names_of_columns,
     result_budget,
@@ -254,10 +254,10 @@ class Query(NamedTuple):
 
     def _filled(self, blocks: Sequence[Any], images: np.ndarray, columns: Any, ids: Any) -> Any:
         """Columns, filled with the vertices of the images of blocks, as ids or as they are."""
-        for column, sources in zip(columns, images, strict=True):
-            fill_column(
-                self.engine, column, ids, ([self.returned(block[source]) for source in sources] for block in blocks)
-            )
+        begin = 0
+        for block in map(self.returned, blocks):
+            fill_columns(self.engine, [column[begin:] for column in columns], ids, block, images)
+            begin += images.shape[1] * block.shape[1]
         return columns
 
     def device_ids(self) -> Any:

@@ -327,7 +327,7 @@ def test_two_threads_match_on_one_graph_at_once(skewed):
 
 
 @pytest.mark.parametrize(
-    "place", ["cusubmatch.engines.cpu.search.run.np.empty", "cusubmatch.execution.query.fill_column"]
+    "place", ["cusubmatch.engines.cpu.search.run.np.empty", "cusubmatch.execution.query.fill_columns"]
 )
 def test_an_allocation_that_fails_is_a_clear_error_and_the_next_call_works(skewed, place):
     rows = len(csm.subgraph_match(skewed, SQUARE, engine="cpu"))

@@ -16,7 +16,7 @@ __all__ = [
     "BLOCKS_AT_ONCE",
     "blocks_of_parts",
     "empty_frame",
-    "fill_column",
+    "fill_columns",
     "image_columns",
     "names_of_columns",
     "names_with_edges",
@@ -66,20 +66,21 @@ def result_budget(memory_limit: int | None, xp: Any) -> int:
     return int(memory_limit) if memory_limit is not None else 3 * free_bytes(xp) // 4
 
 
-def fill_column(engine: Engine, column: Any, ids: Any, blocks: Iterable[Sequence[Any]]) -> None:
-    """Fill a column with the vertices of all images of each block, as `ids`, or as they are; it may end before them."""
-    begin = 0
-    for images in blocks:
-        for vertices in images:
-            place = column[begin : begin + len(vertices)]
-            wanted = vertices[: len(place)]
+def fill_columns(engine: Engine, columns: Sequence[Any], ids: Any, block: Any, images: np.ndarray) -> None:
+    """Fill columns, up to their ends, with the vertices of all images of a block, as `ids` or as they are."""
+    rows = block.shape[1]
+    if ids is not None and not isinstance(ids, np.ndarray) and images.shape[1] > 1:
+        block, ids = ids[block], None  # a device copies an id in less time than it looks one up
+    for column, sources in zip(columns, images.tolist(), strict=True):
+        for image, source in enumerate(sources):
+            place = column[image * rows : (image + 1) * rows]
+            vertices = block[source][: len(place)]
             if ids is None:
-                place[:] = wanted
+                place[:] = vertices
             elif isinstance(ids, np.ndarray):
-                engine.gather(ids, wanted, place)
+                engine.gather(ids, vertices, place)
             else:
-                ids.take(wanted, out=place)
-            begin += len(vertices)
+                ids.take(vertices, out=place)
 
 
 def image_columns(xp: Any, ids: Any, blocks: Sequence[Any], images: np.ndarray) -> Any:
