@@ -151,12 +151,13 @@ def test_what_a_device_keeps_lies_on_it(graph):
 def test_a_thread_works_on_one_gpu_with_memory_and_streams_of_it_alone(graph, monkeypatch):
     import cupy
 
-    launches, launch = [], cuda.Kernel._launch
+    launches, launched, launch = [], set(), cuda.Kernel._launch
 
     def noticed(kernel, shape, *arguments):
         here = cupy.cuda.runtime.getDevice()
         arrays = {array.device.id for array in arguments if isinstance(array, cupy.ndarray)}
         launches.append((threading.get_ident(), here, cupy.cuda.get_current_stream().ptr, frozenset(arrays)))
+        launched.add(kernel)
         return launch(kernel, shape, *arguments)
 
     monkeypatch.setattr(cuda.Kernel, "_launch", noticed)
@@ -165,14 +166,8 @@ def test_a_thread_works_on_one_gpu_with_memory_and_streams_of_it_alone(graph, mo
     assert all(arrays <= {here} for _, here, _, arrays in launches)
     threads = {(thread, here) for thread, here, _, _ in launches}
     assert len(threads) == len({thread for thread, _ in threads})
-    configured = [key for kernel in kernels() for key in kernel._launches]
+    configured = [key for kernel in launched for key in kernel._launches]
     assert {number for _, _, number in configured} >= {0, 1}
-
-
-def kernels():
-    import gc
-
-    return [one for one in gc.get_objects() if type(one) is cuda.Kernel]
 
 
 def test_each_gpu_has_pinned_memory_of_its_own():
