@@ -39,13 +39,16 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
 def _count_labelled(call: CheckedCall) -> int:
     """The number of matches of a pattern that is counted before it is planned, and on the host before on a GPU."""
     from cusubmatch.execution.conditioned_query import make_count
-    from cusubmatch.execution.host_first import FIRST_S, host_count
+    from cusubmatch.execution.host_first import FIRST_S, host_count, leave_to_gpu
 
     host = host_count(*call)
     if host is None:
         return _counted(call, make_count)
     try:
-        return host.result() if host.ends_within(FIRST_S) else _counted(call, make_count, host)
+        if host.ends_within(FIRST_S):
+            return host.result()
+        leave_to_gpu(*call)
+        return _counted(call, make_count, host)
     finally:
         host.give_up()
 

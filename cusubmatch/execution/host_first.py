@@ -1,8 +1,8 @@
 """A labelled pattern that a GPU has not counted yet: the host's cores are asked first.
 
-Most such counts end within the time that planning for the GPU and its first launches take. A count that takes longer
-goes on beside the GPU's (`strategies/side_by_side.py`). Later calls begin on the GPU, which is quicker once it has a
-plan.
+Most such counts end within the time that planning for the GPU and its first launches take; those the host answers when
+they are asked again, too. A count that takes longer goes on beside the GPU's (`strategies/side_by_side.py`). Later
+calls for it begin on the GPU, which is quicker once it has a plan.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from cusubmatch.execution.strategies.side_by_side import HostCount
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 
-__all__ = ["FIRST_S", "host_count"]
+__all__ = ["FIRST_S", "host_count", "leave_to_gpu"]
 
 FIRST_S = 0.01  # that the host has for itself, about what planning for the GPU takes
-KEPT = 1024  # patterns that were counted before
+LEFT = "left to the GPU"
+KEPT = 1024  # patterns that the GPU is asked for first
 
 
 def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> HostCount | None:
-    """A count of the host that has begun, if the engine is a GPU's and the pattern is new to it; else None.
+    """A count of the host that has begun, if the engine is a GPU's and the pattern was not left to it; else None.
 
     The arguments are those of `make_query`. Whoever gets it has to tell it to end (`give_up`).
     """
@@ -34,11 +35,22 @@ def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
     if host is None or not host.is_compiled:
         return None
     with engine.current():
-        placed, call = engine.place(graph), (pattern, options.semantics, options.one_per_orbit)
-        if not counts_beside(placed, engine, pattern) or placed.cache.holds("counted before", call):
+        placed, asked = engine.place(graph), _asked(pattern, options)
+        if not counts_beside(placed, engine, pattern) or placed.cache.holds(LEFT, asked):
             return None
-        placed.cache.get("counted before", call, lambda: True, KEPT)
-    return HostCount(host_strategy(host, placed, *call), deadline)
+    return HostCount(host_strategy(host, placed, *asked), deadline)
+
+
+def leave_to_gpu(graph: Graph, pattern: Pattern, options: QueryOptions, _deadline: float | None) -> None:
+    """Let later calls for a pattern begin on the GPU: the host did not count it soon."""
+    engine, _ = engine_for(options, graph)
+    with engine.current():
+        engine.place(graph).cache.get(LEFT, _asked(pattern, options), lambda: True, KEPT)
+
+
+def _asked(pattern: Pattern, options: QueryOptions) -> tuple[Pattern, str, bool]:
+    """What is counted, and how."""
+    return pattern, options.semantics, options.one_per_orbit
 
 
 def _is_plain(pattern: Pattern, options: QueryOptions) -> bool:
