@@ -220,3 +220,30 @@ def test_progress_never_goes_back():
         )
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)
     assert seen[-1] == (1.0, 20**10)
+
+
+@pytest.mark.parametrize("semantics", ["monomorphism", "homomorphism"])
+@pytest.mark.parametrize("changes", [{}, TIGHT])
+def test_threads_count_what_one_thread_counts(semantics, changes):
+    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
+    alone = count_of(graph, pattern, semantics, threads=1)
+    for threads in (2, 5):
+        assert count_of(graph, pattern, semantics, threads=threads, alone_conditioning_steps=1, **changes) == alone > 0
+
+
+def test_threads_that_have_spent_their_steps_go_on_with_more():
+    graph = multipartite(4, 12)
+    engine, prepared = prepared_for(
+        graph, path([0, 1, 2, 3, 0, 1]), "monomorphism", threads=3, alone_conditioning_steps=1, conditioning_steps=5
+    )
+    run, stops = engine.condition(prepared, RunOptions(), None, 10), 0
+    while True:
+        try:
+            found = run.total()
+            break
+        except StepsSpent:
+            stops += 1
+            run.max_steps = 2 * run.steps + 10
+    assert stops
+    assert found == engine.condition(prepared, RunOptions(), None, None).total()
+    assert found == 12 * 12 * 12 * 12 * 11 * 11

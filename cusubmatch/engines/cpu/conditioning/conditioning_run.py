@@ -1,4 +1,6 @@
-"""Running a count by recursive conditioning: its arrays, and calls of bounded length until all roots are counted.
+"""Running a count by recursive conditioning: its arrays, and turns of bounded length until all roots are counted.
+
+The caller's thread works alone at first. What takes longer is divided by roots among threads (`root_counter`).
 
 A count is first made modulo 2^64, with a bound. Where the bound shows that more bits are needed, it is made again
 modulo as many primes as it takes.
@@ -6,7 +8,10 @@ modulo as many primes as it takes.
 
 from __future__ import annotations
 
+import functools
+import threading
 import time
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,17 +20,18 @@ from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.conditioning import state as c
 from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS
 from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
-from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW, count_roots
+from cusubmatch.engines.cpu.conditioning.root_counter import FIRST_SLOTS, RootCounter
+from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW
 from cusubmatch.engines.cpu.primitives.jit import announced, jit
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import chinese_remainder, primes_beyond
+from cusubmatch.system.workers import Workers
 
 __all__ = ["ConditioningRun", "number_of_roots"]
 
-FIRST_SLOTS = 1 << 10  # of the cache
-CALLS_BEFORE_LONGER = 16  # without a root counted
+RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
 
 
 class ConditioningRun:
@@ -63,10 +69,12 @@ class ConditioningRun:
         self.local, self.deadline, self.progress, self.tunables = local, options.deadline, options.progress, tunables
         self.steps, self.max_steps = 0, max_steps
         self._prime: int | None = None
-        self.size = len(local.constraints.labels)
-        self.root, self._arrays, self._pool_begin = _arrays(local, tunables)
-        roots = int(self._arrays.list_end[self.root] - self._arrays.list_begin[self.root])
+        root, arrays, pool_begin = _arrays(local, tunables)
+        roots = int(arrays.list_end[root] - arrays.list_begin[root])
         self.tasks = tasks or TaskRange(0, roots)
+        self._counters = [RootCounter(arrays, root, len(local.constraints.labels), pool_begin)]
+        self._pending: list[tuple[int, int]] = []  # ranges of roots, the next one last
+        self._lock = threading.Lock()
 
     def count(self) -> int:
         """The number of embeddings."""
@@ -86,46 +94,96 @@ class ConditioningRun:
         primes = primes_beyond(int(bound * (1 + 1e-6)) + 1)
         return chinese_remainder([self._count(prime)[0] for prime in primes], primes)
 
-    def _begin(self, prime: int) -> None:
-        """Begin to count modulo a prime, or 2^64."""
-        self._arrays = arrays = self._arrays._replace(prime=np.uint64(prime))
-        self._prime, self._sums, self._bounds = prime, np.zeros(1, np.uint64), np.zeros(1)
-        arrays.table[: SLOT_WORDS * (int(arrays.registers[c.TABLE_MASK]) + 1)] = 0
-        arrays.registers[:] = 0
-        arrays.registers[c.TABLE_MASK] = FIRST_SLOTS - 1
-        arrays.registers[c.CAPACITY_MASK] = len(arrays.table) // SLOT_WORDS - 1
-        with announced("conditioning"):
-            self._go_on(0, 0)
-        arrays.registers[c.POSITION] = self.tasks.begin
-
-    def _go_on(self, end: int, budget: int) -> bool:
-        vertices = (1 << self.size) - 1
-        return count_roots(self._arrays, self.root, vertices, end, self._sums, self._bounds, budget, self._pool_begin)
-
     def _count(self, prime: int) -> tuple[int, float]:
         """The count modulo a prime, or 2^64, and its bound; goes on where an earlier call has ended."""
         if self._prime != prime:
-            self._begin(prime)
-        registers, begin, end = self._arrays.registers, self.tasks.begin, self.tasks.end
-        budget, stuck = self.tunables.conditioning_steps, 0
-        while True:
-            position = int(registers[c.POSITION])
-            done = self._go_on(end, budget)
-            self.steps += budget - max(int(registers[c.STEPS]), 0)
-            if done:
-                return int(self._sums[0]), float(self._bounds[0])
-            stuck = stuck + 1 if int(registers[c.POSITION]) == position else 0
-            if stuck == CALLS_BEFORE_LONGER:  # more may be forgotten in a call than is found
-                budget, stuck = 2 * budget, 0
-            self._check((position - begin) / max(end - begin, 1))
+            del self._counters[1:]
+            with announced("conditioning"):
+                self._counters[0].begin(prime)
+            self._prime, self._pending = prime, [(self.tasks.begin, self.tasks.end)]
+            self._alone_until = self.steps + self.tunables.alone_conditioning_steps
+        while self._pending:
+            threads = self.tunables.threads_for(sum(end - begin for begin, end in self._pending))
+            if threads == 1:
+                self._take_turn(self._counters[0], self.tunables.conditioning_steps)
+            elif self.steps < self._alone_until:
+                self._take_turn(self._counters[0], self.tunables.alone_conditioning_steps)
+            else:
+                self._count_in_threads(threads)
+            self._check()
+        sums, bounds = zip(*(counter.sum for counter in self._counters), strict=True)
+        return sum(sums) % (prime or 1 << 64), sum(bounds)
 
-    def _check(self, done: float) -> None:
-        if self.deadline is not None and time.monotonic() > self.deadline:
+    def _count_in_threads(self, threads: int) -> None:
+        """Count all that is pending, or until it has to end."""
+        slots = max(self.tunables.conditioning_slots >> (threads - 1).bit_length(), FIRST_SLOTS)
+        while len(self._counters) < threads:
+            self._counters.append(self._counters[0].another(slots))
+        self._pending = list(_divided(self._pending, threads * RANGES_OF_A_THREAD))
+        workers = Workers()
+
+        def work(counter: RootCounter) -> None:
+            while (
+                not workers.stopped and not self._is_due and self._take_turn(counter, self.tunables.conditioning_steps)
+            ):
+                pass
+
+        try:
+            workers.start(*(functools.partial(work, counter) for counter in self._counters[1:threads]))
+            while not self._is_due and self._take_turn(self._counters[0], self.tunables.conditioning_steps):
+                self._report()
+            while not workers.wait():
+                self._report()
+        finally:
+            workers.end()
+        if workers.error is not None:
+            raise workers.error
+
+    def _take_turn(self, counter: RootCounter, budget: int) -> bool:
+        """Count from a pending range, if there is one, for so many steps; what is left of it is pending again."""
+        with self._lock:
+            if not self._pending:
+                return False
+            begin, end = self._pending.pop()
+        position, steps = counter.count(begin, end, budget)
+        with self._lock:
+            self.steps += steps
+            if position < end:
+                self._pending.append((position, end))
+        return True
+
+    @property
+    def _is_late(self) -> bool:
+        return self.deadline is not None and time.monotonic() > self.deadline
+
+    @property
+    def _is_spent(self) -> bool:
+        return self.max_steps is not None and self.steps > self.max_steps and not self._prime
+
+    @property
+    def _is_due(self) -> bool:
+        """Whether the count has to end."""
+        return self._is_late or self._is_spent
+
+    def _check(self) -> None:
+        if self._pending and self._is_late:
             raise DeadlinePassed
-        if self.max_steps is not None and self.steps > self.max_steps and not self._prime:
+        if self._pending and self._is_spent:
             raise StepsSpent
+        self._report()
+
+    def _report(self) -> None:
         if self.progress is not None:
-            self.progress(done, 0)
+            left = sum(end - begin for begin, end in list(self._pending))
+            self.progress(1.0 - left / max(self.tasks.end - self.tasks.begin, 1), 0)
+
+
+def _divided(ranges: Sequence[tuple[int, int]], parts: int) -> Iterator[tuple[int, int]]:
+    """The same numbers in about so many ranges, or one more for each."""
+    step = max(sum(end - begin for begin, end in ranges) // parts, 1)
+    for begin, end in ranges:
+        for first in range(begin, end, step):
+            yield first, min(first + step, end)
 
 
 def number_of_roots(local: CandidateGraph) -> int:

@@ -1,0 +1,80 @@
+"""One thread's part of a count by recursive conditioning: its own domains and its own cache of components.
+
+Roots, the candidates of the vertex that is branched on first, are counted one by one. Threads share nothing that they
+change. A component that two of them meet is counted twice, which is rare: roots that are far from each other in the
+graph have few components in common.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.engines.cpu.conditioning import state as c
+from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS
+from cusubmatch.engines.cpu.conditioning.solve import count_roots
+
+__all__ = ["FIRST_SLOTS", "RootCounter"]
+
+FIRST_SLOTS = 1 << 10  # of the cache
+CALLS_BEFORE_LONGER = 16  # without a root counted
+CHANGED: tuple[str, ...] = "conflicts", "store", "begin", "end", "fingerprint_1", "fingerprint_2", "image", "trail"
+CHANGED += "trail_fingerprints", "marks"
+
+
+class RootCounter:
+    """A sum over roots, modulo a prime or 2^64, with a bound on it.
+
+    Parameters
+    ----------
+    arrays : Arrays
+    root : int
+        The vertex that is branched on first.
+    size : int
+        Vertices of the pattern.
+    pool_begin : int
+        Where the pool begins in the store.
+    """
+
+    def __init__(self, arrays: c.Arrays, root: int, size: int, pool_begin: int):
+        self._arrays, self._root, self._size, self._pool_begin = arrays, root, size, pool_begin
+        self._sums, self._bounds = np.zeros(1, np.uint64), np.zeros(1)
+        self._stuck = self._longer = 0
+
+    def another(self, slots: int) -> RootCounter:
+        """A counter for one more thread, with so many slots."""
+        table = np.zeros(SLOT_WORDS * slots, np.uint64)
+        changed: dict[str, Any] = {name: getattr(self._arrays, name).copy() for name in CHANGED}
+        changed |= {"registers": np.zeros(c.REGISTERS, np.int64), "table": table, "bounds": table.view(np.float64)}
+        counter = RootCounter(self._arrays._replace(**changed), self._root, self._size, self._pool_begin)
+        counter.begin(int(self._arrays.prime))
+        return counter
+
+    def begin(self, prime: int) -> None:
+        """Begin to count modulo a prime, or 2^64."""
+        self._arrays = arrays = self._arrays._replace(prime=np.uint64(prime))
+        self._sums[:], self._bounds[:] = 0, 0
+        arrays.table[: SLOT_WORDS * (int(arrays.registers[c.TABLE_MASK]) + 1)] = 0
+        arrays.registers[:] = 0
+        arrays.registers[c.TABLE_MASK] = FIRST_SLOTS - 1
+        arrays.registers[c.CAPACITY_MASK] = len(arrays.table) // SLOT_WORDS - 1
+        self.count(0, 0, 0)
+        self._stuck = self._longer = 0
+
+    def count(self, begin: int, end: int, budget: int) -> tuple[int, int]:
+        """Count roots from `begin` on, in about so many steps: the root to go on with, and the steps that it took."""
+        registers, budget = self._arrays.registers, budget << self._longer
+        registers[c.POSITION] = begin
+        vertices = (1 << self._size) - 1
+        count_roots(self._arrays, self._root, vertices, end, self._sums, self._bounds, budget, self._pool_begin)
+        position = int(registers[c.POSITION])
+        self._stuck = self._stuck + 1 if position == begin else 0
+        if self._stuck == CALLS_BEFORE_LONGER:  # more may be forgotten in a call than is found
+            self._longer, self._stuck = self._longer + 1, 0
+        return position, budget - max(int(registers[c.STEPS]), 0)
+
+    @property
+    def sum(self) -> tuple[int, float]:
+        """The sum so far, and its bound."""
+        return int(self._sums[0]), float(self._bounds[0])
