@@ -15,7 +15,7 @@ from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution import host_first
 from cusubmatch.execution.strategies import race, side_by_side
-from cusubmatch.execution.strategies.side_by_side import SideBySide
+from cusubmatch.execution.strategies.side_by_side import HostCount, SideBySide
 from cusubmatch.generators import rmat
 from cusubmatch.system.deadlines import check_deadline
 
@@ -171,13 +171,12 @@ def test_the_host_is_asked_first_and_again_where_it_is_quick(labelled, machine, 
 
 def test_a_host_that_is_not_quick_goes_on_beside_the_walk(labelled, machine, monkeypatch):
     monkeypatch.setattr(host_first, "host_count", HOST_COUNT)
-    monkeypatch.setattr(host_first, "FIRST_S", 0.0)
+    monkeypatch.setattr(HostCount, "ends_within", lambda *_: False)
     monkeypatch.setattr(CpuEngine, "is_compiled", True)
     walk = Taking("walked", SECONDS)
     monkeypatch.setattr(machine, "run", lambda *_: walk.run(None, None))
     assert csm.count_matches(labelled, TREE, devices=[0]) == csm.count_matches(labelled, TREE, engine="cpu")
     assert walk.runs <= 1
-    monkeypatch.setattr(host_first, "FIRST_S", SECONDS)
     monkeypatch.setattr(machine, "run", lambda *_: Taking("walked").run(None, None))
     assert csm.count_matches(labelled, TREE, devices=[0]) == "walked"
 
