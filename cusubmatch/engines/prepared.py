@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 from cusubmatch.graph import Adjacency, Graph
-from cusubmatch.plan import Constraints, Plan
+from cusubmatch.plan import Plan
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.candidates import Candidates
 
@@ -39,10 +39,6 @@ class Prepared(NamedTuple):
         if local is not None and plan.relations == local.constraints.relations:
             return Walked(local.candidates, local.adjacency, local.vertices)
         return Walked(self.candidates, self.adjacency, None)
-
-    def constraints(self, of_graph: Constraints) -> Constraints:
-        """The constraints that a plan is to be made for: those of the candidate graph, if there is one."""
-        return of_graph if self.candidate_graph is None else self.candidate_graph.constraints
 
     @property
     def estimated_by(self) -> Candidates:

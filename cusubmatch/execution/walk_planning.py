@@ -49,13 +49,14 @@ def walking(
     worth: float = math.inf,
 ) -> tuple[Plan, Prepared]:
     """The plan of walking a pattern, and what it is walked on; a better plan saves `worth` nanoseconds at most."""
-    constraints = constraints_of(pattern, graph, semantics)
+    constraints = None
     if graph.cache.holds("prepared", (pattern, semantics)):
         prepared = kept_candidates(graph, engine, pattern, semantics)
     else:
+        constraints = constraints_of(pattern, graph, semantics)
         prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
     few_rows = few_rows and prepared.candidate_graph is not None
-    problem = _problem(graph, prepared, pattern, constraints, semantics, unique, counting, few_rows)
+    problem = _problem(prepared, pattern, constraints, semantics, unique, counting, few_rows)
     methods, order = engine.methods, None
     if prepared.candidate_graph is not None:
         worth = math.inf
@@ -70,19 +71,21 @@ def walking(
 
 
 def _problem(
-    graph: Graph,
     prepared: Prepared,
     pattern: Pattern,
-    constraints: Constraints,
+    constraints: Constraints | None,
     semantics: str,
     unique: bool,
     counting: bool,
     few_rows: bool = False,
 ) -> PlanningProblem:
-    estimated_by = prepared.estimated_by
+    """What a walk is planned for: on the candidate graph if there is one; `constraints`: of the graph, if known."""
+    graph, local, estimated_by = prepared.graph, prepared.candidate_graph, prepared.estimated_by
+    if local is not None:
+        constraints = local.constraints
     return PlanningProblem(
         pattern,
-        prepared.constraints(constraints),
+        constraints or constraints_of(pattern, graph, semantics),
         estimated_by.cardinalities,
         estimated_by.filters,
         graph.statistics,
@@ -110,8 +113,7 @@ def replan(engine: Engine, plan: Plan, prepared: Prepared) -> Plan:
     graph, pattern = prepared.graph, plan.pattern
 
     def make() -> Plan:
-        constraints = constraints_of(pattern, graph, plan.semantics)
-        problem = _problem(graph, prepared, pattern, constraints, plan.semantics, plan.unique, True)
+        problem = _problem(prepared, pattern, None, plan.semantics, plan.unique, True)
         return make_sampled_plan(problem, plan, engine.descents(prepared))
 
     key = pattern, plan.semantics, plan.unique

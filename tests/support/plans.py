@@ -19,7 +19,7 @@ def plan_for(graph, pattern, semantics="monomorphism", unique=True, counting=Tru
     candidates = prepared.estimated_by if local else prepared.candidates
     problem = PlanningProblem(
         pattern,
-        prepared.constraints(constraints) if local else constraints,
+        prepared.candidate_graph.constraints if local else constraints,
         candidates.cardinalities,
         candidates.filters,
         graph.statistics,

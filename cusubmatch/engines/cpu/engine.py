@@ -70,14 +70,14 @@ class CpuEngine:
         adjacency, candidate_graph = graph.adjacency(constraints.relations), None
         with announced("filters"):
             small = self.tunables.small_candidate_arcs if len(pattern) >= self.tunables.candidate_graph_vertices else -1
-            candidates = find_candidates(graph, pattern, constraints, adjacency, injective, few_arcs=small)
+            filtered = find_candidates(graph, pattern, constraints, adjacency, injective, few_arcs=small)
         if len(pattern) >= self.tunables.candidate_graph_vertices:
             from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
 
-            if pays(constraints, candidates, adjacency, self.tunables):
+            if pays(constraints, filtered.candidates, adjacency, self.tunables):
                 with announced("candidate graph"):
-                    candidate_graph = build_candidate_graph(constraints, candidates, adjacency, self.tunables)
-        return Prepared(graph, candidates, adjacency, candidate_graph)
+                    candidate_graph = build_candidate_graph(constraints, filtered, self.tunables)
+        return Prepared(graph, filtered.candidates, adjacency, candidate_graph)
 
     def choose(self, plans: Callable[..., list[Plan]], prepared: Prepared) -> Plan:  # noqa: ARG002
         """The cheapest plan by the estimates."""

@@ -21,6 +21,7 @@ from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.candidates import build_candidate_graph
+from cusubmatch.engines.cpu.candidates.label_order import places_of
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
@@ -71,6 +72,28 @@ def test_every_embedding_survives_the_filters(data):
         for (u, w), (relation,) in local.constraints.required.items():
             begin, end = local.adjacency.offsets[relation, at[u] : at[u] + 2]
             assert at[w] in local.adjacency.targets[begin:end]
+
+
+def test_rows_by_label_are_the_rows_of_the_graph():
+    rows, n = skewed_rows(rows=450), 200
+    labels = pd.Series(np.random.default_rng(3).choice(["A", "B", "C"], n)).where(np.arange(n) % 7 > 0)
+    vertices = pd.DataFrame({"vertex": range(n), "label": labels})
+    graph = Graph.from_edgelist(pd.DataFrame({"src": rows[0], "dst": rows[1]}), vertices=vertices, vertex_label="label")
+    constraints = constraints_of(Pattern.parse("(a:A)--(b:B)"), graph, "monomorphism")
+    adjacency = graph.adjacency(constraints.relations)
+    places = places_of(graph, constraints, adjacency)
+    order = np.argsort(graph.vertex_labels, kind="stable")
+    assert places.vertices.tolist() == order.tolist()
+    for (begin, end), label in zip(pairwise(places.begins), range(-1, 3), strict=True):
+        assert set(graph.vertex_labels[places.vertices[places.by_label[begin:end]]]) == {label}
+    for relation in range(len(constraints.relations)):
+        for place, vertex in enumerate(order):
+            row = places.adjacency.targets[slice(*places.adjacency.offsets[relation, place : place + 2])]
+            assert (np.diff(row) > 0).all()
+            wanted = adjacency.targets[slice(*adjacency.offsets[relation, vertex : vertex + 2])]
+            assert places.vertices[row].tolist() == wanted.tolist()
+    values = np.arange(n, dtype=np.uint32)
+    assert places.by_vertex(values)[order].tolist() == values.tolist()
 
 
 @pytest.mark.parametrize("room", [0, build_candidate_graph.MAX_ROOM])

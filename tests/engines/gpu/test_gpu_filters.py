@@ -33,7 +33,8 @@ LABELLED = "(a:A)-->(b:B|C)-->(c)--(a), (c)-->(d:B), (e:B)<--(c)"
 def find(engine, graph, pattern, semantics="monomorphism", **options):
     constraints = constraints_of(pattern, graph, semantics)
     adjacency, injective = graph.adjacency(constraints.relations), semantics != "homomorphism"
-    return engine.find_candidates(graph, pattern, constraints, adjacency, injective, **options)
+    found = engine.find_candidates(graph, pattern, constraints, adjacency, injective, **options)
+    return found.candidates if engine is on_cpu else found
 
 
 def assert_same(found, wanted):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.cpu.candidates.filters import Filtered
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import has
@@ -48,17 +49,16 @@ def pays(constraints: Constraints, candidates: Candidates, adjacency: Adjacency,
     return max(read, kept) <= tunables.small_candidate_arcs or kept <= tunables.max_kept_share * read
 
 
-def build_candidate_graph(
-    constraints: Constraints, candidates: Candidates, adjacency: Adjacency, tunables: Tunables
-) -> CandidateGraph | None:
+def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables: Tunables) -> CandidateGraph | None:
     """The candidate graph of a pattern on a host graph; None if it would have too many arcs."""
     size = len(constraints.labels)
-    numbering = _number(candidates.masks, size)
+    candidates, masks, adjacency, vertices = filtered
+    numbering = _number(masks, vertices, size)
     required, forbidden, relations = pair_relations(constraints, numbering.first_alike)
     kinds, refs = _encoded(relations)
-    rows = adjacency.offsets, adjacency.targets, candidates.masks
+    rows = adjacency.offsets, adjacency.targets, masks
     read = numbering.members, numbering.begins, kinds, refs
-    room = _read_elements(adjacency.offsets, candidates.masks, *read)
+    room = _read_elements(adjacency.offsets, masks, *read)
     if room > MAX_ROOM:
         room = _count_arcs(*rows, *read)
         if room > tunables.max_candidate_arcs:
@@ -98,10 +98,10 @@ class _Numbering(NamedTuple):
     shares : list of int
         Per pattern vertex, as bits, the vertices that share a candidate with it.
     members, begins
-        The data vertices of each group, ascending, one group after another; where that of a pattern vertex begins
+        The places of each group, ascending, one group after another; where that of a pattern vertex begins
         (row 0) and ends (row 1).
     local : int32 (n,)
-        The place of a candidate in its group.
+        Of the place of a candidate, its number in its group.
     masks : uint32
         Of each local index, the pattern vertices that it is a candidate of.
     vertices : tuple
@@ -117,11 +117,12 @@ class _Numbering(NamedTuple):
     vertices: tuple[np.ndarray, ...]
 
 
-def _number(masks: np.ndarray, size: int) -> _Numbering:
-    """Number the candidates."""
+def _number(masks: np.ndarray, vertex_of: np.ndarray | None, size: int) -> _Numbering:
+    """Number the candidates, by place; `vertex_of` has the vertex of each place, unless it is the place."""
     group_of, begins, members, local, local_masks, shares, differs = _numbered(masks, size)
     ends, table = begins.tolist(), group_of.tolist()
-    vertices = [members[begin:end] for begin, end in pairwise(ends)]
+    found = members if vertex_of is None else vertex_of[members]
+    vertices = [found[begin:end] for begin, end in pairwise(ends)]
     same = [~bits for bits in differs.tolist()]
     alike = [min((bits & -bits).bit_length() - 1, u) for u, bits in enumerate(same)]
     of_vertices = tuple(vertices[group] for group in table)

@@ -7,9 +7,11 @@ at its other end. An edge is tested again only if its other end has lost a candi
 from __future__ import annotations
 
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.cpu.candidates.label_order import places_of
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.graph import Adjacency, Graph
@@ -25,7 +27,27 @@ from cusubmatch.plan.candidates import (
     uniform,
 )
 
-__all__ = ["Candidates", "find_candidates"]
+__all__ = ["Filtered", "find_candidates"]
+
+
+class Filtered(NamedTuple):
+    """Candidates, and what a candidate graph of them is made from.
+
+    Attributes
+    ----------
+    candidates : Candidates
+    masks : uint32 (n,)
+        Those of the candidates, one for each place (`label_order`).
+    adjacency : Adjacency
+        Rows from places to places.
+    vertices : int32 (n,) or None
+        The vertex of each place; None where places are vertices.
+    """
+
+    candidates: Candidates
+    masks: np.ndarray
+    adjacency: Adjacency
+    vertices: np.ndarray | None
 
 
 def find_candidates(
@@ -37,7 +59,7 @@ def find_candidates(
     *,
     sample: int = SAMPLE,
     few_arcs: float = -1.0,
-) -> Candidates:
+) -> Filtered:
     """Filter the vertices of a host graph for every vertex of `pattern`.
 
     Where about `few_arcs` arcs of candidates or fewer would be read, pairs are not counted but put at the mean: they
@@ -46,19 +68,18 @@ def find_candidates(
     requirements = candidate_constraints_of(constraints, injective)
     if requirements.uniform:
         masks = label_degree_filter(graph, constraints, requirements, adjacency)
-        return uniform(graph.xp, requirements, adjacency, masks)
+        return Filtered(uniform(graph.xp, requirements, adjacency, masks), masks, adjacency, None)
     size, edges = len(pattern), requirements.edges
-    vertices, begins = graph.cache.get("vertices by label", None, lambda: _by_label(graph), 1)
-    ranges, range_ends = _label_ranges(constraints, begins)
+    places = places_of(graph, constraints, adjacency)
+    ranges, range_ends = _label_ranges(constraints, places.begins)
     needed = [need for of_vertex in requirements.min_degrees for need in of_vertex.items()]
     need_ends = list(accumulate(map(len, requirements.min_degrees), initial=0))
     masks = np.zeros(graph.n_vertices, np.uint32)
     counts = np.zeros(2 * size + 2 * len(edges), np.int64)
     counted = _filter(
-        adjacency.offsets,
-        adjacency.targets,
-        vertices,
-        _degrees(graph, constraints, adjacency, vertices),
+        places.adjacency.offsets,
+        places.adjacency.targets,
+        places.by_label,
         np.array(ranges, np.int64).reshape(-1, 2),
         np.array(range_ends, np.int64),
         np.array(needed, np.int64).reshape(-1, 2),
@@ -77,29 +98,9 @@ def find_candidates(
         return sums[u] == sums[w] and not (((masks >> np.uint32(u)) ^ (masks >> np.uint32(w))) & np.uint32(1)).any()
 
     sample = sample if counted else max(sizes, default=0) + 1
-    return select(graph, constraints, requirements, masks, sizes, pair_counts, have_equal_candidates, sample)
-
-
-def _by_label(graph):
-    """The vertices by label code, those without a label first, and where those of each label begin."""
-    if graph.vertex_labels is None:
-        return np.arange(graph.n_vertices, dtype=np.int32), [0, graph.n_vertices]
-    counts = np.bincount(graph.vertex_labels + 1, minlength=len(graph.vertex_label_values) + 1)
-    return np.argsort(graph.vertex_labels, kind="stable").astype(np.int32), [0, *np.cumsum(counts).tolist()]
-
-
-def _degrees(graph, constraints, adjacency, vertices):
-    """Of each relation the degrees of the vertices by label, where patterns share their relations; else none."""
-    if not constraints.relations or constraints.relations != graph.shared_relations:
-        return np.empty((len(constraints.relations), 0), np.int32)
-
-    def degrees():
-        lengths = np.empty((len(constraints.relations), len(vertices)), np.int32)
-        for row, offsets in zip(lengths, adjacency.offsets, strict=True):
-            row[:] = np.diff(offsets)[vertices]
-        return lengths
-
-    return graph.cache.get("degrees by label", None, degrees, 1)
+    by_vertex = places.by_vertex(masks)
+    found = select(graph, constraints, requirements, by_vertex, sizes, pair_counts, have_equal_candidates, sample)
+    return Filtered(found, masks, places.adjacency, places.vertices)
 
 
 def _label_ranges(constraints, begins):
@@ -118,8 +119,7 @@ def _label_ranges(constraints, begins):
 def _filter(
     offsets,
     targets,
-    vertices,
-    degrees,
+    by_label,
     ranges,
     range_ends,
     needed,
@@ -140,7 +140,7 @@ def _filter(
     for u in range(size):
         for r in range(range_ends[u], range_ends[u + 1]):
             asked, begin, end = needed[need_ends[u] : need_ends[u + 1]], ranges[r, 0], ranges[r, 1]
-            lengths[u] += _keep_with_degrees(offsets, degrees, vertices, begin, end, asked, u, masks)
+            lengths[u] += _keep_with_degrees(offsets, by_label, begin, end, asked, u, masks)
     begins = np.zeros(size + 1, np.int64)
     for u in range(size):
         begins[u + 1] = begins[u] + lengths[u]
@@ -150,7 +150,7 @@ def _filter(
         one_label = range_ends[u + 1] == r + 1 and ranges[r, 1] - ranges[r, 0] < len(masks)
         end, first, last = begins[u], ranges[r, 0] if one_label else 0, ranges[r, 1] if one_label else len(masks)
         for i in range(first, last):  # ascending, as pairs are sampled
-            v = vertices[i] if one_label else np.int32(i)
+            v = by_label[i] if one_label else np.int32(i)
             lists[end] = v  # the next one overwrites it if it is no candidate
             end += (masks[v] >> np.uint32(u)) & np.uint32(1)
     _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds)
@@ -174,21 +174,15 @@ def _filter(
 
 
 @inner
-def _keep_with_degrees(offsets, degrees, vertices, begin, end, needed, u, masks):
-    """Set bit u of those of vertices[begin:end] that have the degrees needed in each relation; their number.
-
-    `degrees` are those of all vertices in this order, of each relation, or none.
-    """
+def _keep_with_degrees(offsets, by_label, begin, end, needed, u, masks):
+    """Set bit u of those of by_label[begin:end] that have the degrees needed in each relation; their number."""
     row_ends, stride, words, kept = pointer(offsets), offsets.shape[1], pointer(masks), 0
-    known, vertex_of, by_vertex = pointer(degrees), pointer(vertices), degrees.shape[1] == 0
+    places = pointer(by_label)
     for i in range(begin, end):
-        v, keep = vertex_of[i], 1
+        v, keep = places[i], 1
         for k in range(len(needed)):
-            if by_vertex:
-                at = needed[k, 0] * stride + v
-                keep &= row_ends[at + 1] - row_ends[at] >= needed[k, 1]
-            else:
-                keep &= known[needed[k, 0] * len(vertices) + i] >= needed[k, 1]
+            at = needed[k, 0] * stride + v
+            keep &= row_ends[at + 1] - row_ends[at] >= needed[k, 1]
         words[v] |= np.uint32(keep) << np.uint32(u)
         kept += keep
     return kept
