@@ -71,12 +71,17 @@ class AutomorphismGroup:
         """The smallest vertex of each vertex's orbit, under the automorphisms that fix every vertex of `fixed`."""
         fixed = frozenset(fixed)
         if fixed:  # a vertex that every automorphism leaves in place may be fixed without effect
-            whole = self.orbits()
-            fixed = frozenset(v for v in fixed if whole.count(whole[v]) > 1)
+            fixed &= self._moved
         if fixed not in self._orbits:
             symmetric = bool(fixed) and self._is_symmetric
             self._orbits[fixed] = self._orbits_without(fixed) if symmetric else self._find_orbits(fixed)
         return self._orbits[fixed]
+
+    @functools.cached_property
+    def _moved(self) -> frozenset[int]:
+        """The vertices that some automorphism moves."""
+        uses = Counter(self.orbits())
+        return frozenset(v for v, first in enumerate(self.orbits()) if uses[first] > 1)
 
     @functools.cached_property
     def _is_symmetric(self) -> bool:

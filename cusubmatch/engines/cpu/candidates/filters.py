@@ -91,11 +91,11 @@ def find_candidates(
         sample,
         few_arcs,
     )
-    sizes, sums = counts[:size].tolist(), counts[size : 2 * size].tolist()
+    sizes, alike = counts[:size].tolist(), counts[size : 2 * size].tolist()
     pair_counts = [(pairs, twos) for pairs, twos in counts[2 * size :].reshape(-1, 2).tolist()]
 
     def have_equal_candidates(u, w):
-        return sums[u] == sums[w] and not (((masks >> np.uint32(u)) ^ (masks >> np.uint32(w))) & np.uint32(1)).any()
+        return alike[u] == alike[w]
 
     sample = sample if counted else max(sizes, default=0) + 1
     by_vertex = places.by_vertex(masks)
@@ -131,9 +131,10 @@ def _filter(
     sample,
     few_arcs,
 ):
-    """Set the masks, and count: candidates of each pattern vertex, their sums, then what `_count_pairs` does.
+    """Set the masks, and write counts; whether pairs were counted.
 
-    Whether pairs were counted. Where about `few_arcs` arcs or fewer would be read, they are put at the mean.
+    Counts are of each pattern vertex its candidates, then of each the first pattern vertex with the same, then what
+    `_count_pairs` gives. Where about `few_arcs` arcs or fewer would be read, pairs are put at the mean.
     """
     size = len(need_ends) - 1
     lengths = counts[:size]
@@ -156,8 +157,7 @@ def _filter(
     _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds)
     read = 0.0
     for u in range(size):
-        for i in range(begins[u], begins[u] + lengths[u]):
-            counts[size + u] += lists[i]
+        counts[size + u] = _first_alike(lists, begins, lengths, u)
     for e in range(len(edges)):
         relation = offsets[edges[e, 2]]
         pairs = lengths[edges[e, 0]] * (relation[-1] - relation[0]) / max(len(masks), 1)
@@ -212,6 +212,20 @@ def _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rou
                 changed_in[u], changed = turn, True
         if not changed:
             break
+
+
+@inner
+def _first_alike(lists, begins, lengths, u):
+    """The first pattern vertex with the candidates of u, whose lists have the same order."""
+    for w in range(u):
+        same = lengths[w] == lengths[u]
+        i = 0
+        while same and i < lengths[u]:
+            same = lists[begins[w] + i] == lists[begins[u] + i]
+            i += 1
+        if same:
+            return w
+    return u
 
 
 @inner
