@@ -20,8 +20,7 @@ import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
-from cusubmatch.engines.cpu.candidates import build_candidate_graph
-from cusubmatch.engines.cpu.candidates.label_order import places_of
+from cusubmatch.engines.cpu.candidates import build_candidate_graph, label_order
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
@@ -74,6 +73,19 @@ def test_every_embedding_survives_the_filters(data):
             assert at[w] in local.adjacency.targets[begin:end]
 
 
+def test_a_large_graph_keeps_its_rows_as_they_are(monkeypatch):
+    prepared = []
+    for most in (label_order.MOST_ARCS, 0):
+        monkeypatch.setattr(label_order, "MOST_ARCS", most)
+        prepared.append(plan_of(skewed_graph(), CpuEngine(), Pattern.parse(QUERY), "monomorphism", True)[1])
+    ordered, plain = prepared
+    assert ordered.candidates.masks.tolist() == plain.candidates.masks.tolist()
+    assert ordered.candidates.cardinalities == plain.candidates.cardinalities
+    for one, other in zip(ordered.candidate_graph.vertices, plain.candidate_graph.vertices, strict=True):
+        assert one.tolist() == other.tolist()
+    assert [len(one.graph.cache.values("rows by label")) for one in prepared] == [1, 0]
+
+
 def test_rows_by_label_are_the_rows_of_the_graph():
     rows, n = skewed_rows(rows=450), 200
     labels = pd.Series(np.random.default_rng(3).choice(["A", "B", "C"], n)).where(np.arange(n) % 7 > 0)
@@ -81,7 +93,7 @@ def test_rows_by_label_are_the_rows_of_the_graph():
     graph = Graph.from_edgelist(pd.DataFrame({"src": rows[0], "dst": rows[1]}), vertices=vertices, vertex_label="label")
     constraints = constraints_of(Pattern.parse("(a:A)--(b:B)"), graph, "monomorphism")
     adjacency = graph.adjacency(constraints.relations)
-    places = places_of(graph, constraints, adjacency)
+    places = label_order.places_of(graph, constraints, adjacency)
     order = np.argsort(graph.vertex_labels, kind="stable")
     assert places.vertices.tolist() == order.tolist()
     for (begin, end), label in zip(pairwise(places.begins), range(-1, 3), strict=True):

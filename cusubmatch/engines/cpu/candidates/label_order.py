@@ -2,7 +2,8 @@
 
 Candidates of a pattern vertex often have one label, and their neighbours that matter another one. A *place* is a
 number of a vertex. Where patterns share their relations, places are in the order of labels, and the rows of all
-relations are kept so: rows and masks of candidates then lie close together. Else places are the vertices themselves.
+relations are kept so: rows and masks of candidates then lie close together. Else, and in a large graph, of which it
+would take another copy, places are the vertices themselves.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.plan import Constraints
 
 __all__ = ["Places", "places_of"]
+
+MOST_ARCS = 1 << 24  # of rows that are kept in the order of labels
 
 
 class Places(NamedTuple):
@@ -50,7 +53,8 @@ class Places(NamedTuple):
 def places_of(graph: Graph, constraints: Constraints, adjacency: Adjacency) -> Places:
     """The places of a host graph, whose adjacency is that of the constraints' relations; kept with the graph."""
     vertices, begins = graph.cache.get("vertices by label", None, lambda: _by_label(graph), 1)
-    if not constraints.relations or constraints.relations != graph.shared_relations:
+    shared = constraints.relations and constraints.relations == graph.shared_relations
+    if not shared or len(adjacency.targets) > MOST_ARCS:
         return Places(vertices, begins, adjacency, None)
 
     def ordered() -> Places:
