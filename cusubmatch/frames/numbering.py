@@ -18,7 +18,7 @@ from cusubmatch.frames.code_table import CodeTable
 __all__ = ["MAX_DISTINCT", "Numbering", "split_codes", "text_codes"]
 
 MAX_DISTINCT = 2**31 - 1  # codes are int32
-STEP = 1 << 20
+STEP, HOST_STEP = 1 << 20, 1 << 16
 STEPS = 64
 GUESSED_REPEATS = 128  # of a value, for the first size of a hash table, which grows
 TABLE_SHARE = 2  # a lookup table has an entry for so many values at least, beyond the first 2**20
@@ -114,13 +114,15 @@ class Numbering(ABC):
         total = sum(rows)
         if high - low >= max(total // TABLE_SHARE, STEP):
             return self._hash_integers(columns, dtype)
-        codes = [xp.empty(row, np.int32) for row in rows]
-        places, table = _parts_of(codes, columns), CodeTable(xp, high - low + 1)
-        for offsets, _ in _offsets(xp, used, places, low):
-            table.mark(offsets)
+        table = CodeTable(xp, high - low + 1)
+        for array in used:
+            for _, offsets in _offsets(xp, array, low):
+                table.mark(offsets)
         values = table.number().view(np.uint64)
-        for offsets, part in _offsets(xp, used, places, low):
-            part[:] = table.codes(offsets)
+        codes = [xp.empty(row, np.int32) for row in rows]
+        for array, places in zip(used, _parts_of(codes, columns), strict=True):
+            for part, offsets in _offsets(xp, array, low):
+                places[part] = table.codes(offsets)
         values += np.uint64(low % 2**64)
         values = values.view(dtype) if dtype.itemsize == 8 else values.astype(dtype)
         _check_distinct(len(values))
@@ -172,12 +174,12 @@ class Numbering(ABC):
             rows = [range(sum(array.size for array in column)) for column in columns]
             return split_codes(codes, rows, len(values)), values
         codes = [np.empty(sum(array.size for array in column), np.int32) for column in columns]
-        wide, step = np.dtype(f"{dtype.kind}8"), max(STEP >> 4, sum(map(len, codes)) // STEPS)
-        table, number, found = Int64HashTable(step // GUESSED_REPEATS), 0, []
+        wide = np.dtype(f"{dtype.kind}8")
+        table, number, found = Int64HashTable(HOST_STEP // GUESSED_REPEATS), 0, []
         used = [array for column in columns for array in column if array.size]
         for array, places in zip(used, _parts_of(codes, columns), strict=True):
-            for begin in range(0, array.size, step):
-                part = np.ascontiguousarray(array[begin : begin + step], wide).view(np.int64)
+            for begin in range(0, array.size, HOST_STEP):
+                part = np.ascontiguousarray(array[begin : begin + HOST_STEP], wide).view(np.int64)
                 known = table.lookup(part)
                 unknown = np.flatnonzero(known < 0)
                 if len(unknown):
@@ -247,15 +249,15 @@ def _joint_integer(dtypes, low, high):
     return np.dtype(np.int64 if low < 0 else np.uint64)
 
 
-def _offsets(xp, arrays, places, low):
-    """Step by step the values of arrays less `low`, as int64, and the same part of their places."""
+def _offsets(xp, array, low):
+    """Step by step a range of an array, and its values less `low`, as int64."""
     base = np.uint64(low % 2**64)
-    for array, place in zip(arrays, places, strict=True):
-        step = max(STEP >> 4 if xp is np else STEP, array.size // STEPS)  # a GPU takes as long for a smaller one
-        for at in range(0, array.size, step):
-            offsets = array[at : at + step].astype(np.uint64)
-            offsets -= base  # modulo 2**64, so exact for signed and unsigned alike
-            yield offsets.view(np.int64), place[at : at + step]
+    step = HOST_STEP if xp is np else max(STEP, array.size // STEPS)  # a GPU takes as long for a smaller one
+    for begin in range(0, array.size, step):
+        part = slice(begin, begin + step)
+        offsets = array[part].astype(np.uint64)
+        offsets -= base  # modulo 2**64, so exact for signed and unsigned alike
+        yield part, offsets.view(np.int64)
 
 
 def text_codes(values):

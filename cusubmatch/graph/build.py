@@ -27,7 +27,9 @@ from cusubmatch.system.host_memory import free_bytes
 
 __all__ = ["CodedEdges", "build", "check_memory", "cugraph_edges", "encode", "encode_networkx"]
 
-MAX_VERTICES = 2**31 - 1
+VERTEX_BITS = 31
+MAX_VERTICES = 2**VERTEX_BITS - 1
+MAX_DEGREE = 2**32 - 1  # that the order tells from a higher one
 CHECKED_BYTES = 1 << 26  # less is there
 INTEGER_BYTES, OBJECT_BYTES = 8, 32  # about what an id takes in a result
 
@@ -164,7 +166,7 @@ def build(coded: CodedEdges, directed: bool) -> dict[str, Any]:
     ends, labels = proper[:2], proper[2] if len(proper) > 2 else None
     del proper
     dropped_self_loops = rows - len(ends[0])
-    by_rank = xp.argsort(degrees_of(xp, ends, n), kind="stable") if n else xp.zeros(0, xp.int64)
+    by_rank = _ascending(xp, degrees_of(xp, ends, n))
     rank = xp.empty(n, xp.int32)
     rank[by_rank] = xp.arange(n, dtype=xp.int32)
     id_kind, ids = family.kind(ids), family.take(ids, by_rank)
@@ -207,6 +209,19 @@ def check_memory(family: Family, rows: int, *, labelled: bool, directed: bool) -
             f"{free:,} are free; free some (other graphs, tables), or build it once on a larger machine, save it there "
             "and load it here"
         )
+
+
+def _ascending(xp, degrees):
+    """The vertices by ascending degree (int64, in place of the degrees); those of one degree stay in order.
+
+    A degree and its vertex are one word: sorting words takes less memory and time than sorting positions.
+    """
+    xp.minimum(degrees, MAX_DEGREE, out=degrees)
+    degrees <<= VERTEX_BITS
+    degrees |= xp.arange(len(degrees), dtype=xp.int32)
+    degrees.sort()
+    degrees &= MAX_VERTICES
+    return degrees
 
 
 def _ranked_labels(xp, ranks, codes, n):

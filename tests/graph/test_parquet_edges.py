@@ -49,6 +49,7 @@ def never_whole(monkeypatch):
 @pytest.mark.parametrize("ids", ["dense", "hashed", "unsigned"])
 def test_it_is_the_graph_of_the_whole_table(ids, directed, tmp_path, monkeypatch):
     monkeypatch.setattr(numbering, "STEP", 16)
+    monkeypatch.setattr(numbering, "HOST_STEP", 16)
     names = np.arange(40) if ids == "dense" else np.arange(40) * 10**15
     paths, whole = written(tmp_path, edges_of(names.astype("uint64" if ids == "unsigned" else "int64")))
     vertices = pd.DataFrame({"vertex": names[:30].astype(whole["src"].dtype), "role": ["A", "B"] * 15})
