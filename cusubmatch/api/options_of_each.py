@@ -23,6 +23,8 @@ def options_of_each(patterns: Iterable[Pattern], options: QueryOptions) -> list[
         If they are no mappings.
     """
     patterns = list(patterns)
+    if options.params is None and options.candidates is None:
+        return [(pattern, options) for pattern in patterns]
     own = [_those_of("params", pattern.parameters, options.params) for pattern in patterns]
     sets = [_those_of("candidates", pattern.names, options.candidates) for pattern in patterns]
     _check_used("params", options.params, own)

@@ -123,15 +123,7 @@ def answer_all(
     if resume and path is None:
         raise ValueError("resume: name the folder of the job by path=")
     connected = client_of(client)
-    about = {
-        "kind": "matches" if write else "counts",
-        "graph": graph.source.key,
-        "semantics": options.semantics,
-        "unique": options.one_per_orbit,
-        "limit": options.limit,
-        "queries": hashlib.blake2b(repr([(query.name, query.text) for query in asked]).encode()).hexdigest()[:32],
-        **conditions_key(options),
-    }
+    about = {} if path is None else _about(graph, asked, options, write)
     with _folder(path, about, resume) as folder, reporting(progress, "queries") as report:
         if write and folder is not None:
             check_shared(connected, folder.path, JOB)
@@ -172,6 +164,19 @@ def answer_all(
         if folder is not None:
             _keep(folder, table_of(family_named("arrow"), asked, results, write))
     return graph, asked, results
+
+
+def _about(graph: Graph, asked: list[NamedQuery], options: QueryOptions, write: bool) -> dict[str, Any]:
+    """What tells a job from others."""
+    return {
+        "kind": "matches" if write else "counts",
+        "graph": graph.source.key,
+        "semantics": options.semantics,
+        "unique": options.one_per_orbit,
+        "limit": options.limit,
+        "queries": hashlib.blake2b(repr([(query.name, query.text) for query in asked]).encode()).hexdigest()[:32],
+        **conditions_key(options),
+    }
 
 
 def file_of(query: NamedQuery) -> str:
