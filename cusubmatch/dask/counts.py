@@ -232,8 +232,9 @@ def count_many(
     DataFrame
         One row a query, in their order, with the columns ``query`` (its name), ``count`` (nullable integers; where a
         count passes 64 bits all are text), ``seconds`` (on the worker), ``worker`` (its address), ``attempts`` (how
-        often it was begun), ``status`` and ``reason``. The status is "done", "time limit", "out of memory" or "error".
-        Where it is not "done" the count is null and the reason says why; else the reason is empty.
+        often it was begun, or the batch of short queries that it was in), ``status`` and ``reason``. The status is
+        "done", "time limit", "out of memory" or "error". Where it is not "done" the count is null and the reason says
+        why; else the reason is empty.
 
     Raises
     ------

@@ -34,7 +34,7 @@ from cusubmatch.errors import TimeLimitExceeded
 __all__ = ["Job"]
 
 TRIES_ALONE = 2  # of a task whose workers were lost, with nothing else running
-BATCH_PRIORITY, SHARD_PRIORITY, SUM_PRIORITY = -1, 1, 2  # below and above questions that have not begun
+FIRST_PRIORITY, SHARD_PRIORITY, SUM_PRIORITY = -1, 1, 2  # below and above what is run again
 
 
 class Job:
@@ -72,6 +72,7 @@ class Job:
         self._alone: list[JobTask] = []
         self._sharing: dict[int, Sharing] = {}
         self._deaths: Counter[int] = Counter()
+        self._returned: Counter[int] = Counter()  # by workers that did not begin them
         self._matches = 0
 
     def run(self) -> None:
@@ -87,9 +88,9 @@ class Job:
         """
         self._futures.begin(self._time_limit)
         try:
-            single, batched = batches_of(self._questions, self._weights, threads_of(self._client))
-            self._futures.submit([JobTask(question, question, answer) for question in single])
-            self._futures.submit([JobTask(batch, batch[0], answer_some) for batch in batched], BATCH_PRIORITY)
+            weights = [self._weights[question.number] for question in self._questions]
+            batches = batches_of(self._questions, weights, threads_of(self._client))
+            self._futures.submit(list(map(_task_of, batches)), FIRST_PRIORITY)
             while self._futures or self._alone:
                 if not self._futures:
                     self._futures.submit([self._alone.pop(0)])
@@ -103,8 +104,9 @@ class Job:
             self._futures.drop_all()
 
     def attempts(self) -> Counter[int]:
-        """How often each question was begun, as far as the workers could tell."""
-        return Counter(number for _, number in self._client.get_events(self._topic))
+        """How often each question, or the batch that it was in, was begun, as far as the workers could tell."""
+        begun = Counter(number for _, numbers in self._client.get_events(self._topic) for number in numbers)
+        return begun - self._returned
 
     def _renamed(self, task: JobTask, key: Any, new: Any) -> None:
         """Note the new key of a task, if it is a shard's."""
@@ -117,9 +119,11 @@ class Job:
         if isinstance(result, KilledWorker):
             self._lost(task, result)
         elif isinstance(task.work, tuple):
-            self._futures.submit([JobTask(question, question, answer) for question in task.work[len(result) :]])
+            if rest := task.work[len(result) :]:
+                self._returned.update(question.number for question in rest)
+                self._futures.submit([_task_of(rest)])
             for question, reply in zip(task.work, result, strict=False):
-                self._answered(JobTask(question, question, answer), reply)
+                self._answered(_task_of((question,)), reply)
         elif isinstance(task.work, Shard):
             self._shard_ended(task, key, result)
         elif isinstance(result, int):
@@ -210,7 +214,7 @@ class Job:
     def _lost(self, task: JobTask, error: KilledWorker) -> None:
         """Run a task again alone, or find it to blame; the questions of a batch each by itself."""
         if isinstance(task.work, tuple):
-            self._futures.submit([JobTask(question, question, answer) for question in task.work])
+            self._futures.submit([_task_of((question,)) for question in task.work])
             return
         number = task.question.number
         self._deaths[number] += error.allowed_failures + 1
@@ -238,3 +242,10 @@ class Job:
         self._matches += result.value or 0
         self._progress.add(self._weights[result.number], result.value or 0)
         self._finished(result)
+
+
+def _task_of(questions: tuple[Question, ...]) -> JobTask:
+    """The task of a question, or of a batch of them."""
+    if len(questions) > 1:
+        return JobTask(questions, questions[0], answer_some)
+    return JobTask(questions[0], questions[0], answer)

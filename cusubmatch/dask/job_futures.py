@@ -14,6 +14,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, as_completed
+from distributed.protocol import pickle
 
 from cusubmatch.dask.job_state import JobTask
 from cusubmatch.errors import ClusterError
@@ -22,7 +23,7 @@ __all__ = ["JobFutures"]
 
 TIMES_FORGOTTEN = 3  # by the scheduler, of all tasks of a question, before it counts as lost
 FEW_TASKS = 16  # are waited for one by one; of more, results are fetched at most so many seconds apart:
-BATCH_S = 0.05
+FETCH_S = 0.1
 TO_COME = ("lost", "pending", "finished")  # states of a future whose result is not fetched yet
 FORGOTTEN = object()  # in place of a result
 LOST_SCHEDULER = "client: the scheduler was lost before the end of the job; if it has a folder, resume it"
@@ -55,14 +56,17 @@ class JobFutures:
         self._completed = as_completed(raise_errors=False, timeout=time_limit)
 
     def submit(self, tasks: list[JobTask], priority: int = 0) -> list[Any]:
-        """Hand tasks of one kind to the workers, the first one first; their keys."""
+        """Hand tasks to the workers, the first one first; their keys.
+
+        They travel as bytes, which the scheduler passes on as they are.
+        """
         if not tasks:
             return []
         name = f"{self._topic}-{priority}-{self._submitted}"
         self._submitted += 1
         keys = [(name, i) for i in range(len(tasks))]
-        arguments = zip(*((task.work, *task.arguments) for task in tasks), strict=True)
-        futures = self._client.map(tasks[0].kind, *map(list, arguments), key=keys, pure=False, priority=priority)
+        packed = [pickle.dumps((task.kind, task.work, *task.arguments)) for task in tasks]
+        futures = self._client.map(_carried_out, packed, key=keys, pure=False, priority=priority)
         for key, task, future in zip(keys, tasks, futures, strict=True):
             self._tasks[key], self._futures[key] = (task, priority), future
         self._completed.update(futures)
@@ -83,7 +87,7 @@ class JobFutures:
             If the scheduler is lost.
         """
         if len(self._futures) > FEW_TASKS:
-            time.sleep(BATCH_S)
+            time.sleep(FETCH_S)
             batch += self._completed.next_batch(block=False)
         wanted = [future for future in batch if future.key in self._futures]  # others were dropped
         finished = [future for future in wanted if future.status == "finished"]
@@ -136,6 +140,11 @@ class JobFutures:
             raise ClusterError(LOST_SCHEDULER)
         (key,) = self.submit([task], priority)
         self._renamed(task, future.key, key)
+
+
+def _carried_out(packed: bytes) -> Any:
+    kind, *arguments = pickle.loads(packed)
+    return kind(*arguments)
 
 
 def _result_of(future: Future) -> Any:

@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,11 +45,13 @@ from cusubmatch.system.deadlines import until
 __all__ = [
     "GraphSummary",
     "answer",
+    "answer_of",
     "matches_of",
     "plan_rows",
     "shard_frame",
     "summary",
     "summary_of",
+    "tell_begun",
 ]
 
 BATCH_ROWS = 1 << 20
@@ -88,10 +90,20 @@ def summary_of(graph: Graph) -> GraphSummary:
 
 def answer(task: Question | Shard) -> Answer:
     """Carry out a question, or a shard of one."""
-    question = task if isinstance(task, Question) else task.question
-    if question.topic:
+    tell_begun([task if isinstance(task, Question) else task.question])
+    return answer_of(task)
+
+
+def tell_begun(questions: Sequence[Question]) -> None:
+    """Tell the scheduler which questions of a job this worker begins."""
+    if questions[0].topic:
         with contextlib.suppress(ValueError):
-            get_worker().log_event(question.topic, question.number)
+            get_worker().log_event(questions[0].topic, [question.number for question in questions])
+
+
+def answer_of(task: Question | Shard) -> Answer:
+    """The answer to a question, or what a shard of one adds up to."""
+    question = task if isinstance(task, Question) else task.question
     graph = graph_of(question.source)
     begin, guard = time.perf_counter(), MemoryGuard(question.options.memory_limit)
     with one_thread():

@@ -120,11 +120,9 @@ def test_workers_that_are_killed_every_few_seconds_cost_the_queries_that_they_ra
     assert answers["attempts"].sum() <= queries + (1 + MOST_BATCHED) * len(killed)
 
 
-@pytest.mark.parametrize("batches", [16, pytest.param(1, marks=pytest.mark.thorough)], ids=["single", "batched"])
-def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(
-    plain, graph, client, batches, monkeypatch
-):
-    monkeypatch.setattr("cusubmatch.dask.question_batches.LEAST_BATCHES", batches)
+@pytest.mark.parametrize("left", [4, pytest.param(0.1, marks=pytest.mark.thorough)], ids=["single", "batched"])
+def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(plain, graph, client, left, monkeypatch):
+    monkeypatch.setattr("cusubmatch.dask.question_batches.BATCHES_LEFT", left)
     client.run_on_scheduler(allow_failures, 0)
     patterns = {str(number): csm.Pattern.path(2 + number % 2) for number in range(12)} | {"deadly": SQUARE}
     with queries_that(client, seconds=0.02, deadly=4):

@@ -17,7 +17,7 @@ import cusubmatch as csm
 import cusubmatch.dask as dcsm
 from cusubmatch.dask.manifest import JobFolder
 from cusubmatch.dask.query_set import guessed_seconds, longest_first, queries_of
-from cusubmatch.dask.question_batches import batches_of
+from cusubmatch.dask.question_batches import MOST_BATCHED, batches_of
 from cusubmatch.dask.shards import cut, equal_shares, factored_shares
 from cusubmatch.dask.tasks import GraphSummary
 from cusubmatch.execution.shared_plan import SharedPlan
@@ -152,11 +152,16 @@ def test_help_lists_every_parameter_the_result_the_errors_and_related_functions(
         assert theirs - parameters <= on_one_machine
 
 
-def test_short_counts_go_in_batches_and_nothing_is_left_out():
-    questions = [SimpleNamespace(number=i, path="file" if i == 5 else None) for i in range(200)]
-    weights = {i: 1.0 if i % 50 == 0 else 0.01 for i in range(200)}
-    single, batched = batches_of(questions, weights, threads=2)
-    assert [question.number for question in single] == [0, 5, 50, 100, 150]
-    assert sorted(q.number for q in (*single, *itertools.chain(*batched))) == list(range(200))
-    assert {len(batch) for batch in batched[:-1]} == {6}
-    assert batches_of(questions[:20], weights, threads=2) == (questions[:20], [])
+def test_short_counts_go_in_batches_that_become_smaller_and_nothing_is_left_out():
+    questions = [SimpleNamespace(number=i, path=None) for i in range(200)]
+    weights = [1.0] * 4 + [1 / 64] * 196
+    batches = batches_of(questions, weights, threads=2)
+    assert [question.number for question in itertools.chain(*batches)] == list(range(200))
+    sizes = [len(batch) for batch in batches]
+    assert sizes[:4] == [1] * 4
+    assert sizes[4] == max(sizes) == 13
+    assert sizes[-2:] == [1, 1]
+    assert {len(batch) for batch in batches_of(questions, [1e-6] * 96 + [1.0] * 104, threads=2)} == {1, MOST_BATCHED}
+    assert [len(batch) for batch in batches_of(questions[:8], weights[-8:], threads=2)] == [1] * 8
+    questions[5].path = "file"
+    assert [len(batch) for batch in batches_of(questions, weights, threads=2)] == [1] * 200
