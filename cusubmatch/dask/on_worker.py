@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psutil
@@ -21,7 +21,7 @@ from cusubmatch.graph.cache import Cache
 from cusubmatch.system.host_memory import available_memory
 from cusubmatch.system.thread_limit import at_most_threads
 
-__all__ = ["MemoryGuard", "NotWantedError", "graph_of", "one_thread", "worker_address"]
+__all__ = ["MemoryGuard", "NotWantedError", "graph_of", "one_thread", "tell_begun", "worker_address"]
 
 KEPT_GRAPHS = 2
 SECONDS_BETWEEN_CHECKS = 1.0  # of the files that a graph was built from
@@ -50,6 +50,13 @@ def worker_address() -> str:
         return get_worker().address
     except ValueError:
         return ""
+
+
+def tell_begun(topic: str, numbers: list[int]) -> None:
+    """Tell the scheduler under a topic, if there is one, which questions this worker begins."""
+    if topic:
+        with suppress(ValueError):
+            get_worker().log_event(topic, numbers)
 
 
 @contextmanager

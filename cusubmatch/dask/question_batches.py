@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from cusubmatch.dask.tasks import Answer, Question, answer_of, tell_begun
+from cusubmatch.dask.on_worker import tell_begun
+from cusubmatch.dask.tasks import Answer, Question, answer_of
 
 __all__ = ["answer_some", "batches_of"]
 
@@ -47,7 +48,7 @@ def batches_of(questions: Sequence[Question], weights: Sequence[float], threads:
 
 def answer_some(questions: Sequence[Question]) -> list[Answer]:
     """Carry out questions one after the other, for as long as a batch may take: at least the first one."""
-    tell_begun(questions)
+    tell_begun(questions[0].topic, [question.number for question in questions])
     answers: list[Answer] = []
     begin = time.perf_counter()
     for question in questions:

@@ -7,15 +7,12 @@ the cluster is an error of the job.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-from distributed import get_worker
 
 from cusubmatch.api.count_calls import count_of_plan, count_of_query
 from cusubmatch.api.ids import absent_ids
@@ -25,7 +22,7 @@ from cusubmatch.api.outcomes import DONE, outcome_of
 from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.api.subgraph_match import frame_of_query
 from cusubmatch.api.write_matches import schema_of, write_batches
-from cusubmatch.dask.on_worker import MemoryGuard, graph_of, one_thread, worker_address
+from cusubmatch.dask.on_worker import MemoryGuard, graph_of, one_thread, tell_begun, worker_address
 from cusubmatch.dask.questions import Absent, Answer, Question, RowsShard, Shard
 from cusubmatch.dask.sources import Source
 from cusubmatch.errors import DeadlinePassed
@@ -51,7 +48,6 @@ __all__ = [
     "shard_frame",
     "summary",
     "summary_of",
-    "tell_begun",
 ]
 
 BATCH_ROWS = 1 << 20
@@ -90,15 +86,9 @@ def summary_of(graph: Graph) -> GraphSummary:
 
 def answer(task: Question | Shard) -> Answer:
     """Carry out a question, or a shard of one."""
-    tell_begun([task if isinstance(task, Question) else task.question])
+    question = task if isinstance(task, Question) else task.question
+    tell_begun(question.topic, [question.number])
     return answer_of(task)
-
-
-def tell_begun(questions: Sequence[Question]) -> None:
-    """Tell the scheduler which questions of a job this worker begins."""
-    if questions[0].topic:
-        with contextlib.suppress(ValueError):
-            get_worker().log_event(questions[0].topic, [question.number for question in questions])
 
 
 def answer_of(task: Question | Shard) -> Answer:
