@@ -109,8 +109,8 @@ class Tunables:
     failing_set_vertices: int = 5
     descent_population: int = 64
     compiled_gather: int = 1 << 14
-    conditioning_steps: int = 1 << 16
-    alone_conditioning_steps: int = 1 << 13
+    conditioning_steps: int = 1 << 13
+    alone_conditioning_steps: int = 1 << 16
     conditioning_slots: int = 1 << 23
     max_kept_paths: int = 1 << 22
 

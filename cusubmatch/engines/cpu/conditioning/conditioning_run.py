@@ -104,10 +104,8 @@ class ConditioningRun:
             self._alone_until = self.steps + self.tunables.alone_conditioning_steps
         while self._pending:
             threads = self.tunables.threads_for(sum(end - begin for begin, end in self._pending))
-            if threads == 1:
+            if threads == 1 or self.steps < self._alone_until:
                 self._take_turn(self._counters[0], self.tunables.conditioning_steps)
-            elif self.steps < self._alone_until:
-                self._take_turn(self._counters[0], self.tunables.alone_conditioning_steps)
             else:
                 self._count_in_threads(threads)
             self._check()
