@@ -23,6 +23,7 @@ TEXT_SUFFIX, COMMENT = ".txt", "#"
 SECONDS_TO_CONNECT = 10
 # After that a local cluster closes a worker for good that was lost, also one that came back and was lost again.
 LOST_WORKER_TIMEOUT = "1 day"
+SECONDS_TO_CLOSE = 30.0
 
 
 def read_queries(name: str) -> list[tuple[str, Any]]:
@@ -109,10 +110,24 @@ def cluster_client(scheduler: str | None, workers: int | None, engine: str) -> I
 
     with (
         dask.config.set({"distributed.deploy.lost-worker-timeout": LOST_WORKER_TIMEOUT}),
-        _local_cluster(LocalCluster, workers, engine) as cluster,
+        _closed_in_time(_local_cluster(LocalCluster, workers, engine)) as cluster,
         Client(cluster) as client,
     ):
         yield client
+
+
+@contextlib.contextmanager
+def _closed_in_time(cluster: Any) -> Iterator[Any]:
+    """Close a cluster at the end, but do not wait for ever: what is left of it ends with this process.
+
+    The nanny of a worker that was killed just after it had registered waits without end for its first words
+    (distributed 2026.7.1), and closing waits for the nanny.
+    """
+    try:
+        yield cluster
+    finally:
+        with contextlib.suppress(TimeoutError):
+            cluster.close(timeout=SECONDS_TO_CLOSE)
 
 
 def _local_cluster(local_cluster: Any, workers: int | None, engine: str) -> Any:

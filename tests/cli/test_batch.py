@@ -1,6 +1,11 @@
 """The command `batch`: a query set in a file, answered by workers."""
 
+import contextlib
 import json
+import os
+import signal
+import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -108,3 +113,36 @@ def test_a_scheduler_that_is_not_there_is_one_line(files, monkeypatch, _):
     monkeypatch.setattr(batch, "SECONDS_TO_CONNECT", 0.3)
     result = run("batch", "edges.parquet", "queries.txt", "-o", "job", "--scheduler", "tcp://127.0.0.1:1")
     assert_one_line(result, "--scheduler: cannot connect to 'tcp://127.0.0.1:1'")
+
+
+class KilledAsItStarts:
+    """Plugin of workers: one that finds the file is killed when the scheduler knows it and its nanny does not yet."""
+
+    name = "killed_as_it_starts"
+
+    def __init__(self, flag):
+        self.flag = flag
+
+    def setup(self, worker):
+        with contextlib.suppress(FileNotFoundError):
+            Path(self.flag).unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.thorough
+def test_a_cluster_whose_worker_died_as_it_started_is_closed_in_time(tmp_path, monkeypatch):
+    from distributed import WorkerPlugin
+
+    monkeypatch.setattr(batch, "SECONDS_TO_CLOSE", 3.0)
+    flag = tmp_path / "next"
+    plugin = type("Plugin", (KilledAsItStarts, WorkerPlugin), {})
+    with batch.cluster_client(None, 1, "cpu") as client:
+        client.register_plugin(plugin(str(flag)))
+        flag.touch()
+        os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+        time.sleep(0.5)
+        client.wait_for_workers(1, timeout=60)
+        assert not flag.exists()
+        assert client.submit(sum, [1, 2]).result(timeout=60) == 3
+        began = time.monotonic()
+    assert time.monotonic() - began < 30
