@@ -16,7 +16,7 @@ from cusubmatch.execution.planning import is_large_labelled
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
-from cusubmatch.system.deadlines import until
+from cusubmatch.system.deadlines import also_checking, until
 
 if TYPE_CHECKING:
     from cusubmatch.execution.conditioned_query import ConditionedQuery
@@ -39,7 +39,7 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
 def _count_labelled(call: CheckedCall) -> int:
     """The number of matches of a pattern that is counted before it is planned, and on the host before on a GPU."""
     from cusubmatch.execution.conditioned_query import make_count
-    from cusubmatch.execution.host_first import FIRST_S, host_count, leave_to_gpu
+    from cusubmatch.execution.host_first import FIRST_S, HostIsDoneError, host_count, leave_to_gpu
 
     host = host_count(*call)
     if host is None:
@@ -48,7 +48,10 @@ def _count_labelled(call: CheckedCall) -> int:
         if host.ends_within(FIRST_S):
             return host.result()
         leave_to_gpu(*call)
-        return _counted(call, make_count, host)
+        with also_checking(host.check):
+            return _counted(call, make_count, host)
+    except HostIsDoneError:  # while the GPU's count was planned
+        return host.result()
     finally:
         host.give_up()
 

@@ -12,11 +12,11 @@ from cusubmatch.execution.planned_call import asks_more
 from cusubmatch.execution.planning import counts_beside
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.strategies.choose import host_strategy
-from cusubmatch.execution.strategies.side_by_side import HostCount
+from cusubmatch.execution.strategies.side_by_side import HostCount, HostIsDoneError
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 
-__all__ = ["FIRST_S", "host_count", "leave_to_gpu"]
+__all__ = ["FIRST_S", "HostIsDoneError", "host_count", "leave_to_gpu"]
 
 FIRST_S = 0.01  # that the host has for itself, about what planning for the GPU takes
 LEFT = "left to the GPU"

@@ -14,6 +14,7 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan, PlanningProblem, PlanOptions, constraints_of, make_plans
 from cusubmatch.plan.conditioning import plan_conditioning
 from cusubmatch.plan.greedy_orders import greedy_order
+from cusubmatch.system.deadlines import check_deadline
 
 if TYPE_CHECKING:
     from cusubmatch.plan.decomposition.expression import EnumerateTerm
@@ -55,6 +56,7 @@ def walking(
     else:
         constraints = constraints_of(pattern, graph, semantics)
         prepared = engine.prepare(graph, pattern, constraints, semantics != "homomorphism")
+    check_deadline()
     few_rows = few_rows and prepared.candidate_graph is not None
     problem = _problem(prepared, pattern, constraints, semantics, unique, counting, few_rows)
     methods, order = engine.methods, None

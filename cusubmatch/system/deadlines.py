@@ -1,6 +1,7 @@
 """Waiting that ends at a deadline: each thread has a check, which it calls while it waits for another thread.
 
-A wait goes in short steps. Between two of them the check may raise `DeadlinePassed`, and an interrupt arrives.
+A wait goes in short steps. Between two of them the check may raise `DeadlinePassed`, and an interrupt arrives. Compiled
+code calls no check; where it may run for long it looks at a flag of the thread that began it.
 """
 
 from __future__ import annotations
@@ -12,17 +13,30 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
+import numpy as np
+
 from cusubmatch.errors import DeadlinePassed
 
-__all__ = ["SECONDS_BETWEEN_CHECKS", "Pending", "also_checking", "check_deadline", "checking", "each_until", "until"]
+__all__ = [
+    "SECONDS_BETWEEN_CHECKS",
+    "Pending",
+    "also_checking",
+    "check_deadline",
+    "checking",
+    "each_until",
+    "ended_by",
+    "flag_of_thread",
+    "until",
+]
 
 SECONDS_BETWEEN_CHECKS = 0.02  # of a wait
 
 
 class _Checks(threading.local):
-    """The check of this thread."""
+    """The check of this thread, and its flag."""
 
     check: Callable[[], None] = staticmethod(lambda: None)
+    flag: np.ndarray = np.zeros(1, np.int64)
 
 
 _of_thread = _Checks()
@@ -47,6 +61,21 @@ def checking(check: Callable[[], None]) -> Iterator[None]:
 def also_checking(check: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
     """Let this thread call `check` too, after what it checked before."""
     return checking(functools.partial(_both, _of_thread.check, check))
+
+
+@contextlib.contextmanager
+def ended_by(flag: np.ndarray) -> Iterator[None]:
+    """Let what this thread begins end soon after `flag`, int64 (1), is not 0 any more."""
+    previous, _of_thread.flag = _of_thread.flag, flag
+    try:
+        yield
+    finally:
+        _of_thread.flag = previous
+
+
+def flag_of_thread() -> np.ndarray:
+    """The flag of this thread, int64 (1); 0 as long as what it begins may go on."""
+    return _of_thread.flag
 
 
 def until(deadline: float | None) -> contextlib.AbstractContextManager[None]:

@@ -73,10 +73,11 @@ class Tunables:
     conditioning_steps : int
         Candidates that a count by conditioning tries between two returns to Python.
     alone_conditioning_steps : int
-        After so many the other threads are started.
+        So many are tried before other threads are started.
+    steps_worth_a_thread : int
+        Expected candidates that are worth one more thread.
     conditioning_slots : int
-        Most counts of components that it keeps, a power of two; a slot takes 32 bytes. The other threads together have
-        as many.
+        Most counts of components that it keeps, a power of two; a slot takes 32 bytes.
     max_kept_paths : int
         Most paths that a thread of a row walk keeps at a vertex, a power of two; one takes 44 bytes.
     """
@@ -110,7 +111,8 @@ class Tunables:
     descent_population: int = 64
     compiled_gather: int = 1 << 14
     conditioning_steps: int = 1 << 13
-    alone_conditioning_steps: int = 1 << 16
+    alone_conditioning_steps: int = 1 << 11
+    steps_worth_a_thread: int = 1 << 9
     conditioning_slots: int = 1 << 23
     max_kept_paths: int = 1 << 22
 

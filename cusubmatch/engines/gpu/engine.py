@@ -32,6 +32,7 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
 from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.sampled_orders import Descents
+from cusubmatch.system.deadlines import check_deadline
 
 __all__ = ["GpuEngine"]
 
@@ -91,6 +92,7 @@ class GpuEngine:
         if any(label is not None for label in pattern.labels):  # then rows and filters are made before plans
             expect_walk(self.gpu, graph)
         adjacency = graph.adjacency(constraints.relations)
+        check_deadline()
         candidates = find_candidates(graph, pattern, constraints, adjacency, injective, gpu=self.gpu)
         return Prepared(graph, candidates, adjacency)
 

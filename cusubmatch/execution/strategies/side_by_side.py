@@ -12,14 +12,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import numpy as np
+
 from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.race import Race, RaceCount
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
-from cusubmatch.system.deadlines import also_checking, checking
+from cusubmatch.system.deadlines import also_checking, check_deadline, checking, ended_by
 
-__all__ = ["HostCount", "OnHost", "SideBySide"]
+__all__ = ["HostCount", "HostIsDoneError", "OnHost", "SideBySide"]
 
 HOST_DELAY_S = 0.001  # most walks are done by then, and planning on the host would hinder them
 PATIENCE_S = 0.3  # after which a walk that goes on is worth a trial of plans, and a look for decompositions
@@ -112,7 +114,7 @@ class SideBySideCount(RaceCount):
         try:
             with also_checking(host.check):
                 return self._walked(host)
-        except _HostIsDoneError:
+        except HostIsDoneError:
             matches = host.result()
         except DeadlinePassed:
             if host.matches is None:
@@ -126,6 +128,7 @@ class SideBySideCount(RaceCount):
 
     def _walked(self, host: HostCount) -> int:
         """The number of matches by walking, or by what a long count is worth."""
+        check_deadline()
         long_count = self.race.of_long_count(True)
         if long_count is None:
             matches = self.walked_within(
@@ -149,7 +152,7 @@ class SideBySideCount(RaceCount):
             raise
 
 
-class _HostIsDoneError(Exception):
+class HostIsDoneError(Exception):
     """The host has counted all, or failed."""
 
 
@@ -180,6 +183,7 @@ class HostCount:
         self.strategy, self.deadline, self.is_compiled, self.delay_s = strategy, deadline, is_compiled, delay_s
         self.error: BaseException | None = None
         self.over, self.may_compile, self.ended = threading.Event(), threading.Event(), threading.Event()
+        self.flag = np.zeros(1, np.int64)
         threading.Thread(target=self._work, name="cusubmatch count on the host").start()
 
     def _work(self) -> None:
@@ -195,7 +199,7 @@ class HostCount:
             if self.over.wait(LOOK_S):
                 return
         try:
-            with checking(self._check_over):
+            with checking(self._check_over), ended_by(self.flag):
                 self.matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
         except (_GivenUpError, DeadlinePassed, MemoryError):  # the walk may still do
             pass
@@ -209,7 +213,7 @@ class HostCount:
     def check(self) -> None:
         """Raise if it has ended: what a walk calls while it goes on."""
         if self.matches is not None or self.error is not None:
-            raise _HostIsDoneError
+            raise HostIsDoneError
 
     def ends_within(self, seconds: float) -> bool:
         """Whether the count, or an error, is there after so many seconds at most."""
@@ -225,3 +229,4 @@ class HostCount:
     def give_up(self) -> None:
         """Let the thread end soon."""
         self.over.set()
+        self.flag[0] = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from itertools import pairwise
 from types import SimpleNamespace
@@ -22,6 +23,8 @@ import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.engines.cpu.conditioning import conditioning_run
+from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
@@ -29,10 +32,13 @@ from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.conditioning_count import Conditioning
 from cusubmatch.plan import constraints_of
 from cusubmatch.plan.conditioning import ConditioningPlan
+from cusubmatch.system.deadlines import ended_by
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
 TIGHT = {"conditioning_slots": 1 << 10, "conditioning_steps": 7}  # the cache forgets, and counts are given up often
+
+SOON = {"alone_conditioning_steps": 1, "steps_worth_a_thread": 1}  # other threads are started
 
 
 def prepared_for(graph, pattern, semantics, **changes):
@@ -186,6 +192,18 @@ def test_it_ends_at_a_deadline_and_after_its_steps():
         csm.count_matches(graph, pattern, unique=False, engine="cpu", time_limit=0.3)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_another_thread_ends_a_count_within_a_turn(threads):
+    graph, pattern = hard()
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads, conditioning_steps=1 << 40, **SOON)
+    flag = np.zeros(1, np.int64)
+    with ended_by(flag):
+        run = engine.condition(prepared, RunOptions(), None, None)
+    threading.Timer(0.2, flag.fill, [1]).start()
+    with pytest.raises(DeadlinePassed):
+        run.total()
+
+
 @pytest.mark.thorough
 def test_where_its_steps_are_spent_the_pattern_is_walked(monkeypatch):
     graph, pattern = skewed_graph(), Pattern.parse(QUERY)
@@ -228,13 +246,34 @@ def test_threads_count_what_one_thread_counts(semantics, changes):
     graph, pattern = skewed_graph(), Pattern.parse(QUERY)
     alone = count_of(graph, pattern, semantics, threads=1)
     for threads in (2, 5):
-        assert count_of(graph, pattern, semantics, threads=threads, alone_conditioning_steps=1, **changes) == alone > 0
+        assert count_of(graph, pattern, semantics, threads=threads, **SOON, **changes) == alone > 0
+
+
+def test_threads_share_what_they_know_in_a_cache_that_grows(monkeypatch):
+    monkeypatch.setattr(conditioning_run, "SHARED_SLOTS", (1, 1 << 5))
+    enlarged, original = [], RootCounter.enlarged
+    monkeypatch.setattr(RootCounter, "enlarged", lambda *given: enlarged.append(given[1]) or original(*given))
+    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
+    runs = []
+    for threads in (1, 4):
+        engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads, conditioning_steps=50, **SOON)
+        runs.append(engine.condition(prepared, RunOptions(), None, None))
+    alone, together = runs
+    assert together.total() == alone.total() > 0
+    assert len(enlarged) > 1
+    assert enlarged == sorted(set(enlarged))
+    assert together.steps < 1.5 * alone.steps
 
 
 def test_threads_that_have_spent_their_steps_go_on_with_more():
     graph = multipartite(4, 12)
     engine, prepared = prepared_for(
-        graph, path([0, 1, 2, 3, 0, 1]), "monomorphism", threads=3, alone_conditioning_steps=1, conditioning_steps=5
+        graph,
+        path([0, 1, 2, 3, 0, 1]),
+        "monomorphism",
+        threads=3,
+        conditioning_steps=5,
+        **SOON,
     )
     run, stops = engine.condition(prepared, RunOptions(), None, 10), 0
     while True:

@@ -1,6 +1,7 @@
 """Running a count by recursive conditioning: its arrays, and turns of bounded length until all roots are counted.
 
-The caller's thread works alone at first. What takes longer is divided by roots among threads (`root_counter`).
+The caller's thread works alone at first, which tells about how long the rest takes. Where that is worth more threads,
+the roots are divided among them (`root_counter`).
 
 A count is first made modulo 2^64, with a bound. Where the bound shows that more bits are needed, it is made again
 modulo as many primes as it takes.
@@ -20,18 +21,22 @@ from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.conditioning import state as c
 from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS
 from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
-from cusubmatch.engines.cpu.conditioning.root_counter import FIRST_SLOTS, RootCounter
+from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW
 from cusubmatch.engines.cpu.primitives.jit import announced, jit
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import chinese_remainder, primes_beyond
+from cusubmatch.system.deadlines import flag_of_thread
 from cusubmatch.system.workers import Workers
 
 __all__ = ["ConditioningRun", "number_of_roots"]
 
 RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
+SHARED_SLOTS = 1 << 14, 1 << 17  # of the cache that threads share at first; later it has
+SLOTS_OF_AN_ENTRY = 8  # when it is enlarged
+STEPS_OF_A_RANGE = 256  # at the least, about: less is done sooner than it is handed out
 
 
 class ConditioningRun:
@@ -41,7 +46,8 @@ class ConditioningRun:
     ----------
     local : CandidateGraph
     options : RunOptions
-        The deadline and the progress callback.
+        The deadline and the progress callback; the count also ends when the flag of this thread says so
+        (`system.deadlines`).
     tasks : TaskRange, optional
         A range of the roots, the candidates of the vertex that is branched on first.
     tunables : Tunables
@@ -69,11 +75,14 @@ class ConditioningRun:
         self.local, self.deadline, self.progress, self.tunables = local, options.deadline, options.progress, tunables
         self.steps, self.max_steps = 0, max_steps
         self._prime: int | None = None
-        root, arrays, pool_begin = _arrays(local, tunables)
+        self._ended = flag_of_thread()
+        root, arrays, pool_begin = _arrays(local, tunables, self._ended)
         roots = int(arrays.list_end[root] - arrays.list_begin[root])
         self.tasks = tasks or TaskRange(0, roots)
         self._counters = [RootCounter(arrays, root, len(local.constraints.labels), pool_begin)]
         self._pending: list[tuple[int, int]] = []  # ranges of roots, the next one last
+        self._roots_of_turn, self._steps_of_turn = 1, 0  # of the last turn
+        self._slots = 0  # of the cache that the threads share, if there is one
         self._lock = threading.Lock()
 
     def count(self) -> int:
@@ -101,34 +110,47 @@ class ConditioningRun:
             with announced("conditioning"):
                 self._counters[0].begin(prime)
             self._prime, self._pending = prime, [(self.tasks.begin, self.tasks.end)]
-            self._alone_until = self.steps + self.tunables.alone_conditioning_steps
+            self._roots_of_turn, self._steps_of_turn, self._slots = 1, 0, 0
         while self._pending:
-            threads = self.tunables.threads_for(sum(end - begin for begin, end in self._pending))
-            if threads == 1 or self.steps < self._alone_until:
-                self._take_turn(self._counters[0], self.tunables.conditioning_steps)
+            left, most = self._steps_left(), self.tunables.threads_for(self._roots_left)
+            threads = min(most, left // self.tunables.steps_worth_a_thread + 1)
+            if threads == 1:
+                steps = self.tunables.conditioning_steps
+                alone_steps = self.tunables.alone_conditioning_steps
+                self._take_turn(self._counters[0], steps if most == 1 else min(steps, alone_steps))
             else:
-                self._count_in_threads(threads)
+                self._count_in_threads(threads, left)
             self._check()
         sums, bounds = zip(*(counter.sum for counter in self._counters), strict=True)
         return sum(sums) % (prime or 1 << 64), sum(bounds)
 
-    def _count_in_threads(self, threads: int) -> None:
-        """Count all that is pending, or until it has to end."""
-        slots = max(self.tunables.conditioning_slots >> (threads - 1).bit_length(), FIRST_SLOTS)
-        while len(self._counters) < threads:
-            self._counters.append(self._counters[0].another(slots))
-        self._pending = list(_divided(self._pending, threads * RANGES_OF_A_THREAD))
-        workers = Workers()
+    @property
+    def _roots_left(self) -> int:
+        return sum(end - begin for begin, end in list(self._pending))
 
-        def work(counter: RootCounter) -> None:
-            while (
-                not workers.stopped and not self._is_due and self._take_turn(counter, self.tunables.conditioning_steps)
-            ):
+    def _steps_left(self) -> int:
+        """About how many steps the pending roots take, from those of the last turn; 0 if there was none."""
+        return self._steps_of_turn * self._roots_left // max(self._roots_of_turn, 1)
+
+    def _count_in_threads(self, threads: int, left: int) -> None:
+        """Count all that is pending, about so many steps, or until it has to end."""
+        if self._cache_is_small:
+            self._enlarge_cache(left)
+        parts = min(max(left // STEPS_OF_A_RANGE, threads), threads * RANGES_OF_A_THREAD)
+        self._pending = list(_divided(self._pending, parts))
+        workers, steps = Workers(), self.tunables.conditioning_steps
+
+        def work(counter: RootCounter | None) -> None:
+            if counter is None:
+                counter = self._counters[0].another()
+                self._counters.append(counter)
+            while not workers.stopped and not self._is_interrupted and self._take_turn(counter, steps):
                 pass
 
+        counters = [*self._counters[1:threads], *[None] * (threads - len(self._counters))]
         try:
-            workers.start(*(functools.partial(work, counter) for counter in self._counters[1:threads]))
-            while not self._is_due and self._take_turn(self._counters[0], self.tunables.conditioning_steps):
+            workers.start(*(functools.partial(work, counter) for counter in counters))
+            while not self._is_interrupted and self._take_turn(self._counters[0], steps):
                 self._report()
             while not workers.wait():
                 self._report()
@@ -136,6 +158,25 @@ class ConditioningRun:
             workers.end()
         if workers.error is not None:
             raise workers.error
+
+    @property
+    def _cache_is_small(self) -> bool:
+        """Whether the cache that the threads share is half full, and may be larger."""
+        slots = self._slots
+        return slots < self.tunables.conditioning_slots and 2 * self._entries >= slots
+
+    @property
+    def _entries(self) -> int:
+        return sum(counter.entries for counter in list(self._counters))
+
+    def _enlarge_cache(self, left: int) -> None:
+        """Give all threads a larger cache: for about so many steps to come, or a multiple of what is known."""
+        least, most = SHARED_SLOTS
+        wanted = max(min(left, most), SLOTS_OF_AN_ENTRY * self._entries, least)
+        self._slots = min(1 << wanted.bit_length(), self.tunables.conditioning_slots)
+        table = self._counters[0].enlarged(self._slots)
+        for counter in self._counters[1:]:
+            counter.use(table)
 
     def _take_turn(self, counter: RootCounter, budget: int) -> bool:
         """Count from a pending range, if there is one, for so many steps; what is left of it is pending again."""
@@ -146,9 +187,15 @@ class ConditioningRun:
         position, steps = counter.count(begin, end, budget)
         with self._lock:
             self.steps += steps
+            self._roots_of_turn, self._steps_of_turn = position - begin, steps
             if position < end:
                 self._pending.append((position, end))
         return True
+
+    @property
+    def _is_interrupted(self) -> bool:
+        """Whether threads are to return before all is counted: to end, or for a larger cache."""
+        return self._is_due or self._cache_is_small
 
     @property
     def _is_late(self) -> bool:
@@ -161,10 +208,10 @@ class ConditioningRun:
     @property
     def _is_due(self) -> bool:
         """Whether the count has to end."""
-        return self._is_late or self._is_spent
+        return self._is_late or self._is_spent or bool(self._ended[0])
 
     def _check(self) -> None:
-        if self._pending and self._is_late:
+        if self._pending and (self._is_late or self._ended[0]):
             raise DeadlinePassed
         if self._pending and self._is_spent:
             raise StepsSpent
@@ -172,8 +219,7 @@ class ConditioningRun:
 
     def _report(self) -> None:
         if self.progress is not None:
-            left = sum(end - begin for begin, end in list(self._pending))
-            self.progress(1.0 - left / max(self.tasks.end - self.tasks.begin, 1), 0)
+            self.progress(1.0 - self._roots_left / max(self.tasks.end - self.tasks.begin, 1), 0)
 
 
 def _divided(ranges: Sequence[tuple[int, int]], parts: int) -> Iterator[tuple[int, int]]:
@@ -201,7 +247,7 @@ def _neighbours(local: CandidateGraph) -> list[int]:
     return neighbours
 
 
-def _arrays(local: CandidateGraph, tunables: Tunables) -> tuple[int, c.Arrays, int]:
+def _arrays(local: CandidateGraph, tunables: Tunables, ended: np.ndarray) -> tuple[int, c.Arrays, int]:
     """The vertex that is branched on first, the arrays, and where the pool begins in the store."""
     size, n = len(local.constraints.labels), c.MAX_VERTICES
     offsets, rows, _ = local.adjacency
@@ -230,7 +276,7 @@ def _arrays(local: CandidateGraph, tunables: Tunables) -> tuple[int, c.Arrays, i
     words = random.integers(0, 1 << 64, (2, len(masks) + 1), np.uint64)
     prefix = np.zeros((2, len(rows) + 1), np.uint64)
     _add_words(rows, words, prefix)
-    table = np.zeros(SLOT_WORDS * tunables.conditioning_slots, np.uint64)
+    table = np.empty(SLOT_WORDS * tunables.conditioning_slots, np.uint64)  # cleared as it is used
     registers = np.zeros(c.REGISTERS, np.int64)
     arrays = c.Arrays(
         neighbours,
@@ -257,8 +303,8 @@ def _arrays(local: CandidateGraph, tunables: Tunables) -> tuple[int, c.Arrays, i
         np.zeros(2 * 2 * n * n, np.uint64),
         np.zeros((len(masks) >> 5) + 1, np.uint32),
         registers,
+        ended,
         table,
-        table.view(np.float64),
         offsets.shape[1],
         np.uint64(0),
     )

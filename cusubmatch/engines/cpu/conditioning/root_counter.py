@@ -1,8 +1,7 @@
-"""One thread's part of a count by recursive conditioning: its own domains and its own cache of components.
+"""One thread's part of a count by recursive conditioning.
 
-Roots, the candidates of the vertex that is branched on first, are counted one by one. Threads share nothing that they
-change. A component that two of them meet is counted twice, which is rare: roots that are far from each other in the
-graph have few components in common.
+Roots, the candidates of the vertex that is branched on first, are counted one by one. The cache is all that threads
+share and change.
 """
 
 from __future__ import annotations
@@ -12,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import state as c
-from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS
+from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, refill
 from cusubmatch.engines.cpu.conditioning.solve import count_roots
 
 __all__ = ["FIRST_SLOTS", "RootCounter"]
 
 FIRST_SLOTS = 1 << 10  # of the cache
 CALLS_BEFORE_LONGER = 16  # without a root counted
-CHANGED: tuple[str, ...] = "conflicts", "store", "begin", "end", "fingerprint_1", "fingerprint_2", "image", "trail"
-CHANGED += "trail_fingerprints", "marks"
+CHANGED: tuple[str, ...] = "begin", "end", "fingerprint_1", "fingerprint_2", "image", "trail", "trail_fingerprints"
+CHANGED += "marks", "registers"
 
 
 class RootCounter:
@@ -42,20 +41,41 @@ class RootCounter:
         self._sums, self._bounds = np.zeros(1, np.uint64), np.zeros(1)
         self._stuck = self._longer = 0
 
-    def another(self, slots: int) -> RootCounter:
-        """A counter for one more thread, with so many slots."""
-        table = np.zeros(SLOT_WORDS * slots, np.uint64)
-        changed: dict[str, Any] = {name: getattr(self._arrays, name).copy() for name in CHANGED}
-        changed |= {"registers": np.zeros(c.REGISTERS, np.int64), "table": table, "bounds": table.view(np.float64)}
-        counter = RootCounter(self._arrays._replace(**changed), self._root, self._size, self._pool_begin)
-        counter.begin(int(self._arrays.prime))
+    def another(self) -> RootCounter:
+        """A counter for one more thread, with the same cache; this one may count meanwhile."""
+        arrays: Any = self._arrays
+        store = np.empty_like(arrays.store)
+        store[: self._pool_begin] = arrays.store[: self._pool_begin]
+        changed = {name: np.zeros_like(getattr(arrays, name)) for name in CHANGED}
+        changed |= {"store": store, "conflicts": arrays.all_conflicts.copy()}
+        counter = RootCounter(arrays._replace(**changed), self._root, self._size, self._pool_begin)
+        counter.use(arrays.table)
         return counter
+
+    def use(self, table: np.ndarray) -> None:
+        """Take a cache, all of which it uses; other counters may have it, too."""
+        self._arrays = self._arrays._replace(table=table)
+        registers = self._arrays.registers
+        registers[c.TABLE_MASK] = registers[c.CAPACITY_MASK] = len(table) // SLOT_WORDS - 1
+        registers[c.ENTRIES] = 0
+
+    def enlarged(self, slots: int) -> np.ndarray:
+        """Take a cache with so many slots, with the entries of the one before; its table."""
+        before = self._arrays.table[: SLOT_WORDS * (int(self._arrays.registers[c.TABLE_MASK]) + 1)]
+        self.use(np.zeros(SLOT_WORDS * slots, np.uint64))
+        refill(self._arrays, before)
+        return self._arrays.table
+
+    @property
+    def entries(self) -> int:
+        """Slots that it has filled."""
+        return int(self._arrays.registers[c.ENTRIES])
 
     def begin(self, prime: int) -> None:
         """Begin to count modulo a prime, or 2^64."""
         self._arrays = arrays = self._arrays._replace(prime=np.uint64(prime))
         self._sums[:], self._bounds[:] = 0, 0
-        arrays.table[: SLOT_WORDS * (int(arrays.registers[c.TABLE_MASK]) + 1)] = 0
+        arrays.table[: SLOT_WORDS * FIRST_SLOTS] = 0
         arrays.registers[:] = 0
         arrays.registers[c.TABLE_MASK] = FIRST_SLOTS - 1
         arrays.registers[c.CAPACITY_MASK] = len(arrays.table) // SLOT_WORDS - 1

@@ -91,10 +91,8 @@ def _solve(s, rest):
             total, total_bound = _times(s, total, _residue(s, small)), total_bound * small
             continue
         first, second = key_of(s, component)
-        slot = lookup(s, first, second)
-        if slot >= 0:
-            value, bound = s.table[slot + 2], s.bounds[slot + 3]
-        else:
+        known, value, bound = lookup(s, first, second)
+        if not known:
             trail_top, pool_top, matched = registers[c.TRAIL_TOP], registers[c.POOL_TOP], registers[c.MATCHED]
             u, w = conflict_to_waive(s, component)
             if u >= 0:
@@ -138,7 +136,7 @@ def _solve(s, rest):
 def _spend_step(s):
     """Count a step; whether the count is given up."""
     s.registers[c.STEPS] -= 1
-    if s.registers[c.STEPS] < 0:
+    if s.registers[c.STEPS] < 0 or s.ended[0] != 0:
         s.registers[c.ABORTED] = 1
     return s.registers[c.ABORTED] != 0
 
@@ -164,7 +162,7 @@ def count_roots(arrays, root, vertices, end, sums, bounds, steps, pool_begin):
             sums[0] = _plus(s, sums[0], value)
             bounds[0] += bound
         registers[c.STEPS] -= 1
-        if registers[c.STEPS] < 0 and i + 1 < end:
+        if (registers[c.STEPS] < 0 or s.ended[0] != 0) and i + 1 < end:
             registers[c.POSITION] = i + 1
             return False
     registers[c.POSITION] = end

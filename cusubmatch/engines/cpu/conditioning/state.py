@@ -74,10 +74,10 @@ class Arrays(NamedTuple):
     marks : uint32
         A bitmap of local indices, empty between two calls.
     registers : int64
+    ended : int64 (1)
+        Not 0 once another thread wants the count to end.
     table : uint64
-        The cache: (key, key, count, unused) of each slot.
-    bounds : float64
-        The same memory; the last word of a slot is a bound on its count.
+        The cache of components (`component_cache`); the threads of a count share it.
     stride : int
     prime : uint64
         Counts are modulo this; 0: modulo 2^64.
@@ -107,8 +107,8 @@ class Arrays(NamedTuple):
     trail_fingerprints: np.ndarray | Pointer
     marks: np.ndarray | Pointer
     registers: np.ndarray | Pointer
+    ended: np.ndarray | Pointer
     table: np.ndarray | Pointer
-    bounds: np.ndarray | Pointer
     stride: int
     prime: np.uint64
 
@@ -141,8 +141,8 @@ def on_arrays(arrays):
         pointer(arrays.trail_fingerprints),
         pointer(arrays.marks),
         pointer(arrays.registers),
+        pointer(arrays.ended),
         pointer(arrays.table),
-        pointer(arrays.bounds),
         arrays.stride,
         arrays.prime,
     )
