@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cusubmatch.system.deadlines import Pending
+from cusubmatch.system.prompt_threads import prompt_threads
 
 __all__ = ["compilations", "compiles_in_thread"]
 
@@ -42,7 +43,7 @@ def compiles_in_thread(dispatcher: Any, context: Callable[[], Any] = contextlib.
 
     def work(signature, entered, compilation):
         try:
-            with entered:
+            with prompt_threads(), entered:
                 compilation.result = compile_here(signature)
         except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
             compilation.error = error

@@ -20,6 +20,7 @@ from cusubmatch.execution.strategies.race import Race, RaceCount
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.system.deadlines import also_checking, check_deadline, checking, ended_by
+from cusubmatch.system.prompt_threads import prompt_threads
 
 __all__ = ["HostCount", "HostIsDoneError", "OnHost", "SideBySide"]
 
@@ -199,7 +200,7 @@ class HostCount:
             if self.over.wait(LOOK_S):
                 return
         try:
-            with checking(self._check_over), ended_by(self.flag):
+            with prompt_threads(), checking(self._check_over), ended_by(self.flag):
                 self.matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
         except (_GivenUpError, DeadlinePassed, MemoryError):  # the walk may still do
             pass
