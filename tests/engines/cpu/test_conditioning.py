@@ -265,6 +265,20 @@ def test_threads_share_what_they_know_in_a_cache_that_grows(monkeypatch):
     assert together.steps < 1.5 * alone.steps
 
 
+def test_the_cache_of_a_thread_that_is_left_alone_grows_too(monkeypatch):
+    monkeypatch.setattr(conditioning_run, "SHARED_SLOTS", (1, 2))
+    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2, conditioning_steps=20, **SOON)
+    slots = []
+    original = RootCounter.count
+    monkeypatch.setattr(RootCounter, "count", lambda self, *given: slots.append(run._slots) or original(self, *given))
+    run = engine.condition(prepared, RunOptions(), TaskRange(0, 2), None)
+    run.total()
+    alone = prepared_for(graph, pattern, "monomorphism", threads=1)[0]
+    assert run.total() == alone.condition(prepared, RunOptions(), TaskRange(0, 2), None).total() > 0
+    assert max(slots) >= 32
+
+
 def test_threads_that_have_spent_their_steps_go_on_with_more():
     graph = multipartite(4, 12)
     engine, prepared = prepared_for(

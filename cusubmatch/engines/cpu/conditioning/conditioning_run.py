@@ -114,6 +114,8 @@ class ConditioningRun:
         while self._pending:
             left, most = self._steps_left(), self.tunables.threads_for(self._roots_left)
             threads = min(most, left // self.tunables.steps_worth_a_thread + 1)
+            if self._cache_is_small and (threads > 1 or self._slots):
+                self._enlarge_cache(left)
             if threads == 1:
                 steps = self.tunables.conditioning_steps
                 alone_steps = self.tunables.alone_conditioning_steps
@@ -134,8 +136,6 @@ class ConditioningRun:
 
     def _count_in_threads(self, threads: int, left: int) -> None:
         """Count all that is pending, about so many steps, or until it has to end."""
-        if self._cache_is_small:
-            self._enlarge_cache(left)
         parts = min(max(left // STEPS_OF_A_RANGE, threads), threads * RANGES_OF_A_THREAD)
         self._pending = list(_divided(self._pending, parts))
         workers, steps = Workers(), self.tunables.conditioning_steps
@@ -161,7 +161,7 @@ class ConditioningRun:
 
     @property
     def _cache_is_small(self) -> bool:
-        """Whether the cache that the threads share is half full, and may be larger."""
+        """Whether the cache that threads share is half full or not there, and may be larger."""
         slots = self._slots
         return slots < self.tunables.conditioning_slots and 2 * self._entries >= slots
 
