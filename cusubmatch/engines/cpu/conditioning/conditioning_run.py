@@ -35,7 +35,7 @@ __all__ = ["ConditioningRun", "number_of_roots"]
 
 RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
 SHARED_SLOTS = 1 << 14, 1 << 17  # of the cache that threads share at first; later it has
-SLOTS_OF_AN_ENTRY = 8  # when it is enlarged
+SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
 STEPS_OF_A_RANGE = 256  # at the least, about: less is done sooner than it is handed out
 
 
