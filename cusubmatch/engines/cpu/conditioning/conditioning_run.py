@@ -1,7 +1,8 @@
 """Running a count by recursive conditioning: its arrays, and turns of bounded length until all roots are counted.
 
 The caller's thread works alone at first, which tells about how long the rest takes. Where that is worth more threads,
-the roots are divided among them (`root_counter`).
+the roots are divided among them (`root_counter`). Threads that find no root any more go through one that another thread
+counts, in another order: each finds in the cache what the other has met.
 
 A count is first made modulo 2^64, with a bound. Where the bound shows that more bits are needed, it is made again
 modulo as many primes as it takes.
@@ -13,6 +14,7 @@ import functools
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,7 +38,18 @@ __all__ = ["ConditioningRun", "number_of_roots"]
 RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
 SHARED_SLOTS = 1 << 14, 1 << 17  # of the cache that threads share at first; later it has
 SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
+MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
+HELP_PART = 4  # of a turn that a helper takes, at the most
+GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
 STEPS_OF_A_RANGE = 256  # at the least, about: less is done sooner than it is handed out
+
+
+class _Turn(NamedTuple):
+    """The range of roots that a thread counts, and the counters that fill the cache for it."""
+
+    begin: int
+    end: int
+    helpers: list[RootCounter]
 
 
 class ConditioningRun:
@@ -83,6 +96,7 @@ class ConditioningRun:
         self._pending: list[tuple[int, int]] = []  # ranges of roots, the next one last
         self._roots_of_turn, self._steps_of_turn = 1, 0  # of the last turn
         self._slots = 0  # of the cache that the threads share, if there is one
+        self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now
         self._lock = threading.Lock()
 
     def count(self) -> int:
@@ -112,16 +126,16 @@ class ConditioningRun:
             self._prime, self._pending = prime, [(self.tasks.begin, self.tasks.end)]
             self._roots_of_turn, self._steps_of_turn, self._slots = 1, 0, 0
         while self._pending:
-            left, most = self._steps_left(), self.tunables.threads_for(self._roots_left)
-            threads = min(most, left // self.tunables.steps_worth_a_thread + 1)
-            if self._cache_is_small and (threads > 1 or self._slots):
+            left, most = self._steps_left(), self.tunables.threads_for(MANY_STEPS)
+            wanted = min(most, left // self.tunables.steps_worth_a_thread + 1)
+            if self._cache_is_small and (wanted > 1 or self._slots):
                 self._enlarge_cache(left)
-            if threads == 1:
+            if wanted == 1:
                 steps = self.tunables.conditioning_steps
                 alone_steps = self.tunables.alone_conditioning_steps
                 self._take_turn(self._counters[0], steps if most == 1 else min(steps, alone_steps))
             else:
-                self._count_in_threads(threads, left)
+                self._count_in_threads(wanted, left)
             self._check()
         sums, bounds = zip(*(counter.sum for counter in self._counters), strict=True)
         return sum(sums) % (prime or 1 << 64), sum(bounds)
@@ -132,7 +146,9 @@ class ConditioningRun:
 
     def _steps_left(self) -> int:
         """About how many steps the pending roots take, from those of the last turn; 0 if there was none."""
-        return self._steps_of_turn * self._roots_left // max(self._roots_of_turn, 1)
+        if self._roots_of_turn == 0:  # one of them takes long
+            return MANY_STEPS
+        return self._steps_of_turn * self._roots_left // self._roots_of_turn
 
     def _count_in_threads(self, threads: int, left: int) -> None:
         """Count all that is pending, about so many steps, or until it has to end."""
@@ -144,13 +160,13 @@ class ConditioningRun:
             if counter is None:
                 counter = self._counters[0].another()
                 self._counters.append(counter)
-            while not workers.stopped and not self._is_interrupted and self._take_turn(counter, steps):
+            while not workers.stopped and not self._is_interrupted and self._count_or_help(counter, steps):
                 pass
 
         counters = [*self._counters[1:threads], *[None] * (threads - len(self._counters))]
         try:
             workers.start(*(functools.partial(work, counter) for counter in counters))
-            while not self._is_interrupted and self._take_turn(self._counters[0], steps):
+            while not self._is_interrupted and self._count_or_help(self._counters[0], steps):
                 self._report()
             while not workers.wait():
                 self._report()
@@ -178,18 +194,39 @@ class ConditioningRun:
         for counter in self._counters[1:]:
             counter.use(table)
 
+    def _count_or_help(self, counter: RootCounter, budget: int) -> bool:
+        """Count from a pending range, or help one that does; False if all is counted."""
+        return self._take_turn(counter, budget) or self._help(counter, budget // HELP_PART)
+
     def _take_turn(self, counter: RootCounter, budget: int) -> bool:
         """Count from a pending range, if there is one, for so many steps; what is left of it is pending again."""
         with self._lock:
             if not self._pending:
                 return False
             begin, end = self._pending.pop()
+            turn = self._turns[counter] = _Turn(begin, end, [])
         position, steps = counter.count(begin, end, budget)
         with self._lock:
+            del self._turns[counter]
             self.steps += steps
             self._roots_of_turn, self._steps_of_turn = position - begin, steps
             if position < end:
                 self._pending.append((position, end))
+            for helper in turn.helpers:
+                helper.end_turn()
+        return True
+
+    def _help(self, counter: RootCounter, budget: int) -> bool:
+        """Fill the cache for the turn that has the fewest helpers; False if no counter has one."""
+        with self._lock:
+            turn = min(self._turns.values(), key=lambda turn: len(turn.helpers), default=None)
+            if turn is None:
+                return False
+            turn.helpers.append(counter)
+            share = len(turn.helpers) * GOLDEN_RATIO % 1.0
+        counter.help(turn.begin, turn.end, budget, share)
+        with self._lock:
+            turn.helpers.remove(counter)
         return True
 
     @property

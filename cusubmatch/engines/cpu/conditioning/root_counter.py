@@ -39,6 +39,7 @@ class RootCounter:
     def __init__(self, arrays: c.Arrays, root: int, size: int, pool_begin: int):
         self._arrays, self._root, self._size, self._pool_begin = arrays, root, size, pool_begin
         self._sums, self._bounds = np.zeros(1, np.uint64), np.zeros(1)
+        self._unused = np.zeros(1, np.uint64), np.zeros(1)
         self._stuck = self._longer = 0
 
     def another(self) -> RootCounter:
@@ -87,12 +88,27 @@ class RootCounter:
         registers, budget = self._arrays.registers, budget << self._longer
         registers[c.POSITION] = begin
         vertices = (1 << self._size) - 1
+        registers[c.SHIFT] = 0
         count_roots(self._arrays, self._root, vertices, end, self._sums, self._bounds, budget, self._pool_begin)
         position = int(registers[c.POSITION])
         self._stuck = self._stuck + 1 if position == begin else 0
         if self._stuck == CALLS_BEFORE_LONGER:  # more may be forgotten in a call than is found
             self._longer, self._stuck = self._longer + 1, 0
         return position, budget - max(int(registers[c.STEPS]), 0)
+
+    def help(self, begin: int, end: int, budget: int, share: float) -> None:
+        """Fill the cache with what another counter needs, which counts the same roots at the same time.
+
+        Domains are gone through from `share` (less than 1) of them on: that counter finds what this one has met there.
+        """
+        registers = self._arrays.registers
+        registers[c.POSITION], registers[c.SHIFT] = begin, int(share * (1 << c.WHOLE_SHIFT))
+        vertices = (1 << self._size) - 1
+        count_roots(self._arrays, self._root, vertices, end, *self._unused, budget, self._pool_begin)
+
+    def end_turn(self) -> None:
+        """Let the turn that another thread takes with this counter end soon; at the latest after its steps."""
+        self._arrays.registers[c.STEPS] = 0
 
     @property
     def sum(self) -> tuple[int, float]:

@@ -115,7 +115,9 @@ def _solve(s, rest):
                 others = component & ~(np.int64(1) << v)
                 touched = (registers[c.TOUCHED] >> v) & 1
                 begin, end = (s.begin[v], s.end[v]) if touched else (s.list_begin[v], s.list_end[v])
-                for i in range(begin, end):
+                at = begin + ((end - begin) * registers[c.SHIFT] >> c.WHOLE_SHIFT)
+                for _ in range(begin, end):
+                    i, at = at, (at + 1 if at + 1 < end else begin)
                     if _spend_step(s):
                         return np.uint64(0), 0.0
                     if (touched or not is_pending(s, v, s.store[i])) and assign(s, v, s.store[i], others):

@@ -24,18 +24,21 @@ __all__ = [
     "POOL_TOP",
     "POSITION",
     "REGISTERS",
+    "SHIFT",
     "STEPS",
     "TABLE_MASK",
     "TOUCHED",
     "TRAIL_TOP",
+    "WHOLE_SHIFT",
     "Arrays",
     "on_arrays",
 ]
 
 MAX_VERTICES = 32
 # Fields of the registers.
-TOUCHED, MATCHED, TRAIL_TOP, POOL_TOP, STEPS, ABORTED, ENTRIES, TABLE_MASK, CAPACITY_MASK, POSITION = range(10)
-REGISTERS = 10
+TOUCHED, MATCHED, TRAIL_TOP, POOL_TOP, STEPS, ABORTED, ENTRIES, TABLE_MASK, CAPACITY_MASK, POSITION, SHIFT = range(11)
+REGISTERS = 11
+WHOLE_SHIFT = 16  # bits: a domain is gone through from SHIFT / 2^16 of it on
 
 
 class Arrays(NamedTuple):
