@@ -131,7 +131,7 @@ class CpuEngine:
 
     def number_of_conditioned(self, prepared: Prepared) -> int:
         """Candidates of the vertex that is matched first."""
-        from cusubmatch.engines.cpu.conditioning.conditioning_run import number_of_roots
+        from cusubmatch.engines.cpu.conditioning.initial_arrays import number_of_roots
 
         return number_of_roots(_candidate_graph(prepared))
 

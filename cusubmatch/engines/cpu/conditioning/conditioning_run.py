@@ -1,4 +1,4 @@
-"""Running a count by recursive conditioning: its arrays, and turns of bounded length until all roots are counted.
+"""Running a count by recursive conditioning: turns of bounded length, in threads, until all roots are counted.
 
 The caller's thread works alone at first, which tells about how long the rest takes. Where that is worth more threads,
 the roots are divided among them (`root_counter`). Threads that find no root any more go through one that another thread
@@ -16,16 +16,11 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
-from cusubmatch.engines.cpu.candidates.lists import candidate_lists
-from cusubmatch.engines.cpu.conditioning import state as c
-from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS
-from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
+from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW
-from cusubmatch.engines.cpu.primitives.jit import announced, jit
+from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
@@ -33,7 +28,7 @@ from cusubmatch.plan.crt import chinese_remainder, primes_beyond
 from cusubmatch.system.deadlines import flag_of_thread
 from cusubmatch.system.workers import Workers
 
-__all__ = ["ConditioningRun", "number_of_roots"]
+__all__ = ["ConditioningRun"]
 
 RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
 SHARED_SLOTS = 1 << 14, 1 << 17  # of the cache that threads share at first; later it has
@@ -89,7 +84,7 @@ class ConditioningRun:
         self.steps, self.max_steps = 0, max_steps
         self._prime: int | None = None
         self._ended = flag_of_thread()
-        root, arrays, pool_begin = _arrays(local, tunables, self._ended)
+        root, arrays, pool_begin = initial_arrays(local, tunables, self._ended)
         roots = int(arrays.list_end[root] - arrays.list_begin[root])
         self.tasks = tasks or TaskRange(0, roots)
         self._counters = [RootCounter(arrays, root, len(local.constraints.labels), pool_begin)]
@@ -127,15 +122,14 @@ class ConditioningRun:
             self._roots_of_turn, self._steps_of_turn, self._slots = 1, 0, 0
         while self._pending:
             left, most = self._steps_left(), self.tunables.threads_for(MANY_STEPS)
-            wanted = min(most, left // self.tunables.steps_worth_a_thread + 1)
-            if self._cache_is_small and (wanted > 1 or self._slots):
+            threads = min(most, left // self.tunables.steps_worth_a_thread + 1)
+            if self._cache_is_small and (threads > 1 or self._slots):
                 self._enlarge_cache(left)
-            if wanted == 1:
-                steps = self.tunables.conditioning_steps
-                alone_steps = self.tunables.alone_conditioning_steps
-                self._take_turn(self._counters[0], steps if most == 1 else min(steps, alone_steps))
+            if threads > 1:
+                self._count_in_threads(threads, left)
             else:
-                self._count_in_threads(wanted, left)
+                soon = self.tunables.alone_conditioning_steps if most > 1 else self.tunables.conditioning_steps
+                self._take_turn(self._counters[0], min(soon, self.tunables.conditioning_steps))
             self._check()
         sums, bounds = zip(*(counter.sum for counter in self._counters), strict=True)
         return sum(sums) % (prime or 1 << 64), sum(bounds)
@@ -265,94 +259,3 @@ def _divided(ranges: Sequence[tuple[int, int]], parts: int) -> Iterator[tuple[in
     for begin, end in ranges:
         for first in range(begin, end, step):
             yield first, min(first + step, end)
-
-
-def number_of_roots(local: CandidateGraph) -> int:
-    """The number of candidates of the vertex that is branched on first."""
-    return len(local.candidates.of(_order(local)[0]))
-
-
-def _order(local: CandidateGraph) -> list[int]:
-    return branching_order(_neighbours(local), local.candidates.cardinalities.sizes)
-
-
-def _neighbours(local: CandidateGraph) -> list[int]:
-    size, required = len(local.constraints.labels), local.constraints.required
-    neighbours = [0] * size
-    for u, w in required:
-        neighbours[u] |= 1 << w
-    return neighbours
-
-
-def _arrays(local: CandidateGraph, tunables: Tunables, ended: np.ndarray) -> tuple[int, c.Arrays, int]:
-    """The vertex that is branched on first, the arrays, and where the pool begins in the store."""
-    size, n = len(local.constraints.labels), c.MAX_VERTICES
-    offsets, rows, _ = local.adjacency
-    masks = local.candidates.masks
-    neighbours = np.zeros(n, np.int64)
-    neighbours[:size] = _neighbours(local)
-    conflicts = np.zeros(n, np.int64)
-    for u, w in local.constraints.distinct:
-        if not int(neighbours[u]) >> w & 1:
-            conflicts[u] |= 1 << w
-            conflicts[w] |= 1 << u
-    relations = np.zeros(n * n, np.int32)
-    for (u, w), (relation,) in local.constraints.required.items():
-        relations[n * u + w] = relation
-    order = branching_order(neighbours[:size].tolist(), local.candidates.cardinalities.sizes)
-    priority = np.zeros(n, np.int64)
-    priority[order] = np.arange(size)
-    lists, begins = candidate_lists(masks, size)
-    list_begin, list_end = np.zeros((2, n), np.int64)
-    list_begin[:size], list_end[:size] = begins[:-1] + len(rows), begins[1:] + len(rows)
-    longest = int(np.diff(offsets, axis=1).max(initial=0))
-    pool = len(rows) + len(lists)
-    store = np.empty(pool + size * size * longest + size * (len(masks) + 1) + 1, np.int32)
-    store[: len(rows)], store[len(rows) : pool] = rows, lists
-    random = np.random.default_rng(20)
-    words = random.integers(0, 1 << 64, (2, len(masks) + 1), np.uint64)
-    prefix = np.zeros((2, len(rows) + 1), np.uint64)
-    _add_words(rows, words, prefix)
-    table = np.empty(SLOT_WORDS * tunables.conditioning_slots, np.uint64)  # cleared as it is used
-    registers = np.zeros(c.REGISTERS, np.int64)
-    arrays = c.Arrays(
-        neighbours,
-        conflicts,
-        conflicts.copy(),
-        relations,
-        offsets.ravel(),
-        store,
-        prefix[0],
-        prefix[1],
-        masks,
-        words[0],
-        words[1],
-        list_begin,
-        list_end,
-        priority,
-        random.integers(0, 1 << 64, 6 * n, np.uint64) | np.uint64(1),
-        np.zeros(n, np.int64),
-        np.zeros(n, np.int64),
-        np.zeros(n, np.uint64),
-        np.zeros(n, np.uint64),
-        np.zeros(n, np.int64),
-        np.zeros(4 * 2 * n * n, np.int64),
-        np.zeros(2 * 2 * n * n, np.uint64),
-        np.zeros((len(masks) >> 5) + 1, np.uint32),
-        registers,
-        ended,
-        table,
-        offsets.shape[1],
-        np.uint64(0),
-    )
-    return order[0], arrays, pool
-
-
-@jit
-def _add_words(rows, words, prefix):
-    """Sum the two words of each element up to each place."""
-    first, second = np.uint64(0), np.uint64(0)
-    for i in range(len(rows)):
-        first += words[0, rows[i]]
-        second += words[1, rows[i]]
-        prefix[0, i + 1], prefix[1, i + 1] = first, second
