@@ -37,7 +37,6 @@ from cusubmatch.system.deadlines import ended_by
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
 TIGHT = {"conditioning_slots": 1 << 10, "conditioning_steps": 7}  # the cache forgets, and counts are given up often
-
 SOON = {"alone_conditioning_steps": 1, "steps_worth_a_thread": 1}  # other threads are started
 
 
@@ -67,7 +66,7 @@ def path(labels):
 # Counts --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("changes", [{}, TIGHT], ids=["roomy", "tight"])
+@pytest.mark.parametrize("changes", [{}, TIGHT, {"threads": 3, **SOON, **TIGHT}], ids=["roomy", "tight", "threads"])
 @pytest.mark.parametrize("semantics", ["monomorphism", "homomorphism"])
 @examples(80)
 @given(data=st.data())
