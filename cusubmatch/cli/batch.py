@@ -145,7 +145,7 @@ def _local_cluster(local_cluster: Any, workers: int | None, engine: str) -> Any:
 def cluster_graph(files: GraphFiles, directed: bool, client: Any) -> Graph:
     """The data graph of the files on a cluster: Parquet is read by the workers, other formats here."""
     import cusubmatch.dask as dcsm
-    from cusubmatch.dask.shared_files import shared_folder
+    from cusubmatch.dask.folders.shared_files import shared_folder
 
     named = [name for name in (files.edges, files.vertices) if name is not None]
     if files.ids is None and all(format_of(name) == "parquet" and Path(name).exists() for name in named):

@@ -16,9 +16,9 @@ import numpy as np
 
 import cusubmatch
 from cusubmatch.dask.clients import client_of, on_all_workers
-from cusubmatch.dask.on_worker import graph_of
-from cusubmatch.dask.shared_files import shared_folder, stamps_on_workers, write_parts
-from cusubmatch.dask.sources import (
+from cusubmatch.dask.folders.shared_files import shared_folder, stamps_on_workers, write_parts
+from cusubmatch.dask.workers.on_worker import graph_of
+from cusubmatch.dask.workers.sources import (
     CarriedGraph,
     CarriedGraphPlugin,
     ParquetFiles,
@@ -27,7 +27,7 @@ from cusubmatch.dask.sources import (
     content_of,
     stamps_of,
 )
-from cusubmatch.dask.tasks import GraphSummary, summary, summary_of
+from cusubmatch.dask.workers.tasks import GraphSummary, summary, summary_of
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import as_frame, family_of, is_dask_frame
 from cusubmatch.graph.edge_list import is_arrays

@@ -12,8 +12,8 @@ from cusubmatch.api.outcomes import DONE, OUT_OF_MEMORY, TIME_LIMIT
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
 from cusubmatch.dask.cluster_graph import Graph
-from cusubmatch.dask.job import Job
-from cusubmatch.dask.job_state import Result
+from cusubmatch.dask.jobs.job import Job
+from cusubmatch.dask.jobs.job_state import Result
 from cusubmatch.dask.query_jobs import (
     answer_all,
     checked_graph,
@@ -23,7 +23,7 @@ from cusubmatch.dask.query_jobs import (
     table_of,
     warn_of,
 )
-from cusubmatch.dask.questions import Question
+from cusubmatch.dask.workers.questions import Question
 from cusubmatch.errors import ClusterError, TimeLimitExceeded
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern, PatternError

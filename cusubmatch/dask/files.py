@@ -20,14 +20,14 @@ from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
 from cusubmatch.dask.cluster_graph import Graph
 from cusubmatch.dask.counts import raise_failure
-from cusubmatch.dask.job import Job
-from cusubmatch.dask.job_state import Result
-from cusubmatch.dask.manifest import JOB, JobFolder
+from cusubmatch.dask.folders.shared_files import check_shared
+from cusubmatch.dask.jobs.job import Job
+from cusubmatch.dask.jobs.job_state import Result
+from cusubmatch.dask.jobs.manifest import JOB, JobFolder
 from cusubmatch.dask.partitions import row_ranges
 from cusubmatch.dask.query_jobs import checked_graph, checked_options, conditions_key, new_topic, warn_of
-from cusubmatch.dask.questions import Question, RowsShard
-from cusubmatch.dask.shared_files import check_shared
-from cusubmatch.dask.tasks import plan_rows
+from cusubmatch.dask.workers.questions import Question, RowsShard
+from cusubmatch.dask.workers.tasks import plan_rows
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan

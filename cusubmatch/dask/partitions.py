@@ -9,10 +9,10 @@ from cusubmatch.api.argument_types import EdgesOption, EngineName, Semantics
 from cusubmatch.api.options import as_pattern
 from cusubmatch.dask.clients import client_of, threads_of
 from cusubmatch.dask.cluster_graph import Graph
+from cusubmatch.dask.jobs.shards import MIN_SHARD_S, cut, equal_shares
 from cusubmatch.dask.query_jobs import checked_graph, checked_options, warn_of
-from cusubmatch.dask.questions import Question, RowsShard
-from cusubmatch.dask.shards import MIN_SHARD_S, cut, equal_shares
-from cusubmatch.dask.tasks import plan_rows, shard_frame
+from cusubmatch.dask.workers.questions import Question, RowsShard
+from cusubmatch.dask.workers.tasks import plan_rows, shard_frame
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan

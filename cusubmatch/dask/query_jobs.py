@@ -22,12 +22,12 @@ from cusubmatch.api.outcomes import DONE
 from cusubmatch.api.reports import reporting
 from cusubmatch.dask.clients import client_of, threads_of
 from cusubmatch.dask.cluster_graph import Graph
-from cusubmatch.dask.job import Job
-from cusubmatch.dask.job_state import Result
-from cusubmatch.dask.manifest import JOB, JobFolder
+from cusubmatch.dask.folders.shared_files import check_shared
+from cusubmatch.dask.jobs.job import Job
+from cusubmatch.dask.jobs.job_state import Result
+from cusubmatch.dask.jobs.manifest import JOB, JobFolder
 from cusubmatch.dask.query_set import NamedQuery, longest_first, queries_of
-from cusubmatch.dask.questions import Absent, Question
-from cusubmatch.dask.shared_files import check_shared
+from cusubmatch.dask.workers.questions import Absent, Question
 from cusubmatch.engines.registry import ENGINES
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.frames import Family, family_named

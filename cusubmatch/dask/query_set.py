@@ -14,7 +14,7 @@ from typing import Any
 
 from cusubmatch.api.options import as_pattern
 from cusubmatch.api.outcomes import DONE, Outcome, outcome_of
-from cusubmatch.dask.tasks import GraphSummary
+from cusubmatch.dask.workers.tasks import GraphSummary
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.pattern import Pattern
 

@@ -183,7 +183,7 @@ def session():
 
 def shards(cells):
     """The makespan of replayed shards, over the work divided by the devices."""
-    from cusubmatch.dask.shards import cut, equal_shares, factored_shares
+    from cusubmatch.dask.jobs.shards import cut, equal_shares, factored_shares
 
     print("makespan / (work / devices), for shards of equal work (so many a device) and for factored ones")
     print("pattern | cells | seconds | devices | limit | 1 | 2 | 4 | 8 | 16 | 32 | factored | its shards")

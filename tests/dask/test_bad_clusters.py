@@ -74,7 +74,7 @@ def test_a_path_that_workers_cannot_see_is_refused(thread_client, tmp_path):
 
 
 def test_a_path_that_some_workers_cannot_see_is_refused(thread_client, tmp_path, monkeypatch):
-    from cusubmatch.dask import shared_files
+    from cusubmatch.dask.folders import shared_files
 
     monkeypatch.setattr(shared_files, "on_all_workers", lambda *_: {"tcp://a": None, "tcp://b": ()})
     with pytest.raises(dcsm.ClusterError, match="path: 1 of 2 workers, such as tcp://a, cannot see") as error:
@@ -83,7 +83,7 @@ def test_a_path_that_some_workers_cannot_see_is_refused(thread_client, tmp_path,
 
 
 def test_a_folder_for_results_that_workers_cannot_see_is_refused(graph, thread_client, tmp_path, monkeypatch):
-    from cusubmatch.dask import shared_files
+    from cusubmatch.dask.folders import shared_files
 
     monkeypatch.setattr(shared_files, "on_all_workers", lambda *_: {"tcp://a": False, "tcp://b": True})
     with pytest.raises(dcsm.ClusterError, match=r"path: 1 of 2 workers, such as tcp://a, cannot see") as error:

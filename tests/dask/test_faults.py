@@ -18,7 +18,7 @@ from distributed import WorkerPlugin
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
 from cusubmatch.dask import counts, query_jobs
-from cusubmatch.dask.question_batches import MOST_BATCHED
+from cusubmatch.dask.jobs.question_batches import MOST_BATCHED
 from cusubmatch.errors import GraphError
 from cusubmatch.generators import rmat
 
@@ -35,7 +35,7 @@ class Slow(WorkerPlugin):
         self.seconds, self.deadly = seconds, deadly
 
     def setup(self, worker):
-        from cusubmatch.dask import tasks
+        from cusubmatch.dask.workers import tasks
 
         self.original = original = tasks.checked_call
 
@@ -48,7 +48,7 @@ class Slow(WorkerPlugin):
         tasks.checked_call = slow
 
     def teardown(self, worker):
-        from cusubmatch.dask import tasks
+        from cusubmatch.dask.workers import tasks
 
         tasks.checked_call = self.original
 
@@ -126,7 +126,7 @@ def test_workers_that_are_killed_every_few_seconds_cost_the_queries_that_they_ra
 
 @pytest.mark.parametrize("left", [4, pytest.param(0.1, marks=pytest.mark.thorough)], ids=["single", "batched"])
 def test_a_query_that_ends_its_workers_is_found_and_the_innocent_are_answered(plain, graph, client, left, monkeypatch):
-    monkeypatch.setattr("cusubmatch.dask.question_batches.BATCHES_LEFT", left)
+    monkeypatch.setattr("cusubmatch.dask.jobs.question_batches.BATCHES_LEFT", left)
     client.run_on_scheduler(allow_failures, 0)
     patterns = {str(number): csm.Pattern.path(2 + number % 2) for number in range(12)} | {"deadly": SQUARE}
     with queries_that(client, seconds=0.02, deadly=4):
@@ -235,7 +235,7 @@ def test_parts_that_were_written_before_the_scheduler_died_are_kept(plain, clien
     hidden = tmp_path / ".squares.job"
     rmat(7, 6, seed=3).to_parquet(edges)
     call = (
-        "from cusubmatch.dask import tasks; client.run(slow_parts); "
+        "from cusubmatch.dask.workers import tasks; client.run(slow_parts); "
         f"dcsm.write_matches(graph, {SQUARE!r}, {str(folder)!r}, npartitions=30)"
     )
     call = "from test_faults import slow_parts; " + call
@@ -253,7 +253,7 @@ def test_parts_that_were_written_before_the_scheduler_died_are_kept(plain, clien
 
 def slow_parts():
     """Let each part that this worker writes take a while."""
-    from cusubmatch.dask import tasks
+    from cusubmatch.dask.workers import tasks
 
     original = tasks.write_batches
 

@@ -7,9 +7,10 @@ import pytest
 
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
-from cusubmatch.dask import counts, tasks
-from cusubmatch.dask.job import JobTask
-from cusubmatch.dask.job_futures import JobFutures
+from cusubmatch.dask import counts
+from cusubmatch.dask.jobs.job import JobTask
+from cusubmatch.dask.jobs.job_futures import JobFutures
+from cusubmatch.dask.workers import tasks
 from cusubmatch.generators import rmat
 
 RING = "(a)--(b)--(c)--(d)--(e)--(a)"

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cusubmatch.dask.left_folders import owned_folder
+from cusubmatch.dask.folders.left_folders import owned_folder
 
 OWNER = """
 import os, sys, time
-from cusubmatch.dask.left_folders import owned_folder
+from cusubmatch.dask.folders.left_folders import owned_folder
 print(owned_folder(sys.argv[1]), flush=True)
 time.sleep(600)
 """

@@ -15,11 +15,11 @@ from tiers import examples
 
 import cusubmatch as csm
 import cusubmatch.dask as dcsm
-from cusubmatch.dask.manifest import JobFolder
+from cusubmatch.dask.jobs.manifest import JobFolder
+from cusubmatch.dask.jobs.question_batches import MOST_BATCHED, batches_of
+from cusubmatch.dask.jobs.shards import cut, equal_shares, factored_shares
 from cusubmatch.dask.query_set import guessed_seconds, longest_first, queries_of
-from cusubmatch.dask.question_batches import MOST_BATCHED, batches_of
-from cusubmatch.dask.shards import cut, equal_shares, factored_shares
-from cusubmatch.dask.tasks import GraphSummary
+from cusubmatch.dask.workers.tasks import GraphSummary
 from cusubmatch.execution.shared_plan import SharedPlan
 from cusubmatch.io.targets import folder_named
 

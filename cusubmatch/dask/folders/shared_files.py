@@ -11,8 +11,8 @@ from typing import Any
 import dask
 
 from cusubmatch.dask.clients import on_all_workers
-from cusubmatch.dask.left_folders import OWNER_FILE, owned_folder
-from cusubmatch.dask.sources import FileStamp, stamps_of
+from cusubmatch.dask.folders.left_folders import OWNER_FILE, owned_folder
+from cusubmatch.dask.workers.sources import FileStamp, stamps_of
 from cusubmatch.errors import ClusterError, GraphError
 from cusubmatch.frames import is_dask_frame
 

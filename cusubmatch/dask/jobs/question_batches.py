@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from cusubmatch.dask.on_worker import tell_begun
-from cusubmatch.dask.tasks import Answer, Question, answer_of
+from cusubmatch.dask.workers.on_worker import tell_begun
+from cusubmatch.dask.workers.tasks import Answer, Question, answer_of
 
 __all__ = ["answer_some", "batches_of"]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from cusubmatch.dask.questions import NOTHING, Absent, Answer, Question, Shard
+from cusubmatch.dask.workers.questions import NOTHING, Absent, Answer, Question, Shard
 from cusubmatch.execution.shared_plan import SharedPlan
 
 __all__ = ["JobTask", "Result", "Sharing", "result_of"]

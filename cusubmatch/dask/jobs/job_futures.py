@@ -16,7 +16,7 @@ from typing import Any
 from distributed import Client, Future, KilledWorker, as_completed
 from distributed.protocol import pickle
 
-from cusubmatch.dask.job_state import JobTask
+from cusubmatch.dask.jobs.job_state import JobTask
 from cusubmatch.errors import ClusterError
 
 __all__ = ["JobFutures"]

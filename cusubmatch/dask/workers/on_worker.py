@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 from distributed import get_worker
 
-from cusubmatch.dask.sources import Source
+from cusubmatch.dask.workers.sources import Source
 from cusubmatch.graph import Graph
 from cusubmatch.graph.cache import Cache
 from cusubmatch.system.host_memory import available_memory

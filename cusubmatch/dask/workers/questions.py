@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from cusubmatch.dask.sources import Source
+from cusubmatch.dask.workers.sources import Source
 from cusubmatch.engines.base import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan

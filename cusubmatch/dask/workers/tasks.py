@@ -22,9 +22,9 @@ from cusubmatch.api.outcomes import DONE, outcome_of
 from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.api.subgraph_match import frame_of_query
 from cusubmatch.api.write_matches import schema_of, write_batches
-from cusubmatch.dask.on_worker import MemoryGuard, graph_of, one_thread, tell_begun, worker_address
-from cusubmatch.dask.questions import Absent, Answer, Question, RowsShard, Shard
-from cusubmatch.dask.sources import Source
+from cusubmatch.dask.workers.on_worker import MemoryGuard, graph_of, one_thread, tell_begun, worker_address
+from cusubmatch.dask.workers.questions import Absent, Answer, Question, RowsShard, Shard
+from cusubmatch.dask.workers.sources import Source
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution import shared_sums
 from cusubmatch.execution.query import Query

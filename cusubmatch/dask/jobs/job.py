@@ -22,13 +22,13 @@ from distributed import Client, KilledWorker
 
 from cusubmatch.api.outcomes import DONE, ERROR, OUT_OF_MEMORY, TIME_LIMIT
 from cusubmatch.dask.clients import threads_of
-from cusubmatch.dask.job_futures import JobFutures
-from cusubmatch.dask.job_progress import JobProgress
-from cusubmatch.dask.job_state import JobTask, Result, Sharing, result_of
-from cusubmatch.dask.question_batches import answer_some, batches_of
-from cusubmatch.dask.questions import Answer, Question, Shard
-from cusubmatch.dask.shards import cut, factored_shares
-from cusubmatch.dask.tasks import answer, matches_of
+from cusubmatch.dask.jobs.job_futures import JobFutures
+from cusubmatch.dask.jobs.job_progress import JobProgress
+from cusubmatch.dask.jobs.job_state import JobTask, Result, Sharing, result_of
+from cusubmatch.dask.jobs.question_batches import answer_some, batches_of
+from cusubmatch.dask.jobs.shards import cut, factored_shares
+from cusubmatch.dask.workers.questions import Answer, Question, Shard
+from cusubmatch.dask.workers.tasks import answer, matches_of
 from cusubmatch.errors import TimeLimitExceeded
 
 __all__ = ["Job"]

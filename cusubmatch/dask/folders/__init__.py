@@ -1,0 +1,1 @@
+"""Files and folders that all workers of a cluster see."""
