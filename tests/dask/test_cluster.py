@@ -304,4 +304,6 @@ def test_a_worker_that_is_killed_costs_the_queries_that_it_ran(plain, graph, cli
     assert killed
     assert answers["count"].tolist() == [csm.count_matches(plain, pattern) for pattern in patterns.values()]
     assert set(answers["status"]) == {"done"}
-    assert answers["attempts"].sum() <= 40 + 3
+    assert answers["attempts"].max() == 2
+    # Lost are the queries that it ran, and those whose answers lay there still: no more than it has time for in 0.3 s.
+    assert answers["attempts"].sum() <= 40 + 10
