@@ -249,13 +249,13 @@ def test_threads_count_what_one_thread_counts(semantics, changes):
 
 
 def test_threads_share_what_they_know_in_a_cache_that_grows(monkeypatch):
-    monkeypatch.setattr(conditioning_run, "SHARED_SLOTS", (1, 1 << 5))
+    monkeypatch.setattr(conditioning_run, "SHARED_SLOTS", (1, 1 << 2))
     enlarged, original = [], RootCounter.enlarged
     monkeypatch.setattr(RootCounter, "enlarged", lambda *given: enlarged.append(given[1]) or original(*given))
     graph, pattern = skewed_graph(), Pattern.parse(QUERY)
     runs = []
     for threads in (1, 4):
-        engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads, conditioning_steps=50, **SOON)
+        engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads, conditioning_steps=8, **SOON)
         runs.append(engine.condition(prepared, RunOptions(), None, None))
     alone, together = runs
     assert together.total() == alone.total() > 0
