@@ -168,6 +168,7 @@ def test_an_error_of_the_progress_function_ends_the_work_and_reaches_the_caller(
             function(still_works, TRIANGLE, progress=lambda done, matches: 1 / 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", HOST_NAMES)
 def test_a_result_of_more_rows_than_memory_says_how_many_and_what_would_do(name, monkeypatch):
     monkeypatch.setattr("cusubmatch.execution.results.result_columns.free_bytes", lambda xp: 100)

@@ -16,6 +16,7 @@ import pytest
 from frame_cases import HOST_NAMES, NAMES, column, frame, module, plain, rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import thorough
 
 from cusubmatch.frames import family_named, family_of
 
@@ -48,7 +49,9 @@ def test_an_unknown_library_is_an_error_that_lists_the_known():
         family_named("dask")
 
 
-@pytest.mark.parametrize(("library", "unwanted"), [("polars", "pandas"), ("pandas", "polars"), ("pyarrow", "polars")])
+@pytest.mark.parametrize(
+    ("library", "unwanted"), [("polars", "pandas"), *thorough(("pandas", "polars"), ("pyarrow", "polars"))]
+)
 def test_no_library_is_imported_to_recognise_a_frame(library, unwanted):
     module(library)
     make = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}[library]

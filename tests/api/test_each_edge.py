@@ -222,6 +222,7 @@ def test_a_sample_is_some_of_the_rows_and_their_number(graph, text, options):
         assert set(drawn) <= rows
 
 
+@pytest.mark.thorough
 def test_every_row_is_as_likely_to_be_drawn_as_the_others(graph, monkeypatch):
     monkeypatch.setattr("cusubmatch.execution.row_walks.random_choice.MIN_WAITING", 1)
     drawn = pd.Series(

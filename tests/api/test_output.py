@@ -443,6 +443,7 @@ KILLED_ANYWHERE = 11  # and 9 at the last steps: 3 of a file, 6 of a folder of t
 KILLED_ROWS = 40 * 39 * 38
 
 
+@pytest.mark.thorough
 def test_a_killed_writer_leaves_what_was_there_or_the_whole_result(tmp_path):
     line = [sys.executable, __file__, str(tmp_path)]
     alone = environment() | {"NUMBA_NUM_THREADS": "1"}  # a fork of a process with threads would not be sound

@@ -280,7 +280,7 @@ CHANCES = [
 ]
 
 
-@pytest.mark.one_each
+@pytest.mark.thorough
 @pytest.mark.parametrize("cut", ["as they are", "finest"])
 @pytest.mark.parametrize(("text", "unique", "n"), CHANCES)
 def test_every_match_is_as_likely_as_every_other(text, unique, n, cut):

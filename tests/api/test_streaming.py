@@ -205,6 +205,7 @@ print(rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+@pytest.mark.thorough
 def test_twenty_million_rows_take_little_memory():
     done = subprocess.run([sys.executable, "-c", STREAM], capture_output=True, text=True, check=True)
     rows, kilobytes = map(int, done.stdout.split())

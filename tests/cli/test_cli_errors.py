@@ -203,6 +203,7 @@ def test_exit_codes_reach_the_shell(files):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.thorough
 def test_a_closed_pipe_ends_quietly(files):
     pd.DataFrame({"src": 0, "dst": range(1, 31)}).to_csv("star.csv", index=False)
     line = f"{sys.executable} -m cusubmatch match star.csv '(hub)--(leaf)' | head -1"

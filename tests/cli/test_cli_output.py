@@ -232,6 +232,7 @@ def test_a_full_disk_behind_stdout_is_one_line(files, monkeypatch, capfd, argume
     assert capfd.readouterr().err.splitlines()[-1:] == ["cusubmatch: No space left on device"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 def test_sigterm_leaves_no_file_and_ends_with_code_143(files):
     Path("out.csv").write_text("old")

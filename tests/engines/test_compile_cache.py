@@ -52,6 +52,7 @@ def begun(code, *arguments, **environment):
     return subprocess.Popen([sys.executable, *code, *map(str, arguments)], **given)
 
 
+@pytest.mark.thorough
 def test_of_two_processes_that_start_together_one_compiles_and_the_other_loads(tmp_path):
     source = tmp_path / "kernels.py"
     source.write_text(KERNEL)

@@ -151,6 +151,7 @@ def test_a_single_device_by_its_number_does_all_by_itself(skewed_edges):
         assert [bool(engine.at.copies) for engine in engines] == [False, False, True]
 
 
+@pytest.mark.thorough
 def test_batches_files_and_labels_too(machine, labelled, tmp_path):
     text = "(a:A)--(b:B)--(c)"
     expected = multiset(csm.subgraph_match(labelled, text, engine="cpu"))
@@ -180,6 +181,7 @@ def test_limits_and_what_touches_ids(machine, skewed_edges):
     assert len(csm.subgraph_match(graph, TEXTS["square"], devices="all", **touching)) == expected
 
 
+@pytest.mark.thorough
 def test_many_patterns_are_handed_out_and_long_ones_shared(machine, skewed_edges, monkeypatch):
     from cusubmatch.api import counts_on_devices
 

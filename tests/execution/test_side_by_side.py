@@ -169,6 +169,7 @@ def test_the_host_is_asked_first_and_again_where_it_is_quick(labelled, machine, 
     assert not walks
 
 
+@pytest.mark.thorough
 def test_a_host_that_is_not_quick_goes_on_beside_the_walk(labelled, machine, monkeypatch):
     monkeypatch.setattr(host_first, "host_count", HOST_COUNT)
     monkeypatch.setattr(HostCount, "ends_within", lambda *_: False)
@@ -181,6 +182,7 @@ def test_a_host_that_is_not_quick_goes_on_beside_the_walk(labelled, machine, mon
     assert csm.count_matches(labelled, TREE, devices=[0]) == "walked"
 
 
+@pytest.mark.thorough
 def test_small_unlabelled_or_induced_patterns_are_walked_alone(labelled, machine):
     for text, way in (("(a:X)--(b:Y)", {}), (TREE, {"semantics": "induced"}), ("(a)--(b)--(c)--(d)--(e)", {})):
         assert "the first answer" not in str(csm.explain(labelled, text, devices=[0], **way))

@@ -86,7 +86,7 @@ def test_rows_of_ranges_are_the_rows(labelled, engine, name, parts):
     assert np.array_equal(in_order(block for tasks in ranges for block in rows(tasks)), in_order(rows(None)))
 
 
-@pytest.mark.one_each
+@pytest.mark.thorough
 @pytest.mark.parametrize("parts", PARTS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_ranges_of_a_plan_with_a_suffix_add_up_before_the_symmetries_are_divided_out(skewed, engine, parts):

@@ -84,6 +84,7 @@ def outputs(tmp_path_factory):
     return {name: outputs_of(cell) for name, cell in zip(CELLS, cells, strict=True)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("cell", "said"), [("count", "counting: done, "), ("rows", "matching: done, "), ("first batch", "matching: ")]
 )

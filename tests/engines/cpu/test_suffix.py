@@ -156,6 +156,7 @@ def test_stars_of_any_number_of_leaves_are_exact(leaves, neighbours):
         assert count_matches(graph, star, semantics="homomorphism", engine="cpu") == homomorphisms
 
 
+@pytest.mark.thorough
 def test_a_star_on_a_hub_of_four_million_is_exact_past_128_bits():
     ends = np.arange(1, 4_000_001, dtype=np.int64)
     graph = Graph.from_edgelist(pd.DataFrame({"src": np.zeros(len(ends), np.int64), "dst": ends}))

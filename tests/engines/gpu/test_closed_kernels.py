@@ -144,7 +144,7 @@ def test_vertices_of_a_warps_size_go_to_blocks_where_they_are_few():
 
 
 @pytest.mark.one_each
-@pytest.mark.parametrize("k", [4, 5])
+@pytest.mark.parametrize("k", [4, *thorough(5)])
 @pytest.mark.parametrize("limits", CLASSES.values(), ids=CLASSES)
 def test_cliques_of_each_size_class_lane_by_lane(limits, k):
     seed = 7 * k + limits.warp
@@ -309,6 +309,7 @@ def test_launches_of_matrices_are_not_recorded():
     assert recordings == []
 
 
+@pytest.mark.thorough
 def test_threads_count_at_once_in_words_of_their_own():
     graph = orient(np, *rows_of(50, tiny_graph(6)))
     inside, expected = threading.Barrier(4), cliques_by_sets(graph, 4)

@@ -58,6 +58,7 @@ def path_of(store, kernel, capability=H200):
     return store.path(kernel.recipe, kernel.signature.args, capability)
 
 
+@pytest.mark.thorough
 def test_two_processes_that_need_a_kernel_compile_it_once_and_a_third_loads_it(store, monkeypatch):
     path, servers = path_of(store, MARK_HUBS), [CompileServer(), CompileServer()]
     orders = [
@@ -109,6 +110,7 @@ def test_a_launch_loads_the_kernel_that_was_ordered_before_it():
     assert again.compile(tuple(kernel.signature.args)).entry_name == made.entry_name  # loaded, not compiled
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("h200")
 def test_where_nobody_else_compiles_a_launch_does(store, monkeypatch):
     from numba.cuda import codegen
@@ -130,6 +132,7 @@ def test_where_nobody_else_compiles_a_launch_does(store, monkeypatch):
     assert pickle.loads(path.read_bytes())["name"] == made.entry_name
 
 
+@pytest.mark.thorough
 def test_what_the_store_has_is_not_compiled_again(store):
     done = []
     kernels = row_kernels(offsets64=True)

@@ -67,7 +67,8 @@ def test_divided_rows_have_all_matches_together(motif, data):
         assert sum(parts) == expected
 
 
-@pytest.mark.parametrize("motif", ["scatter-gather", *thorough("path", "fan")])
+@pytest.mark.thorough
+@pytest.mark.parametrize("motif", ["scatter-gather", "path", "fan"])
 def test_rows_are_divided_where_each_order_is_long_for_some(motif):
     """Vertices 0 and 1 have many rows in and out, at opposite sides of single rows."""
     random, many = np.random.default_rng(2), 40

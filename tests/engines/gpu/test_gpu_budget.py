@@ -66,7 +66,7 @@ def most_registers(module, name, *, older):
 lowered_once = functools.lru_cache(maxsize=1)(lower)  # the GPUs of a kernel come one after another
 
 
-@pytest.mark.one_each
+@pytest.mark.thorough
 @pytest.mark.parametrize("architecture", list(architectures()))
 @pytest.mark.parametrize(("module", "name", "function", "signature"), list(parameters()))
 def test_a_kernel_keeps_its_budget(module, name, function, signature, architecture):

@@ -34,6 +34,7 @@ def test_reports_rise_to_one_and_follow_the_matches(name):
     assert abs(done - found).mean() < 0.3
 
 
+@pytest.mark.thorough
 def test_what_a_warp_holds_of_a_hub_is_not_done():
     # All tickets are drawn at once; nearly all work hangs on those of the hub.
     leaves, grid = 60, (1, 2)

@@ -172,6 +172,7 @@ def test_what_different_labels_may_take_is_counted_apart(lane, three_labels):
     assert run.device_plan.shared_words <= SHARED_WORDS
 
 
+@pytest.mark.thorough
 def test_a_suffix_whose_words_would_not_fit_a_block_is_no_plan(lane, three_labels):
     graph, pattern = three_labels
     with pytest.raises(ValueError, match="no plan"):
