@@ -44,6 +44,7 @@ class TaskQueue:
     def __init__(self, tasks: list[Task], wait_s: float):
         self.threads, self.waiting, self.stopped = 1, 0, False
         self._tasks, self._wait_s = tasks, wait_s
+        self._taken = 0
         self._lock = threading.RLock()
         self._more = threading.Condition(self._lock)  # entered by its lock: `system.workers` says why
 
@@ -54,22 +55,43 @@ class TaskQueue:
             self._more.notify()
 
     def take(self) -> Task | None:
-        """The next task; None when all threads have run out of work, or the run was stopped."""
+        """The next task; None when all threads have run out of work, or the run was stopped.
+
+        A thread that is alone takes as much at once as it has taken so far, if the tasks are ranges of first candidates
+        one after another: a short run goes through few of them, and a long one has its parts when others join in.
+        """
         with self._lock:
             self.waiting += 1
             while not self._tasks and self.waiting < self.threads and not self.stopped:
                 self._more.wait(self._wait_s)
             if self._tasks and not self.stopped:
                 self.waiting -= 1
-                return self._tasks.pop()
+                return self._next_tasks(max(self._taken, 1) if self.threads == 1 else 1)
             self._more.notify_all()
             return None
+
+    def _next_tasks(self, most):
+        """The next task, or up to so many as one."""
+        task = self._tasks.pop()
+        self._taken += 1
+        for _ in range(most - 1):
+            if not self._tasks or task.prefix or not _continues(self._tasks[-1], task):
+                break
+            following = self._tasks.pop()
+            self._taken += 1
+            task = task._replace(end=following.end, weight=task.weight + following.weight)
+        return task
 
     def stop(self) -> None:
         """Let no task be taken any more, and wake the threads that wait for one."""
         self.stopped = True
         with self._lock:
             self._more.notify_all()
+
+
+def _continues(following, task):
+    """Whether the range of a task begins where that of another one ends."""
+    return (following.prefix, following.begin, following.method) == (task.prefix, task.end, task.method)
 
 
 def donate_work(state: Any, weight: float, method: str) -> Task | None:
