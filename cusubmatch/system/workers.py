@@ -4,6 +4,9 @@ An interrupt arrives in the main thread between any two steps of Python code. It
 started, and in the middle of `Condition.__enter__` or `Queue.get`, which then leave their lock taken for ever. So the
 main thread shares only plain locks, `SimpleQueue`s and attributes with workers, which are changed in one step.
 Whoever starts workers ends them in a `finally` whose `try` begins before the first of them starts.
+
+Each thread starts the next one, so that the first begins to work while others are still being started, and so does
+whoever started it.
 """
 
 from __future__ import annotations
@@ -31,13 +34,14 @@ class Workers:
 
     def __init__(self) -> None:
         self.stopped, self.error = False, None  # type: tuple[bool, BaseException | None]
-        self._threads: list[threading.Thread] = []
+        self._threads: list[threading.Thread] = []  # a thread appends the one that it starts before it ends
 
     def start(self, *works: Callable[[], None]) -> None:
         """Call each of these in a thread of its own."""
-        for work in works:
-            self._threads.append(threading.Thread(target=self._run, args=(work,), daemon=True, name="cusubmatch"))
-            self._threads[-1].start()
+        if not works or self.stopped:
+            return
+        self._threads.append(threading.Thread(target=self._run, args=works, daemon=True, name="cusubmatch"))
+        self._threads[-1].start()
 
     def wait(self) -> bool:
         """Wait for a short step; whether all have ended."""
@@ -61,10 +65,11 @@ class Workers:
         if interrupt is not None:
             raise interrupt
 
-    def _run(self, work):
+    def _run(self, work, *others):
         if self.stopped:  # the call was interrupted while this thread was started
             return
         try:
+            self.start(*others)
             work()
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
             self.error = self.error or error

@@ -190,3 +190,32 @@ def test_the_first_error_of_a_worker_ends_the_others_and_is_kept():
     finally:
         workers.end()
     assert isinstance(workers.error, Enough)
+
+
+def test_whoever_starts_threads_works_while_they_start_each_other():
+    workers, started, may_go_on = Workers(), [], threading.Event()
+
+    def work():
+        started.append(threading.current_thread())
+        may_go_on.wait(10)
+
+    workers.start(*[work] * 5)
+    assert len(workers._threads) >= 1
+    while len(started) < 5:
+        time.sleep(0.001)
+    may_go_on.set()
+    workers.end()
+    assert not any(thread.is_alive() for thread in started)
+
+
+def test_threads_that_are_ended_start_no_others():
+    workers, started = Workers(), []
+
+    def work():
+        started.append(1)
+        workers.stopped = True
+
+    workers.stopped = True
+    workers.start(*[work] * 3)
+    workers.end()
+    assert started == []

@@ -112,7 +112,7 @@ class Tunables:
     compiled_gather: int = 1 << 14
     conditioning_steps: int = 1 << 13
     alone_conditioning_steps: int = 1 << 11
-    steps_worth_a_thread: int = 1 << 9
+    steps_worth_a_thread: int = 1 << 12
     conditioning_slots: int = 1 << 23
     max_kept_paths: int = 1 << 22
 

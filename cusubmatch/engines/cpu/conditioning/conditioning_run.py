@@ -35,15 +35,17 @@ SHARED_SLOTS = 1 << 14, 1 << 17  # of the cache that threads share at first; lat
 SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
 HELP_PART = 4  # of a turn that a helper takes, at the most
+HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
 STEPS_OF_A_RANGE = 256  # at the least, about: less is done sooner than it is handed out
 
 
 class _Turn(NamedTuple):
-    """The range of roots that a thread counts, and the counters that fill the cache for it."""
+    """The range of roots that a thread counts, since when, and the counters that fill the cache for it."""
 
     begin: int
     end: int
+    begun_s: float
     helpers: list[RootCounter]
 
 
@@ -198,7 +200,7 @@ class ConditioningRun:
             if not self._pending:
                 return False
             begin, end = self._pending.pop()
-            turn = self._turns[counter] = _Turn(begin, end, [])
+            turn = self._turns[counter] = _Turn(begin, end, time.monotonic(), [])
         position, steps = counter.count(begin, end, budget)
         with self._lock:
             del self._turns[counter]
@@ -211,13 +213,18 @@ class ConditioningRun:
         return True
 
     def _help(self, counter: RootCounter, budget: int) -> bool:
-        """Fill the cache for the turn that has the fewest helpers; False if no counter has one."""
+        """Fill the cache for the turn that has the fewest helpers, or wait; False if no counter has one."""
         with self._lock:
             turn = min(self._turns.values(), key=lambda turn: len(turn.helpers), default=None)
             if turn is None:
                 return False
-            turn.helpers.append(counter)
+            too_soon_s = turn.begun_s + HELP_AFTER_S - time.monotonic()
+            if too_soon_s <= 0:
+                turn.helpers.append(counter)
             share = len(turn.helpers) * GOLDEN_RATIO % 1.0
+        if too_soon_s > 0:
+            time.sleep(too_soon_s)
+            return True
         counter.help(turn.begin, turn.end, budget, share)
         with self._lock:
             turn.helpers.remove(counter)
