@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ConditionedCount",
     "Count",
+    "EliminatedCount",
     "Engine",
     "HostEngine",
     "ProgressCallback",
@@ -217,6 +218,10 @@ class Engine(Protocol):
         """A count of embeddings by conditioning on the candidate graph; raises `StepsSpent` after so many steps."""
         ...
 
+    def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
+        """A count of embeddings by elimination on the candidate graph; raises `StepsSpent` at its `max_cost`."""
+        ...
+
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph; check(fraction of a kernel done) is called now and then, and may raise."""
         ...
@@ -259,7 +264,35 @@ class StepsSpent(Exception):
 
 
 class ConditionedCount(Count, Protocol):
-    """A count by conditioning; after `StepsSpent`, with `max_steps` raised, `total` goes on where it has stopped."""
+    """A count by conditioning; after `StepsSpent`, with `max_steps` raised, `total` goes on where it has stopped.
+
+    Attributes
+    ----------
+    steps, max_steps : int
+        Candidates tried so far, about, and the most that may be tried.
+    successive_steps : float
+        Steps that were taken one after the other: those of threads at the same time count once, about.
+    """
 
     steps: int
     max_steps: int | None
+    successive_steps: float
+
+
+class EliminatedCount(Count, Protocol):
+    """A count by elimination; after `StepsSpent`, with `max_cost` raised, `total` goes on where it has stopped.
+
+    Attributes
+    ----------
+    cost, max_cost : float
+        Nanoseconds spent so far, about, and the most that may be spent.
+    preparation : float
+        Nanoseconds that it waits for a compiler before it begins, about.
+    is_hopeless : bool
+        Whether it cannot go on, whatever may be spent.
+    """
+
+    cost: float
+    max_cost: float
+    preparation: float
+    is_hopeless: bool

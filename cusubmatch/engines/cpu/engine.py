@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ConditionedCount, HostEngine, RunOptions, Sampler, TaskRange
+from cusubmatch.engines.base import ConditionedCount, EliminatedCount, HostEngine, RunOptions, Sampler, TaskRange
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled
@@ -142,6 +142,12 @@ class CpuEngine:
         from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun
 
         return ConditioningRun(_candidate_graph(prepared), options, tasks, self.tunables, max_steps)
+
+    def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
+        """A count of embeddings by elimination; see `EliminationRun`."""
+        from cusubmatch.engines.cpu.elimination.elimination_run import EliminationRun
+
+        return EliminationRun(_candidate_graph(prepared), options)
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph in host memory."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ConditionedCount, HostEngine, RunOptions, TaskRange
+from cusubmatch.engines.base import ConditionedCount, EliminatedCount, HostEngine, RunOptions, TaskRange
 from cusubmatch.engines.base import Run as WalkedRows
 from cusubmatch.engines.device_engine import Landing
 from cusubmatch.engines.gpu.cliques.specialised import clique_parts
@@ -165,6 +165,10 @@ class GpuEngine:
     def condition(
         self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
     ) -> ConditionedCount:
+        """Not offered: this engine builds no candidate graph."""
+        raise NotImplementedError
+
+    def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """Not offered: this engine builds no candidate graph."""
         raise NotImplementedError
 

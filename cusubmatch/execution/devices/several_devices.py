@@ -12,7 +12,16 @@ import contextlib
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from cusubmatch.engines.base import ConditionedCount, Engine, HostEngine, Run, RunOptions, Sampler, TaskRange
+from cusubmatch.engines.base import (
+    ConditionedCount,
+    EliminatedCount,
+    Engine,
+    HostEngine,
+    Run,
+    RunOptions,
+    Sampler,
+    TaskRange,
+)
 from cusubmatch.engines.compile.code_cache import check_threads
 from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.engines.host_copies import Transfer
@@ -121,6 +130,10 @@ class SeveralDevices:
     ) -> ConditionedCount:
         """As on the first device."""
         return self.home.condition(prepared, options, tasks, max_steps)
+
+    def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
+        """As on the first device."""
+        return self.home.eliminate(prepared, options)
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Those of the first device: tables are not divided."""

@@ -1,6 +1,7 @@
 """A count by recursive conditioning on the candidate graph, with a walk for the patterns that it does not suit.
 
-How many steps conditioning takes is not known beforehand. When it has taken more than most counts do, the walk is
+How many steps conditioning takes is not known beforehand. Where variable elimination suits the pattern, both take turns
+soon (`plan/elimination.py`). When conditioning has taken more steps than most counts do, the walk is
 planned anew by sampled descents, which say well what it takes. The walk has its turn once conditioning has taken about
 as long as it is expected to. If that was wrong, the turns grow, so that a count takes a few times the better way. All
 turns are counted in steps and work, not in seconds, so that equal calls go the same way.
@@ -10,7 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cusubmatch.engines.base import ConditionedCount, Count, Engine, ProgressCallback, RunOptions, StepsSpent, TaskRange
+from cusubmatch.engines.base import (
+    ConditionedCount,
+    Count,
+    EliminatedCount,
+    Engine,
+    ProgressCallback,
+    RunOptions,
+    StepsSpent,
+    TaskRange,
+)
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import conditioned_first, plan_of
@@ -21,10 +31,12 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.plan.conditioning import ConditioningPlan
+from cusubmatch.plan.elimination import suits_elimination
 
 __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"]
 
-MIN_STEPS = 1 << 17  # of conditioning, before a walk is tried
+FIRST_STEPS = 1 << 12  # of conditioning, before elimination is tried
+MIN_STEPS = 1 << 17  # before a walk is tried
 STEP_NS = 400.0  # of a step of conditioning, about
 SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
 MIN_WALK_NS = 3e6  # but no sooner
@@ -134,6 +146,8 @@ class ConditioningCount:
     ):
         self.strategy, self.deadline, self.tasks, self.first = strategy, deadline, tasks, first
         self.progress = None if progress is None else Monotonic(progress)
+        self.walk: Walk | None = None  # once it is planned anew
+        self.doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
 
     def total(self) -> int:
         """The number of embeddings.
@@ -155,26 +169,49 @@ class ConditioningCount:
             walked = self._walked(self.first, SURPRISE_FACTOR)
             if walked is not None:
                 return walked
-        conditioned = self._conditioned(MIN_STEPS)
-        walk: Walk | None = None
-        doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
+        eliminated = self._eliminated()
+        conditioned = self._conditioned(MIN_STEPS if eliminated is None else FIRST_STEPS)
         while True:
-            try:
-                return self._report(self.strategy.matches_of(conditioned.total()))
-            except StepsSpent:
-                spent_ns = conditioned.steps * STEP_NS
-            if walk is None:
-                walk = self._replanned()
-            if doubt * walk.estimate <= spent_ns:
-                walked = self._walked(walk, WALK_FACTOR * doubt)
-                if walked is not None:
-                    return walked
-                doubt *= TURN_FACTOR * WALK_FACTOR
+            matches = self._turn(conditioned)
+            if matches is None and eliminated is not None and not eliminated.is_hopeless:
+                eliminated.max_cost = conditioned.successive_steps * STEP_NS
+                if eliminated.max_cost >= eliminated.preparation:
+                    matches = self._turn(eliminated)
+            if matches is None and conditioned.steps >= MIN_STEPS:
+                matches = self._turn_of_walk(conditioned.steps * STEP_NS)
+            if matches is not None:
+                return matches
             conditioned.max_steps = int(TURN_FACTOR * conditioned.steps)
+
+    def _turn(self, count: Count) -> int | None:
+        """The number of matches by a count of embeddings; None if it has spent what it may."""
+        try:
+            return self._report(self.strategy.matches_of(count.total()))
+        except StepsSpent:
+            return None
+
+    def _turn_of_walk(self, spent_ns: float) -> int | None:
+        """The number of matches by walking, if that is worth a try when so much was spent; else None."""
+        if self.walk is None:
+            self.walk = self._replanned()
+        if self.doubt * self.walk.estimate > spent_ns:
+            return None
+        walked = self._walked(self.walk, WALK_FACTOR * self.doubt)
+        self.doubt *= TURN_FACTOR * WALK_FACTOR
+        return walked
 
     def _conditioned(self, max_steps: int | None) -> ConditionedCount:
         strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self.progress)
         return strategy.engine.condition(strategy.prepared, options, self.tasks, max_steps)
+
+    def _eliminated(self) -> EliminatedCount | None:
+        """A count by elimination, where it is worth a turn."""
+        strategy = self.strategy
+        local = strategy.prepared.candidate_graph
+        assert local is not None  # noqa: S101 - it is what conditioning works on
+        if self.tasks is not None or not suits_elimination(len(local.constraints.labels), local.constraints.required):
+            return None
+        return strategy.engine.eliminate(strategy.prepared, RunOptions(deadline=self.deadline))
 
     def _replanned(self) -> Walk:
         strategy = self.strategy

@@ -70,6 +70,8 @@ class ConditioningRun:
         Nothing is known before the end.
     steps, max_steps : int
         Candidates tried so far, about, and the most that may be tried.
+    successive_steps : float
+        Steps that were taken one after the other: those of threads at the same time count once, about.
     """
 
     matches: int | None = None
@@ -83,7 +85,7 @@ class ConditioningRun:
         max_steps: int | None = None,
     ):
         self.local, self.deadline, self.progress, self.tunables = local, options.deadline, options.progress, tunables
-        self.steps, self.max_steps = 0, max_steps
+        self.steps, self.max_steps, self.successive_steps = 0, max_steps, 0.0
         self._prime: int | None = None
         self._ended = flag_of_thread()
         root, arrays, pool_begin = initial_arrays(local, tunables, self._ended)
@@ -124,7 +126,7 @@ class ConditioningRun:
             self._roots_of_turn, self._steps_of_turn, self._slots = 1, 0, 0
         while self._pending:
             left, most = self._steps_left(), self.tunables.threads_for(MANY_STEPS)
-            threads = min(most, left // self.tunables.steps_worth_a_thread + 1)
+            threads, before = min(most, left // self.tunables.steps_worth_a_thread + 1), self.steps
             if self._cache_is_small and (threads > 1 or self._slots):
                 self._enlarge_cache(left)
             if threads > 1:
@@ -132,6 +134,7 @@ class ConditioningRun:
             else:
                 soon = self.tunables.alone_conditioning_steps if most > 1 else self.tunables.conditioning_steps
                 self._take_turn(self._counters[0], min(soon, self.tunables.conditioning_steps))
+            self.successive_steps += (self.steps - before) / threads
             self._check()
         sums, bounds = zip(*(counter.sum for counter in self._counters), strict=True)
         return sum(sums) % (prime or 1 << 64), sum(bounds)

@@ -1,0 +1,1 @@
+"""Counting by variable elimination on the candidate graph: sparse tables instead of a search."""

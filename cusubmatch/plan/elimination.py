@@ -1,0 +1,38 @@
+"""Which labelled patterns are counted by variable elimination on the candidate graph, besides by conditioning.
+
+Vertices with at most two neighbours are eliminated, which joins these two (series-parallel reduction; what is left of a
+graph of treewidth 2 is nothing). What is left otherwise is walked, which is worth while if it is small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["irreducible_vertices", "suits_elimination"]
+
+MAX_WALKED = 4  # vertices
+
+
+def suits_elimination(size: int, pairs: Iterable[tuple[int, int]]) -> bool:
+    """Whether a pattern of so many vertices, and these pairs of neighbours, is worth it."""
+    return irreducible_vertices(size, pairs) <= MAX_WALKED
+
+
+def irreducible_vertices(size: int, pairs: Iterable[tuple[int, int]]) -> int:
+    """The vertices that are left when those with at most two neighbours are eliminated."""
+    neighbours: list[set[int]] = [set() for _ in range(size)]
+    for u, w in pairs:
+        neighbours[u].add(w)
+        neighbours[w].add(u)
+    left = set(range(size))
+    small = [v for v in left if len(neighbours[v]) <= 2]
+    while small:
+        v = small.pop()
+        if v not in left or len(neighbours[v]) > 2:
+            continue
+        left.discard(v)
+        for u in neighbours[v]:
+            neighbours[u] |= neighbours[v] - {u}
+            neighbours[u].discard(v)
+            small.append(u)
+    return len(left)

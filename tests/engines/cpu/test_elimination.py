@@ -1,0 +1,201 @@
+"""Counting by variable elimination: it agrees with the definition and with conditioning, also beyond 64 bits."""
+
+from __future__ import annotations
+
+import time
+from itertools import combinations, pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import embeddings
+from strategies import cases
+from test_conditioning import multipartite, path, prepared_for
+from tiers import examples
+
+import cusubmatch as csm
+from cusubmatch import Graph, Pattern
+from cusubmatch.engines.base import RunOptions, StepsSpent
+from cusubmatch.engines.cpu.elimination import elimination_run, factor_store, quotient_sum
+from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.cpu.elimination.elimination_run import WORD, compile_elimination
+from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
+from cusubmatch.engines.cpu.elimination.quotient_sum import sum_of_quotients
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.strategies import conditioning_count
+from cusubmatch.plan.elimination import irreducible_vertices, suits_elimination
+
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
+
+def count_of(graph, pattern, semantics="monomorphism"):
+    engine, prepared = prepared_for(graph, pattern, semantics)
+    return engine.eliminate(prepared, RunOptions()).total()
+
+
+def random_graph(vertices, share, labels, seed):
+    random = np.random.default_rng(seed)
+    pairs = [pair for pair in combinations(range(vertices), 2) if random.random() < share]
+    table = pd.DataFrame({"vertex": range(vertices), "label": random.integers(0, labels, vertices)})
+    return Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=table, vertex_label="label")
+
+
+# Counts --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("walked", [False, True], ids=["eliminated", "walked"])
+@pytest.mark.parametrize("semantics", ["monomorphism", "homomorphism"])
+@examples(80)
+@given(data=st.data())
+def test_a_count_is_that_of_the_definition(semantics, walked, data):
+    raw, pattern = data.draw(cases())
+    graph = raw.graph()
+    engine, prepared = prepared_for(graph, pattern, semantics)
+    if prepared.candidate_graph is None or len(pattern) < 2:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        if walked:  # vertices with two neighbours, too
+            patch.setattr(quotient_sum, "MAX_ELIMINATION_NS", 0.0)
+        found = engine.eliminate(prepared, RunOptions()).total()
+    assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
+
+
+EDGES = {
+    "tree": [(0, 1), (0, 2), (0, 3), (1, 4), (1, 5), (2, 6), (3, 7)],
+    "cycle": [*pairwise(range(8)), (7, 0)],
+    "two cycles": [(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5), (5, 6), (6, 3), (6, 7)],
+    "wheel": [(0, i) for i in range(1, 6)] + [(i, i % 5 + 1) for i in range(1, 6)] + [(1, 6), (3, 7)],
+    "4-clique with paths": [*combinations(range(4), 2), (0, 4), (4, 5), (5, 1), (2, 6), (6, 7)],
+    "bipartite": [(i, j) for i in range(3) for j in range(3, 7)],
+}
+
+
+@pytest.mark.parametrize("edges", EDGES.values(), ids=EDGES)
+@pytest.mark.parametrize("labels", [1, 2, 4])
+def test_it_agrees_with_conditioning_whatever_coincides(edges, labels):
+    graph = random_graph(20, 0.6, labels, seed=labels)
+    size = max(map(max, edges)) + 1
+    pattern = Pattern(edges, labels={v: v % labels for v in range(size)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    wanted = engine.condition(prepared, RunOptions(), None, None).total()
+    assert engine.eliminate(prepared, RunOptions()).total() == wanted > 0
+
+
+def test_results_with_too_many_keys_for_a_place_each_are_sorted(monkeypatch):
+    graph = random_graph(40, 0.3, 2, seed=5)
+    pattern = Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)})
+    wanted = count_of(graph, pattern)
+    monkeypatch.setattr(factor_store, "DENSE_BITS", 0)
+    assert count_of(graph, pattern) == wanted > 0
+
+
+@pytest.mark.parametrize("vertices", [10, 20, 32])
+def test_counts_beyond_64_bits_are_exact(vertices):
+    size = 30 if vertices < 32 else 12
+    assert count_of(multipartite(vertices, size), path(range(vertices))) == size**vertices
+
+
+def test_vertices_of_one_label_are_kept_apart_beyond_64_bits():
+    wanted = (100 * 99) ** 5
+    assert wanted > WORD
+    assert count_of(multipartite(5, 100), path([0, 1, 2, 3, 4] * 2)) == wanted
+
+
+def test_only_named_pairs_are_kept_apart_in_a_homomorphism():
+    pattern = Pattern([(0, 1), (1, 2), (2, 3), (3, 4)], labels={i: i % 2 for i in range(5)}, distinct=[(0, 4), (1, 3)])
+    assert count_of(multipartite(2, 7), pattern, "homomorphism") == 7 * 6 * 7 * 6 * 7
+
+
+def test_terms_that_differ_in_one_factor_become_one():
+    """Ten pairs of leaves in conflict: 1,024 terms, were they not added up."""
+    operations = []
+    store = FactorStore(40, WORDS, operations.append)
+    offsets, targets = np.arange(0, 41 * 40, 40), np.tile(np.arange(40, dtype=np.int32), 40)
+    arcs = [store.add_arcs(0, leaf, offsets, targets) for leaf in range(1, 21)]
+    conflicts = frozenset((leaf, leaf + 1) for leaf in range(1, 21, 2))
+    assert sum_of_quotients(store, arcs, 21, conflicts, WORD) == 40 * (40 * 39) ** 10 % WORD
+    assert len(operations) < 200
+
+
+def test_floats_give_the_count_without_conflicts():
+    store = FactorStore(4, FLOATS, lambda _: None)
+    offsets, targets = np.arange(0, 20, 4), np.tile(np.arange(4, dtype=np.int32), 4)
+    arcs = [store.add_arcs(*pair, offsets, targets) for pair in combinations(range(5), 2)]
+    assert np.uint64(sum_of_quotients(store, arcs, 5, frozenset(), WORD)).view(np.float64) == 4.0**5
+
+
+# How it is chosen, and how it ends -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("edges", "left"),
+    [("tree", 0), ("cycle", 0), ("two cycles", 0), ("wheel", 6), ("4-clique with paths", 4), ("bipartite", 7)],
+)
+def test_what_no_vertex_with_two_neighbours_makes_smaller_is_left(edges, left):
+    size = max(map(max, EDGES[edges])) + 1
+    assert irreducible_vertices(size, EDGES[edges]) == left
+    assert suits_elimination(size, EDGES[edges]) == (left <= 4)
+
+
+def test_a_count_that_is_given_up_goes_on_where_it_was():
+    graph = random_graph(60, 0.3, 2, seed=9)
+    pattern = Pattern(EDGES["4-clique with paths"], labels={v: v % 2 for v in range(8)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    wanted = engine.condition(prepared, RunOptions(), None, None).total()
+    run = engine.eliminate(prepared, RunOptions())
+    run.max_cost, given_up = 1e5, 0
+    while True:
+        try:
+            found = run.total()
+            break
+        except StepsSpent:
+            given_up += 1
+            run.max_cost += 2e5
+    assert found == wanted
+    assert given_up > 5
+    whole = engine.eliminate(prepared, RunOptions())
+    whole.total()
+    assert run.cost == pytest.approx(whole.cost)  # nothing was done twice
+
+
+def test_a_deadline_ends_it():
+    graph = random_graph(60, 0.3, 2, seed=9)
+    engine, prepared = prepared_for(graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism")
+    compile_elimination()
+    with pytest.raises(DeadlinePassed):
+        engine.eliminate(prepared, RunOptions(deadline=time.monotonic() - 1)).total()
+
+
+def test_factors_that_become_too_large_make_it_hopeless(monkeypatch):
+    monkeypatch.setattr(factor_store, "MAX_ENTRIES", 1000)
+    graph = random_graph(60, 0.3, 2, seed=9)
+    engine, prepared = prepared_for(graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism")
+    run = engine.eliminate(prepared, RunOptions())
+    with pytest.raises(StepsSpent):
+        run.total()
+    assert run.is_hopeless
+
+
+@pytest.mark.parametrize("hopeless", [False, True])
+def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, hopeless):
+    compile_elimination()
+    graph = random_graph(80, 0.2, 2, seed=4)
+    pattern = Pattern(EDGES["two cycles"], labels={v: v % 2 for v in range(8)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    wanted = engine.condition(prepared, RunOptions(), None, None).total()
+    ended, total = [], elimination_run.EliminationRun.total
+
+    def watched(run):
+        found = total(run)
+        ended.append(found)
+        return found
+
+    monkeypatch.setattr(elimination_run.EliminationRun, "total", watched)
+    monkeypatch.setattr(conditioning_count, "FIRST_STEPS", 1)
+    monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)
+    if hopeless:
+        monkeypatch.setattr(factor_store, "MAX_ENTRIES", 100)
+    assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == wanted
+    assert ended == ([] if hopeless else [wanted])
