@@ -78,6 +78,8 @@ class Tunables:
         Expected candidates that are worth one more thread.
     conditioning_slots : int
         Most counts of components that it keeps, a power of two; a slot takes 32 bytes.
+    most_set_elements, most_set_row_words : int
+        A count by conditioning keeps domains as bits where there are no more local indices, and rows of no more words.
     max_kept_paths : int
         Most paths that a thread of a row walk keeps at a vertex, a power of two; one takes 44 bytes.
     """
@@ -114,6 +116,8 @@ class Tunables:
     alone_conditioning_steps: int = 1 << 11
     steps_worth_a_thread: int = 1 << 12
     conditioning_slots: int = 1 << 23
+    most_set_elements: int = 1 << 9
+    most_set_row_words: int = 1 << 19
     max_kept_paths: int = 1 << 22
 
     def threads_for(self, tasks: int) -> int:

@@ -35,9 +35,9 @@ from cusubmatch.plan.elimination import suits_elimination
 
 __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"]
 
-FIRST_STEPS = 1 << 12  # of conditioning, before elimination is tried
+FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
 MIN_STEPS = 1 << 17  # before a walk is tried
-STEP_NS = 400.0  # of a step of conditioning, about
+STEP_NS = 150.0  # of a step of conditioning, about
 SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
 MIN_WALK_NS = 3e6  # but no sooner
 WALK_FACTOR = 4.0  # a walk may do so many times its sampled visits; its work counts elements of lists, too

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from itertools import pairwise
+from itertools import pairwise, permutations, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -24,6 +24,8 @@ from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.conditioning import conditioning_run
+from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
+from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
@@ -37,6 +39,7 @@ from cusubmatch.system.deadlines import ended_by
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
 TIGHT = {"conditioning_slots": 1 << 10, "conditioning_steps": 7}  # the cache forgets, and counts are given up often
+LISTS = {"most_set_elements": 0}  # domains are lists, not bits
 SOON = {"alone_conditioning_steps": 1, "steps_worth_a_thread": 1}  # other threads are started
 
 
@@ -66,27 +69,29 @@ def path(labels):
 # Counts --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
 @pytest.mark.parametrize("changes", [{}, TIGHT, {"threads": 3, **SOON, **TIGHT}], ids=["roomy", "tight", "threads"])
 @pytest.mark.parametrize("semantics", ["monomorphism", "homomorphism"])
-@examples(80)
+@examples(40)
 @given(data=st.data())
-def test_a_count_is_that_of_the_definition(semantics, changes, data):
+def test_a_count_is_that_of_the_definition(semantics, changes, kind, data):
     raw, pattern = data.draw(cases())
     graph = raw.graph()
-    engine, prepared = prepared_for(graph, pattern, semantics, **changes)
+    engine, prepared = prepared_for(graph, pattern, semantics, **changes, **kind)
     if prepared.candidate_graph is not None:
         found = engine.condition(prepared, RunOptions(), None, None).total()
         assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
 
 
+@pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
 @pytest.mark.parametrize("vertices", [5, 6, 7, 8])
-def test_vertices_of_one_label_are_kept_apart(vertices):
+def test_vertices_of_one_label_are_kept_apart(vertices, kind):
     labels = [v % 2 for v in range(vertices)]
     wanted = math.perm(7, labels.count(0)) * math.perm(7, labels.count(1))
     graph = multipartite(2, 7)
-    assert count_of(graph, path(labels)) == wanted
-    assert count_of(graph, path(labels), **TIGHT) == wanted
-    assert count_of(graph, path(labels), "homomorphism") == 7**vertices
+    assert count_of(graph, path(labels), **kind) == wanted
+    assert count_of(graph, path(labels), **TIGHT, **kind) == wanted
+    assert count_of(graph, path(labels), "homomorphism", **kind) == 7**vertices
 
 
 def test_many_vertices_of_one_label_do_not_double_the_steps_each():
@@ -101,16 +106,55 @@ def test_many_vertices_of_one_label_do_not_double_the_steps_each():
     assert run.steps < 10_000  # inclusion and exclusion of all conflicts takes 615,210
 
 
+@pytest.mark.parametrize("size", [512, 513])
+def test_domains_are_bits_up_to_512_candidates_and_lists_beyond(size):
+    graph, pattern = multipartite(2, size), path([0, 1, 0, 1, 0])
+    engine, prepared = prepared_for(graph, pattern, "homomorphism")
+    _, arrays, _ = initial_arrays(prepared.candidate_graph, engine.tunables, np.zeros(1, np.int64))
+    assert isinstance(arrays, BitArrays) == (size <= 512)
+    assert engine.condition(prepared, RunOptions(), None, None).total() == size**5
+
+
+@pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
+@pytest.mark.parametrize("edges", [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (0, 2)], []])
+def test_what_is_left_of_three_vertices_is_kept_apart(edges, kind):
+    random = np.random.default_rng(8)
+    pairs = [(i, j) for i in range(14) for j in range(i) if random.random() < 0.5]
+    vertices = pd.DataFrame({"vertex": range(14), "label": 0})
+    raw = pd.DataFrame(pairs, columns=["src", "dst"])
+    graph = Graph.from_edgelist(raw, vertices=vertices, vertex_label="label")
+    pattern = Pattern([*edges, (3, 0), (3, 1), (3, 2), (3, 4)], labels=dict.fromkeys(range(5), 0))
+    adjacent = np.zeros((14, 14), bool)
+    adjacent[tuple(np.array(pairs).T)] = True
+    adjacent |= adjacent.T
+    wanted = sum(
+        all(adjacent[maps[u], maps[w]] for u, w in [*edges, (3, 0), (3, 1), (3, 2), (3, 4)])
+        for maps in permutations(range(14), 5)
+    )
+    assert count_of(graph, pattern, **kind) == wanted
+
+
+@pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
+def test_vertices_that_may_have_one_image_are_not_taken_for_different(kind):
+    complete = pd.DataFrame([(i, j) for i in range(5) for j in range(i)], columns=["src", "dst"])
+    vertices = pd.DataFrame({"vertex": range(5), "label": 0})
+    graph = Graph.from_edgelist(complete, vertices=vertices, vertex_label="label")
+    star = Pattern([(0, v) for v in range(1, 6)], labels=dict.fromkeys(range(6), 0), distinct=[(1, 2), (1, 3), (1, 4)])
+    wanted = 5 * 4 * sum(4 - len(set(images)) for images in product(range(4), repeat=3))
+    assert count_of(graph, star, "homomorphism", **kind) == wanted
+
+
 def test_only_named_pairs_are_kept_apart_in_a_homomorphism():
     pattern = Pattern([(0, 1), (1, 2), (2, 3), (3, 4)], labels={i: i % 2 for i in range(5)}, distinct=[(0, 4), (1, 3)])
     assert count_of(multipartite(2, 7), pattern, "homomorphism") == 7 * 6 * 7 * 6 * 7
 
 
+@pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
 @pytest.mark.parametrize("vertices", [10, 20, 32])
-def test_counts_beyond_64_bits_are_exact(vertices):
+def test_counts_beyond_64_bits_are_exact(vertices, kind):
     graph, pattern = multipartite(vertices, 30 if vertices < 32 else 12), path(range(vertices))
     size = 30 if vertices < 32 else 12
-    assert count_of(graph, pattern) == size**vertices
+    assert count_of(graph, pattern, **kind) == size**vertices
     assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == size**vertices
 
 
@@ -240,7 +284,7 @@ def test_progress_never_goes_back():
 
 
 @pytest.mark.parametrize("semantics", ["monomorphism", "homomorphism"])
-@pytest.mark.parametrize("changes", [{}, TIGHT])
+@pytest.mark.parametrize("changes", [{}, TIGHT, LISTS, {**TIGHT, **LISTS}])
 def test_threads_count_what_one_thread_counts(semantics, changes):
     graph, pattern = skewed_graph(), Pattern.parse(QUERY)
     alone = count_of(graph, pattern, semantics, threads=1)
@@ -264,7 +308,7 @@ def test_threads_share_what_they_know_in_a_cache_that_grows(monkeypatch):
     assert together.steps < 1.5 * alone.steps
 
 
-@pytest.mark.parametrize("changes", [{"conditioning_steps": 40}, TIGHT])
+@pytest.mark.parametrize("changes", [{"conditioning_steps": 40}, TIGHT, {**TIGHT, **LISTS}])
 def test_threads_without_a_root_help_and_change_no_count(changes, monkeypatch):
     helped, helping, counting = [], RootCounter.help, RootCounter.count
 
@@ -286,7 +330,7 @@ def test_threads_without_a_root_help_and_change_no_count(changes, monkeypatch):
 def test_the_cache_of_a_thread_that_is_left_alone_grows_too(monkeypatch):
     monkeypatch.setattr(conditioning_run, "SHARED_SLOTS", (1, 2))
     graph, pattern = skewed_graph(), Pattern.parse(QUERY)
-    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2, conditioning_steps=20, **SOON)
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2, conditioning_steps=20, **SOON, **LISTS)
     slots = []
     original = RootCounter.count
     monkeypatch.setattr(RootCounter, "count", lambda self, *given: slots.append(run._slots) or original(self, *given))

@@ -1,6 +1,6 @@
 """The cache of counted components: open addressing, by two words of 64 random bits.
 
-A component's count depends on its vertices, their domains, its waived conflicts and its pending images. Its key is a
+A component's count depends on its vertices, their domains and its pending images. Its key is a
 sum of random words of all these, so that two different components have one key with a chance of about 2^-128 (Zobrist
 1970; the same is done in model counting, Sang et al. 2004). When the table has reached its greatest size, new entries
 replace old ones.
@@ -14,53 +14,48 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.conditioning import state as c
-from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
+from cusubmatch.engines.cpu.conditioning import registers as c
+from cusubmatch.engines.cpu.conditioning.bits.state import on_bits
+from cusubmatch.engines.cpu.conditioning.lists.state import on_lists
+from cusubmatch.engines.cpu.conditioning.representation import domains_key
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
+from cusubmatch.engines.cpu.primitives.pointers import advance, prefetch
 
-__all__ = ["SLOT_WORDS", "key_of", "lookup", "refill", "remember"]
+__all__ = ["SLOT_WORDS", "ask_for", "empty_table", "key_of", "lookup", "refill", "remember"]
 
 PROBES = 8
 SLOT_WORDS = 4  # two of the key, mixed with the others; a count; the bits of a bound on it
+LINE_WORDS = 8  # of a line of a cache
+GROWTH = 4
+FULL_PART = 5  # eighths of the table that are filled when it grows
 HALF = np.uint64(32)
 
 
-@jit
+def empty_table(slots: int) -> np.ndarray:
+    """A table of so many slots, two to each line of a cache; memory is taken as it is used."""
+    table = np.zeros(SLOT_WORDS * slots + LINE_WORDS, np.uint64)
+    first = -(table.ctypes.data >> 3) % LINE_WORDS
+    return table[first : first + SLOT_WORDS * slots]
+
+
+@inner
 def key_of(s, component):
     """The two words that stand for a component."""
-    first = np.uint64(component) * s.factors[0]
-    second = np.uint64(component) * s.factors[1]
-    touched, rest = s.registers[c.TOUCHED], component
-    while rest:
-        w = trailing_zeros(rest)
-        rest &= rest - 1
-        waived = s.all_conflicts[w] & ~s.conflicts[w] & component
-        if waived:
-            first += np.uint64(waived) * s.factors[64 + w]
-            second += np.uint64(waived) * s.factors[96 + w]
-        if (touched >> w) & 1:
-            first += s.fingerprint_1[w] * s.factors[32 + w]
-            second += s.fingerprint_2[w] * s.factors[32 + w]
-            continue
-        others, seen = s.conflicts[w] & s.registers[c.MATCHED], np.int64(0)
-        while others:
-            v = trailing_zeros(others)
-            others &= others - 1
-            x = s.image[v]
-            if (s.masks[x] >> w) & 1:
-                again, earlier = False, seen
-                while earlier:
-                    again |= s.image[trailing_zeros(earlier)] == x
-                    earlier &= earlier - 1
-                if not again:
-                    first += s.words_1[x] * s.factors[128 + w]
-                    second += s.words_2[x] * s.factors[128 + w]
-                    seen |= np.int64(1) << v
+    first, second = domains_key(s, component)
+    first += np.uint64(component) * s.factors[0]
+    second += np.uint64(component) * s.factors[1]
     return first, second
 
 
-@jit
+@inner
 def _place(first, second):
     return np.int64((first ^ (second >> np.uint64(31))) >> np.uint64(2))
+
+
+@inner
+def ask_for(s, first, second):
+    """Let the slot of a component be read into a near cache, while something else is done."""
+    prefetch(advance(s.table, (_place(first, second) & s.registers[c.TABLE_MASK]) * SLOT_WORDS))
 
 
 @inner
@@ -69,7 +64,7 @@ def _swapped(word):
     return (word << HALF) | (word >> HALF)
 
 
-@jit
+@inner
 def lookup(s, first, second):
     """Whether a component is known, its count, and the bound on that."""
     mask = s.registers[c.TABLE_MASK]
@@ -102,15 +97,19 @@ def _put(s, key_1, key_2, value, bound):
 
 @inner
 def _grow(s):
-    """Use four times as much of the table."""
-    words = (s.registers[c.TABLE_MASK] + 1) * SLOT_WORDS
-    old = np.empty(words, np.uint64)
-    for i in range(words):
-        old[i] = s.table[i]
-    s.registers[c.TABLE_MASK] = min(4 * (s.registers[c.TABLE_MASK] + 1) - 1, s.registers[c.CAPACITY_MASK])
-    for i in range((s.registers[c.TABLE_MASK] + 1) * SLOT_WORDS):
-        s.table[i] = 0
-    _put_all(s, old)
+    """Use four times as much of the table: entries stay, or move to what is used from now on, which is empty.
+
+    An entry whose probes went round the end may be lost.
+    """
+    before = s.registers[c.TABLE_MASK] + 1
+    s.registers[c.TABLE_MASK] = min(GROWTH * before - 1, s.registers[c.CAPACITY_MASK])
+    s.registers[c.ENTRIES] = 0
+    for at in range(0, before * SLOT_WORDS, SLOT_WORDS):
+        key_1, key_2, value, bound = s.table[at], s.table[at + 1], s.table[at + 2], s.table[at + 3]
+        if (key_1 | key_2 | value | bound) != 0:
+            for i in range(at, at + SLOT_WORDS):
+                s.table[i] = 0
+            _put(s, key_1, key_2, value, bound)
 
 
 @inner
@@ -123,16 +122,19 @@ def _put_all(s, old):
 
 
 @jit
-def refill(arrays, old):
-    """Write the entries of another table to an empty one."""
-    _put_all(c.on_arrays(arrays), old)
+def refill(table, old, of_bits):
+    """Write the entries of another cache to an empty one, of the state in a table of one kind or the other."""
+    if of_bits:
+        _put_all(on_bits(table), old)
+    else:
+        _put_all(on_lists(table), old)
 
 
 @inner
 def remember(s, first, second, value, bound):
     """Keep the count of a component."""
     mask = s.registers[c.TABLE_MASK]
-    if 2 * s.registers[c.ENTRIES] > mask and mask < s.registers[c.CAPACITY_MASK]:
+    if 8 * s.registers[c.ENTRIES] > FULL_PART * mask and mask < s.registers[c.CAPACITY_MASK]:
         _grow(s)
     bits = np.float64(bound).view(np.uint64)
     _put(s, first ^ value ^ _swapped(bits), second ^ bits ^ _swapped(value), value, bits)

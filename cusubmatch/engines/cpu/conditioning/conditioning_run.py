@@ -89,7 +89,7 @@ class ConditioningRun:
         self._prime: int | None = None
         self._ended = flag_of_thread()
         root, arrays, pool_begin = initial_arrays(local, tunables, self._ended)
-        roots = int(arrays.list_end[root] - arrays.list_begin[root])
+        roots = len(arrays.roots)
         self.tasks = tasks or TaskRange(0, roots)
         self._counters = [RootCounter(arrays, root, len(local.constraints.labels), pool_begin)]
         self._pending: list[tuple[int, int]] = []  # ranges of roots, the next one last

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.cpu.conditioning import state as c
-from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, refill
-from cusubmatch.engines.cpu.conditioning.solve import count_roots
+from cusubmatch.engines.cpu.conditioning import registers as c
+from cusubmatch.engines.cpu.conditioning.bits import state as bits
+from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, empty_table, refill
+from cusubmatch.engines.cpu.conditioning.lists import state as lists
+from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
 
 __all__ = ["FIRST_SLOTS", "RootCounter"]
 
 FIRST_SLOTS = 1 << 10  # of the cache
 CALLS_BEFORE_LONGER = 16  # without a root counted
-CHANGED: tuple[str, ...] = "begin", "end", "fingerprint_1", "fingerprint_2", "image", "trail", "trail_fingerprints"
-CHANGED += "marks", "registers"
 
 
 class RootCounter:
@@ -28,6 +28,7 @@ class RootCounter:
     Parameters
     ----------
     arrays : Arrays
+        Of `lists.state` or of `bits.state`.
     root : int
         The vertex that is branched on first.
     size : int
@@ -36,26 +37,35 @@ class RootCounter:
         Where the pool begins in the store.
     """
 
-    def __init__(self, arrays: c.Arrays, root: int, size: int, pool_begin: int):
-        self._arrays, self._root, self._size, self._pool_begin = arrays, root, size, pool_begin
+    def __init__(self, arrays: lists.Arrays | bits.Arrays, root: int, size: int, pool_begin: int):
+        self._root, self._size, self._pool_begin = root, size, pool_begin
+        self._state_module, self._count_roots = lists, count_roots_of_lists
+        if isinstance(arrays, bits.Arrays):
+            self._state_module, self._count_roots = bits, count_roots_of_bits
+        self._set(arrays)
         self._sums, self._bounds = np.zeros(1, np.uint64), np.zeros(1)
         self._unused = np.zeros(1, np.uint64), np.zeros(1)
         self._stuck = self._longer = 0
+
+    def _set(self, arrays: Any) -> None:
+        """Take other arrays."""
+        self._arrays = arrays
+        self._places = np.array([x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays], np.int64)
 
     def another(self) -> RootCounter:
         """A counter for one more thread, with the same cache; this one may count meanwhile."""
         arrays: Any = self._arrays
         store = np.empty_like(arrays.store)
         store[: self._pool_begin] = arrays.store[: self._pool_begin]
-        changed = {name: np.zeros_like(getattr(arrays, name)) for name in CHANGED}
-        changed |= {"store": store, "conflicts": arrays.all_conflicts.copy()}
+        changed = {name: np.zeros_like(getattr(arrays, name)) for name in self._state_module.CHANGED}
+        changed["store"] = store
         counter = RootCounter(arrays._replace(**changed), self._root, self._size, self._pool_begin)
         counter.use(arrays.table)
         return counter
 
     def use(self, table: np.ndarray) -> None:
         """Take a cache, all of which it uses; other counters may have it, too."""
-        self._arrays = self._arrays._replace(table=table)
+        self._set(self._arrays._replace(table=table))
         registers = self._arrays.registers
         registers[c.TABLE_MASK] = registers[c.CAPACITY_MASK] = len(table) // SLOT_WORDS - 1
         registers[c.ENTRIES] = 0
@@ -63,8 +73,8 @@ class RootCounter:
     def enlarged(self, slots: int) -> np.ndarray:
         """Take a cache with so many slots, with the entries of the one before; its table."""
         before = self._arrays.table[: SLOT_WORDS * (int(self._arrays.registers[c.TABLE_MASK]) + 1)]
-        self.use(np.zeros(SLOT_WORDS * slots, np.uint64))
-        refill(self._arrays, before)
+        self.use(empty_table(slots))
+        refill(self._places, before, self._state_module is bits)
         return self._arrays.table
 
     @property
@@ -74,9 +84,10 @@ class RootCounter:
 
     def begin(self, prime: int) -> None:
         """Begin to count modulo a prime, or 2^64."""
-        self._arrays = arrays = self._arrays._replace(prime=np.uint64(prime))
+        arrays = self._arrays
+        arrays.prime[0] = prime
         self._sums[:], self._bounds[:] = 0, 0
-        arrays.table[: SLOT_WORDS * FIRST_SLOTS] = 0
+        arrays.table[: SLOT_WORDS * (int(arrays.registers[c.TABLE_MASK]) + 1)] = 0
         arrays.registers[:] = 0
         arrays.registers[c.TABLE_MASK] = FIRST_SLOTS - 1
         arrays.registers[c.CAPACITY_MASK] = len(arrays.table) // SLOT_WORDS - 1
@@ -89,7 +100,7 @@ class RootCounter:
         registers[c.POSITION] = begin
         vertices = (1 << self._size) - 1
         registers[c.SHIFT] = 0
-        count_roots(self._arrays, self._root, vertices, end, self._sums, self._bounds, budget, self._pool_begin)
+        self._count_roots(self._places, self._root, vertices, end, self._sums, self._bounds, budget, self._pool_begin)
         position = int(registers[c.POSITION])
         self._stuck = self._stuck + 1 if position == begin else 0
         if self._stuck == CALLS_BEFORE_LONGER:  # more may be forgotten in a call than is found
@@ -104,7 +115,7 @@ class RootCounter:
         registers = self._arrays.registers
         registers[c.POSITION], registers[c.SHIFT] = begin, int(share * (1 << c.WHOLE_SHIFT))
         vertices = (1 << self._size) - 1
-        count_roots(self._arrays, self._root, vertices, end, *self._unused, budget, self._pool_begin)
+        self._count_roots(self._places, self._root, vertices, end, *self._unused, budget, self._pool_begin)
 
     def end_turn(self) -> None:
         """Let the turn that another thread takes with this counter end soon; at the latest after its steps."""

@@ -5,10 +5,10 @@ of domains that overlap. Counts of components are multiplied. Inside a component
 candidates in turn, and what is left is counted the same way. Counts of components are kept, by their domains, so that
 no state of a component is counted twice: the matched vertices it depends on are those of a tree decomposition's bags.
 
-A conflict between two parts without a pattern edge does not have to join them. The count is that without the conflict,
-less that of the maps which send both vertices to one image (a quotient of the pattern); these are few where domains
-overlap little. With many conflicts the terms of that sum double with each: where there are more conflicts than
-candidates of some vertex, that vertex is matched instead.
+A vertex whose pattern neighbours are all matched is joined to others by conflicts only. It may be set apart: the count
+is that of the others times its candidates, less the maps that send one of the others to a candidate of it. No map is
+taken off twice where the others all differ. A vertex with a single candidate is matched at once, without a look
+whether the component is known.
 
 Counts are modulo 2^64 or a prime, and come with a bound, as floats, that tells whether 64 bits suffice.
 """
@@ -17,14 +17,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.conditioning import state as c
-from cusubmatch.engines.cpu.conditioning.branching import branch_vertex, component_of, conflict_to_waive
-from cusubmatch.engines.cpu.conditioning.component_cache import key_of, lookup, remember
-from cusubmatch.engines.cpu.conditioning.domains import assign, is_pending, overlap, undo
-from cusubmatch.engines.cpu.conditioning.small_components import count_small
-from cusubmatch.engines.cpu.primitives.jit import inner, jit
+from cusubmatch.engines.cpu.conditioning import registers as c
+from cusubmatch.engines.cpu.conditioning.bits.state import on_bits
+from cusubmatch.engines.cpu.conditioning.branching import component_of, scarcest, vertex_to_match, vertex_to_set_apart
+from cusubmatch.engines.cpu.conditioning.component_cache import ask_for, key_of, lookup, remember
+from cusubmatch.engines.cpu.conditioning.lists.state import on_lists
+from cusubmatch.engines.cpu.conditioning.representation import (
+    assign,
+    candidates,
+    choices,
+    count_small,
+    restart,
+    undo,
+    write_overlap,
+)
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 
-__all__ = ["EXACT_BELOW", "count_roots"]
+__all__ = ["EXACT_BELOW", "count_roots_of_bits", "count_roots_of_lists"]
 
 EXACT_BELOW = float(1 << 62)  # counts below it are exact in 64 bits
 
@@ -32,47 +41,40 @@ EXACT_BELOW = float(1 << 62)  # counts below it are exact in 64 bits
 @inner
 def _plus(s, a, b):
     total = a + b
-    if s.prime != 0 and total >= s.prime:
-        total -= s.prime
+    if s.prime[0] != 0 and total >= s.prime[0]:
+        total -= s.prime[0]
     return total
 
 
 @inner
 def _minus(s, a, b):
-    if s.prime != 0:
-        return (a + s.prime - b) % s.prime
+    if s.prime[0] != 0:
+        return (a + s.prime[0] - b) % s.prime[0]
     return a - b
 
 
 @jit
 def _times(s, a, b):
     product = a * b
-    if s.prime != 0:
-        product %= s.prime
+    if s.prime[0] != 0:
+        product %= s.prime[0]
     return product
 
 
 @inner
 def _residue(s, number):
     value = np.uint64(number)
-    if s.prime != 0:
-        value %= s.prime
+    if s.prime[0] != 0:
+        value %= s.prime[0]
     return value
 
 
 @inner
 def _tightened(s, value, bound):
     """The bound of a count; the count itself where 64 bits hold it."""
-    if s.prime == 0 and bound < EXACT_BELOW:
+    if s.prime[0] == 0 and bound < EXACT_BELOW:
         return np.float64(value)
     return bound
-
-
-@inner
-def _waive(s, u, w):
-    """Let two vertices have the same image, or no longer, if they already may."""
-    s.conflicts[u] ^= np.int64(1) << w
-    s.conflicts[w] ^= np.int64(1) << u
 
 
 @inner
@@ -83,51 +85,55 @@ def _solve(s, rest):
     while rest:
         component = component_of(s, rest)
         rest &= ~component
-        value, bound = np.uint64(0), 0.0
         small = count_small(s, component)
         if small == 0:
             return np.uint64(0), 0.0
         if small > 0:
             total, total_bound = _times(s, total, _residue(s, small)), total_bound * small
             continue
-        first, second = key_of(s, component)
-        known, value, bound = lookup(s, first, second)
+        w, fewest = scarcest(s, component)
+        apart, to_match = -1, np.int64(1) << w
+        known, value, bound = False, np.uint64(0), 0.0
+        first = second = np.uint64(0)
+        if fewest > 1:
+            first, second = key_of(s, component)
+            ask_for(s, first, second)
+            apart = vertex_to_set_apart(s, component, fewest)  # if the count is known, that takes as long to find
+            to_match = np.int64(1) << vertex_to_match(s, component)
+            known, value, bound = lookup(s, first, second)
         if not known:
             trail_top, pool_top, matched = registers[c.TRAIL_TOP], registers[c.POOL_TOP], registers[c.MATCHED]
-            u, w = conflict_to_waive(s, component)
-            if u >= 0:
-                others = component & ~(np.int64(1) << u) & ~(np.int64(1) << w)
-                end = pool_top + overlap(s, u, w, pool_top)
-                registers[c.POOL_TOP] = end
-                _waive(s, u, w)
-                value, bound = _solve(s, component)
-                for i in range(pool_top, end if bound > 0.0 else pool_top):
-                    if _spend_step(s):
-                        return np.uint64(0), 0.0
-                    if assign(s, u, s.store[i], others) and assign(s, w, s.store[i], others):
-                        lost, _ = _solve(s, others)
-                        value = _minus(s, value, lost)
-                    undo(s, trail_top, end, matched)
-                registers[c.POOL_TOP] = pool_top
-                _waive(s, u, w)
-            else:
-                v = branch_vertex(s, component)
+            left = to_match
+            if apart >= 0:
+                value, bound = _solve(s, component & ~(np.int64(1) << apart))
+                size, left = choices(s, apart), s.conflicts[apart] & component if bound > 0.0 else np.int64(0)
+                value, bound = _times(s, value, _residue(s, size)), bound * size
+            while left:
+                v = trailing_zeros(left)
+                left &= left - 1
                 others = component & ~(np.int64(1) << v)
-                touched = (registers[c.TOUCHED] >> v) & 1
-                begin, end = (s.begin[v], s.end[v]) if touched else (s.list_begin[v], s.list_end[v])
+                if apart >= 0:
+                    others &= ~(np.int64(1) << apart)
+                begin, end = write_overlap(s, v, apart) if apart >= 0 else candidates(s, v)
+                pool_end = registers[c.POOL_TOP]
                 at = begin + ((end - begin) * registers[c.SHIFT] >> c.WHOLE_SHIFT)
                 for _ in range(begin, end):
                     i, at = at, (at + 1 if at + 1 < end else begin)
                     if _spend_step(s):
                         return np.uint64(0), 0.0
-                    if (touched or not is_pending(s, v, s.store[i])) and assign(s, v, s.store[i], others):
-                        part_value, part_bound = _solve(s, others)
-                        value, bound = _plus(s, value, part_value), bound + part_bound
-                    undo(s, trail_top, pool_top, matched)
+                    if assign(s, v, s.store[i], others):
+                        part, part_bound = _solve(s, others)
+                        if apart >= 0:
+                            value = _minus(s, value, part)
+                        else:
+                            value, bound = _plus(s, value, part), bound + part_bound
+                    undo(s, trail_top, pool_end, matched)
+                registers[c.POOL_TOP] = pool_top
             if registers[c.ABORTED]:
                 return np.uint64(0), 0.0
             bound = _tightened(s, value, bound)
-            remember(s, first, second, value, bound)
+            if fewest > 1:
+                remember(s, first, second, value, bound)
         if bound == 0.0:
             return np.uint64(0), 0.0
         total, total_bound = _times(s, total, value), total_bound * bound
@@ -143,20 +149,15 @@ def _spend_step(s):
     return s.registers[c.ABORTED] != 0
 
 
-@jit
-def count_roots(arrays, root, vertices, end, sums, bounds, steps, pool_begin):
-    """Count from each candidate of `root`, from the register POSITION to `end`; whether that was done in `steps`."""
-    s = c.on_arrays(arrays)
+@inner
+def _count_roots(s, root, vertices, end, sums, bounds, steps, pool_begin):
+    """Count from each root, from the register POSITION to `end`; whether that was done in `steps`."""
     registers = s.registers
     registers[c.STEPS] = steps
-    begin = registers[c.POSITION]
-    for i in range(begin, end):
-        registers[c.TOUCHED] = registers[c.MATCHED] = registers[c.TRAIL_TOP] = registers[c.ABORTED] = 0
-        registers[c.POOL_TOP] = pool_begin
-        for v in range(c.MAX_VERTICES):
-            s.conflicts[v] = s.all_conflicts[v]
-        others = vertices & ~(np.int64(1) << root)
-        if assign(s, root, s.store[s.list_begin[root] + i], others):
+    others = vertices & ~(np.int64(1) << root)
+    for i in range(registers[c.POSITION], end):
+        restart(s, pool_begin)
+        if assign(s, root, s.roots[i], others):
             value, bound = _solve(s, others)
             if registers[c.ABORTED]:
                 registers[c.POSITION] = i
@@ -169,3 +170,15 @@ def count_roots(arrays, root, vertices, end, sums, bounds, steps, pool_begin):
             return False
     registers[c.POSITION] = end
     return True
+
+
+@jit
+def count_roots_of_lists(table, root, vertices, end, sums, bounds, steps, pool_begin):
+    """Count from roots, where the domains are lists."""
+    return _count_roots(on_lists(table), root, vertices, end, sums, bounds, steps, pool_begin)
+
+
+@jit
+def count_roots_of_bits(table, root, vertices, end, sums, bounds, steps, pool_begin):
+    """Count from roots, where the domains are bits."""
+    return _count_roots(on_bits(table), root, vertices, end, sums, bounds, steps, pool_begin)

@@ -13,10 +13,22 @@ import operator
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, lower_getattr_generic, models, register_model
 
-__all__ = ["Pointer", "advance", "bool_at", "bundled", "call_at", "float64_at", "int32_at", "int64_at", "pointer"]
+__all__ = [
+    "Pointer",
+    "advance",
+    "bool_at",
+    "bundled",
+    "call_at",
+    "float64_at",
+    "int32_at",
+    "int64_at",
+    "pointer",
+    "prefetch",
+]
 
 
 class Pointer(types.Type):
@@ -51,6 +63,21 @@ def advance(_context, start, steps):
         return _address(builder, signature, arguments)
 
     return start(start, steps), generate
+
+
+@intrinsic
+def prefetch(_context, start):
+    """Ask for the memory at a pointer, which is read soon; an int64 that says nothing."""
+
+    def generate(_context, builder, _signature, arguments):
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        for_reading, kept_near, data = (ir.Constant(number, value) for value in (0, 3, 1))
+        builder.call(function, [builder.bitcast(arguments[0], byte), for_reading, kept_near, data])
+        return ir.Constant(ir.IntType(64), 0)
+
+    return types.int64(start), generate
 
 
 def _pointer_at(dtype):

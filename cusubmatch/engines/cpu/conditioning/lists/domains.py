@@ -8,11 +8,31 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.conditioning import state as c
+from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
-from cusubmatch.engines.cpu.primitives.sorted_sets import has, intersect, lower_bound
+from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, has, intersect, lower_bound
 
-__all__ = ["assign", "choices", "is_pending", "overlap", "row_of", "undo"]
+__all__ = [
+    "assign",
+    "candidates",
+    "choices",
+    "domains_key",
+    "is_pending",
+    "may_collide",
+    "overlap",
+    "restart",
+    "row_of",
+    "undo",
+    "write_overlap",
+]
+
+
+@inner
+def restart(s, pool_begin):
+    """Nothing is matched: all domains are whole."""
+    registers = s.registers
+    registers[c.TOUCHED] = registers[c.MATCHED] = registers[c.TRAIL_TOP] = registers[c.ABORTED] = 0
+    registers[c.POOL_TOP] = pool_begin
 
 
 @jit
@@ -159,7 +179,48 @@ def choices(s, w):
 
 
 @inner
-def overlap(s, u, w, out):
+def candidates(s, v):
+    """The candidates that v may take: a range of the store."""
+    if (s.registers[c.TOUCHED] >> v) & 1:
+        return s.begin[v], s.end[v]
+    begin = end = s.registers[c.POOL_TOP]
+    for i in range(s.list_begin[v], s.list_end[v]):
+        if not is_pending(s, v, s.store[i]):
+            s.store[end] = s.store[i]
+            end += 1
+    s.registers[c.POOL_TOP] = end
+    return begin, end
+
+
+@inner
+def may_collide(s, u, w):
+    """Whether two vertices in conflict can still take the same candidate."""
+    touched = s.registers[c.TOUCHED]
+    if not (touched >> u) & 1 and not (touched >> w) & 1:
+        return True
+    if (touched >> u) & 1 and (touched >> w) & 1:
+        if s.store[s.end[u] - 1] < s.store[s.begin[w]] or s.store[s.end[w] - 1] < s.store[s.begin[u]]:
+            return False
+        return count_common(s.store, s.begin[u], s.end[u], s.store, s.begin[w], s.end[w]) > 0
+    return overlap(s, u, w) > 0
+
+
+@inner
+def overlap(s, u, w):
+    """The number of candidates that both u and w may take."""
+    return _overlap(s, u, w, -1)
+
+
+@inner
+def write_overlap(s, u, w):
+    """The candidates that both u and w may take, put into the pool: a range of the store."""
+    begin = s.registers[c.POOL_TOP]
+    s.registers[c.POOL_TOP] = end = begin + _overlap(s, u, w, begin)
+    return begin, end
+
+
+@jit
+def _overlap(s, u, w, out):
     """Write the candidates that both u and w may take to the store at `out`, or with out < 0 count them; how many."""
     touched, n = s.registers[c.TOUCHED], 0
     if not (touched >> u) & 1:
@@ -183,3 +244,32 @@ def overlap(s, u, w, out):
                 s.store[out + n] = x
             n += 1
     return n
+
+
+@jit
+def domains_key(s, component):
+    """The two words that stand for the domains of a component, and for its pending images."""
+    first = second = np.uint64(0)
+    touched, rest = s.registers[c.TOUCHED], component
+    while rest:
+        w = trailing_zeros(rest)
+        rest &= rest - 1
+        if (touched >> w) & 1:
+            first += s.fingerprint_1[w] * s.factors[32 + w]
+            second += s.fingerprint_2[w] * s.factors[32 + w]
+            continue
+        others, seen = s.conflicts[w] & s.registers[c.MATCHED], np.int64(0)
+        while others:
+            v = trailing_zeros(others)
+            others &= others - 1
+            x = s.image[v]
+            if (s.masks[x] >> w) & 1:
+                again, earlier = False, seen
+                while earlier:
+                    again |= s.image[trailing_zeros(earlier)] == x
+                    earlier &= earlier - 1
+                if not again:
+                    first += s.words_1[x] * s.factors[128 + w]
+                    second += s.words_2[x] * s.factors[128 + w]
+                    seen |= np.int64(1) << v
+    return first, second

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.conditioning import state as c
-from cusubmatch.engines.cpu.conditioning.domains import choices, is_pending, overlap, row_of
+from cusubmatch.engines.cpu.conditioning import registers as c
+from cusubmatch.engines.cpu.conditioning.lists.domains import choices, is_pending, overlap, row_of
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_marked, has
 
@@ -71,6 +71,6 @@ def count_small(s, component):
     if rest & (rest - 1) == 0:
         u, w = trailing_zeros(component), trailing_zeros(rest)
         if not (s.neighbours[u] >> w) & 1:
-            return choices(s, u) * choices(s, w) - overlap(s, u, w, -1)
+            return choices(s, u) * choices(s, w) - overlap(s, u, w)
         return _count_edge(s, u, w)
     return -1

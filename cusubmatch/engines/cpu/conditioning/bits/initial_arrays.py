@@ -1,0 +1,73 @@
+"""The arrays that a count on bits begins with, and for which candidate graphs there are bits."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.engines.cpu.conditioning.bits.state import Arrays
+from cusubmatch.engines.cpu.conditioning.registers import MAX_VERTICES, TRAIL_ENTRIES
+from cusubmatch.engines.cpu.primitives.bitsets import SET_BITS, SET_WORDS
+from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.plan.candidate_graph import CandidateGraph
+
+__all__ = ["bit_arrays", "fits_bits"]
+
+SEED = 21  # of the factors
+KINDS_OF_FACTORS = 4
+
+
+def fits_bits(local: CandidateGraph, tunables: Tunables) -> bool:
+    """Whether the candidates of a candidate graph are few enough, and its rows as bits small enough."""
+    locals_, blocks = len(local.candidates.masks), len(local.adjacency[0])
+    words = blocks * locals_ * _width(locals_)
+    return locals_ <= min(SET_BITS, tunables.most_set_elements) and words <= tunables.most_set_row_words
+
+
+def _width(locals_: int) -> int:
+    return (locals_ + 63) >> 6
+
+
+def bit_arrays(
+    local: CandidateGraph, lists: np.ndarray, begins: np.ndarray, _: np.random.Generator, common: dict[str, Any]
+) -> tuple[Arrays, int]:
+    """The arrays, with those that are `common` to all states, and where the pool begins in the store."""
+    locals_, n = len(local.candidates.masks), MAX_VERTICES
+    width = _width(locals_)
+    offsets, targets, _ = local.adjacency
+    rows = np.zeros(len(offsets) * locals_ * width + SET_WORDS, np.uint64)
+    whole = np.zeros(SET_WORDS * n, np.uint64)
+    _set_bits(offsets, targets, locals_ * width, width, rows)
+    _set_bits(begins[None], lists, 0, SET_WORDS, whole)
+    arrays = Arrays(
+        rows=rows,
+        set_factors=_set_factors(),
+        whole=whole,
+        domains=whole.copy(),
+        store=np.empty(len(begins) * locals_, np.int32),
+        trail=np.zeros(2 * TRAIL_ENTRIES, np.int64),
+        trail_sets=np.empty(SET_WORDS * TRAIL_ENTRIES, np.uint64),
+        locals=locals_,
+        width=width,
+        **common,
+    )
+    return arrays, 0
+
+
+@functools.cache
+def _set_factors() -> np.ndarray:
+    random = np.random.default_rng(SEED)
+    return random.integers(0, 1 << 64, KINDS_OF_FACTORS * SET_WORDS * MAX_VERTICES, np.uint64) | np.uint64(1)
+
+
+@jit
+def _set_bits(offsets, targets, block_words, width, sets):
+    """Write row x of each block to the set at block * block_words + x * width."""
+    for block in range(offsets.shape[0]):
+        for x in range(offsets.shape[1] - 1):
+            at = block * block_words + x * width
+            for i in range(offsets[block, x], offsets[block, x + 1]):
+                sets[at + (targets[i] >> 6)] |= np.uint64(1) << np.uint64(targets[i] & 63)

@@ -1,0 +1,1 @@
+"""Domains as sorted lists: for candidate graphs of any size."""

@@ -1,0 +1,64 @@
+"""The arrays that a count on sorted lists begins with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.engines.cpu.conditioning.lists.state import Arrays
+from cusubmatch.engines.cpu.conditioning.registers import MAX_VERTICES, TRAIL_ENTRIES
+from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.plan.candidate_graph import CandidateGraph
+
+__all__ = ["list_arrays"]
+
+
+def list_arrays(
+    local: CandidateGraph, lists: np.ndarray, begins: np.ndarray, random: np.random.Generator, common: dict[str, Any]
+) -> tuple[Arrays, int]:
+    """The arrays, with those that are `common` to all states, and where the pool begins in the store."""
+    size, n = len(begins) - 1, MAX_VERTICES
+    offsets, rows, _ = local.adjacency
+    masks = local.candidates.masks
+    list_begin, list_end = np.zeros((2, n), np.int64)
+    list_begin[:size], list_end[:size] = begins[:-1] + len(rows), begins[1:] + len(rows)
+    longest = int(np.diff(offsets, axis=1).max(initial=0))
+    pool = len(rows) + len(lists)
+    store = np.empty(pool + size * size * longest + size * (len(masks) + 1) + 1, np.int32)
+    store[: len(rows)], store[len(rows) : pool] = rows, lists
+    words = random.integers(0, 1 << 64, (2, len(masks) + 1), np.uint64)
+    prefix = np.zeros((2, len(rows) + 1), np.uint64)
+    _add_words(rows, words, prefix)
+    arrays = Arrays(
+        offsets=offsets.ravel(),
+        store=store,
+        prefix_1=prefix[0],
+        prefix_2=prefix[1],
+        masks=masks,
+        words_1=words[0],
+        words_2=words[1],
+        list_begin=list_begin,
+        list_end=list_end,
+        begin=np.zeros(n, np.int64),
+        end=np.zeros(n, np.int64),
+        fingerprint_1=np.zeros(n, np.uint64),
+        fingerprint_2=np.zeros(n, np.uint64),
+        image=np.zeros(n, np.int64),
+        trail=np.zeros(4 * TRAIL_ENTRIES, np.int64),
+        trail_fingerprints=np.zeros(2 * TRAIL_ENTRIES, np.uint64),
+        marks=np.zeros((len(masks) >> 5) + 1, np.uint32),
+        stride=offsets.shape[1],
+        **common,
+    )
+    return arrays, pool
+
+
+@jit
+def _add_words(rows, words, prefix):
+    """Sum the two words of each element up to each place."""
+    first, second = np.uint64(0), np.uint64(0)
+    for i in range(len(rows)):
+        first += words[0, rows[i]]
+        second += words[1, rows[i]]
+        prefix[0, i + 1], prefix[1, i + 1] = first, second

@@ -1,0 +1,104 @@
+"""The state of a count by recursive conditioning: domains, images and open conflicts, as flat arrays.
+
+A *domain* is the set of local candidates of a pattern vertex: a range of `store`, which holds the rows of the candidate
+graph, then the candidate lists, then a pool for intersections. A vertex whose domain is still its whole candidate list
+is *untouched*. Two pattern vertices that must differ and share a candidate are in *conflict*.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+
+from cusubmatch.engines.cpu.primitives.pointers import bundled
+
+__all__ = ["Arrays", "on_lists"]
+
+
+class Arrays(NamedTuple):
+    """What a count reads and changes; of pattern vertices, unless it says otherwise.
+
+    Attributes
+    ----------
+    neighbours, apart, conflicts : int64
+        As bits; vertices that must differ are `apart`, and in conflict if they share a candidate and no edge does it.
+    relations : int32 (32 * 32)
+        The row block of each ordered pair.
+    offsets : int64
+        Row x of block r is store[offsets[r * stride + x] : offsets[r * stride + x + 1]].
+    store : int32
+        Rows, candidate lists, pool.
+    prefix_1, prefix_2 : uint64
+        Sums of the random words of the elements of the rows, so that a row's fingerprint is a difference.
+    masks : uint32
+        Of each local index, the pattern vertices that it is a candidate of.
+    words_1, words_2 : uint64
+        A random word of each local index.
+    list_begin, list_end : int64
+        Candidate lists.
+    priority : int64
+        The vertex with the least is branched on first.
+    roots : int32
+        The candidates of the vertex that is branched on first.
+    factors : uint64 (6 * 32)
+        Random words.
+    begin, end : int64
+    fingerprint_1, fingerprint_2 : uint64
+        Domains of touched vertices.
+    image : int64
+        Of matched vertices.
+    trail : int64
+        Former domains (vertex, begin, end, touched), to be restored.
+    trail_fingerprints : uint64
+    marks : uint32
+        A bitmap of local indices, empty between two calls.
+    registers : int64
+    ended : int64 (1)
+        Not 0 once another thread wants the count to end.
+    prime : uint64 (1)
+        Counts are modulo this; 0: modulo 2^64.
+    table : uint64
+        The cache of components (`component_cache`); the threads of a count share it.
+    stride : int
+    """
+
+    neighbours: np.ndarray
+    apart: np.ndarray
+    conflicts: np.ndarray
+    relations: np.ndarray
+    offsets: np.ndarray
+    store: np.ndarray
+    prefix_1: np.ndarray
+    prefix_2: np.ndarray
+    masks: np.ndarray
+    words_1: np.ndarray
+    words_2: np.ndarray
+    list_begin: np.ndarray
+    list_end: np.ndarray
+    priority: np.ndarray
+    roots: np.ndarray
+    factors: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    fingerprint_1: np.ndarray
+    fingerprint_2: np.ndarray
+    image: np.ndarray
+    trail: np.ndarray
+    trail_fingerprints: np.ndarray
+    marks: np.ndarray
+    registers: np.ndarray
+    ended: np.ndarray
+    prime: np.ndarray
+    table: np.ndarray
+    stride: int
+
+
+CHANGED: tuple[str, ...] = "begin", "end", "fingerprint_1", "fingerprint_2", "image", "trail"
+CHANGED += "trail_fingerprints", "marks", "registers"  # by a count, besides the store
+DTYPES = {"relations": types.int32, "store": types.int32, "roots": types.int32, "stride": None}
+DTYPES |= dict.fromkeys(("masks", "marks"), types.uint32)
+WORDS = "prefix_1", "prefix_2", "words_1", "words_2", "factors", "fingerprint_1", "fingerprint_2"
+DTYPES |= dict.fromkeys((*WORDS, "trail_fingerprints", "prime", "table"), types.uint64)
+on_lists = bundled(**{name: DTYPES.get(name, types.int64) for name in Arrays._fields})

@@ -1,0 +1,33 @@
+"""What both states of a count have alike: the registers, and how many pattern vertices there may be.
+
+Sets of pattern vertices are bits of an integer.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ABORTED",
+    "CAPACITY_MASK",
+    "ENTRIES",
+    "FACTORS",
+    "MATCHED",
+    "MAX_VERTICES",
+    "POOL_TOP",
+    "POSITION",
+    "REGISTERS",
+    "SHIFT",
+    "STEPS",
+    "TABLE_MASK",
+    "TOUCHED",
+    "TRAIL_ENTRIES",
+    "TRAIL_TOP",
+    "WHOLE_SHIFT",
+]
+
+MAX_VERTICES = 32
+# Fields of the registers.
+TOUCHED, MATCHED, TRAIL_TOP, POOL_TOP, STEPS, ABORTED, ENTRIES, TABLE_MASK, CAPACITY_MASK, POSITION, SHIFT = range(11)
+REGISTERS = 11
+TRAIL_ENTRIES = 2 * MAX_VERTICES * MAX_VERTICES  # at the most
+FACTORS = 6 * MAX_VERTICES  # random words
+WHOLE_SHIFT = 16  # bits: a domain is gone through from SHIFT / 2^16 of it on

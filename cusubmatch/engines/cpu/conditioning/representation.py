@@ -1,0 +1,90 @@
+"""What a count asks of its state, whichever way domains are kept: as sorted lists (`lists`) or as bits (`bits`).
+
+Each function here stands for the one of that name in the modules of either kind; compiled code calls that of the state
+which it is given.
+"""
+
+from __future__ import annotations
+
+from numba.extending import overload
+
+from cusubmatch.engines.cpu.conditioning.bits import domains as bits
+from cusubmatch.engines.cpu.conditioning.bits import small_components as small_of_bits
+from cusubmatch.engines.cpu.conditioning.lists import domains as lists
+from cusubmatch.engines.cpu.conditioning.lists import small_components as small_of_lists
+
+__all__ = [
+    "assign",
+    "candidates",
+    "choices",
+    "count_small",
+    "domains_key",
+    "may_collide",
+    "overlap",
+    "restart",
+    "undo",
+    "write_overlap",
+]
+
+
+def _by_state(of_lists, of_bits):
+    """A decorator: a function for compiled code that is one of two, by its first argument."""
+
+    def decorate(function):
+        @overload(function, strict=False, jit_options={"nogil": True, "boundscheck": False, "error_model": "numpy"})
+        def chosen(s, *_):
+            return (of_bits if "rows" in s.places else of_lists).py_func
+
+        return function
+
+    return decorate
+
+
+@_by_state(lists.restart, bits.restart)
+def restart(s, pool_begin):
+    """Nothing is matched: all domains are whole."""
+
+
+@_by_state(lists.assign, bits.assign)
+def assign(s, v, x, others):
+    """Match v to x and narrow the domains of `others`; False if one is empty."""
+
+
+@_by_state(lists.undo, bits.undo)
+def undo(s, trail_top, pool_top, matched):
+    """Go back to an earlier state."""
+
+
+@_by_state(lists.candidates, bits.candidates)
+def candidates(s, v):
+    """The candidates that v may take: a range of the store."""
+
+
+@_by_state(lists.choices, bits.choices)
+def choices(s, w):
+    """The number of candidates that w may take."""
+
+
+@_by_state(lists.may_collide, bits.may_collide)
+def may_collide(s, u, w):
+    """Whether two vertices in conflict can still take the same candidate."""
+
+
+@_by_state(lists.overlap, bits.overlap)
+def overlap(s, u, w):
+    """The number of candidates that both u and w may take."""
+
+
+@_by_state(lists.write_overlap, bits.write_overlap)
+def write_overlap(s, u, w):
+    """The candidates that both u and w may take, put into the pool: a range of the store."""
+
+
+@_by_state(lists.domains_key, bits.domains_key)
+def domains_key(s, component):
+    """The two words that stand for the domains of a component."""
+
+
+@_by_state(small_of_lists.count_small, small_of_bits.count_small)
+def count_small(s, component):
+    """The count of a component of few vertices; -1 for others."""
