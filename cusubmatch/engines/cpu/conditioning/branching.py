@@ -1,7 +1,7 @@
-"""How a component is found, and divided: by setting a vertex apart, or by matching one.
+"""How a component is found, and divided: into parts without the conflict that joins them, or by matching a vertex.
 
-A vertex without pattern neighbours in its component is set apart: only conflicts join it to the others. The vertex to
-match has the fewest candidates for each neighbour whose domain that narrows (dom/deg; Bessiere & Regin 1996).
+The vertex to match has the fewest candidates for each neighbour whose domain that narrows (dom/deg; Bessiere & Regin
+1996).
 """
 
 from __future__ import annotations
@@ -12,10 +12,25 @@ from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.representation import choices, may_collide, overlap
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 
-__all__ = ["component_of", "scarcest", "vertex_to_match", "vertex_to_set_apart"]
+__all__ = ["MATCH", "SET_APART", "WAIVE", "component_of", "division", "scarcest"]
 
+MATCH, WAIVE, SET_APART = range(3)  # ways to count a component
 DEGREE_UNIT = 1 << 12  # candidates are divided by degrees in fractions of so much
+CANDIDATES_OF_A_WAIVED = 2  # that each vertex has for each conflict between two parts, at the least
 LEAF_TERMS = 2  # for each candidate of another vertex, at the most
+
+
+@inner
+def _connected(s, vertices, first):
+    """The vertices that pattern edges join to `first`."""
+    reached = frontier = first
+    while frontier:
+        v = trailing_zeros(frontier)
+        frontier &= frontier - 1
+        new = s.neighbours[v] & vertices & ~reached
+        reached |= new
+        frontier |= new
+    return reached
 
 
 @inner
@@ -48,6 +63,53 @@ def _degree(s, w, component):
 
 
 @inner
+def _branch_vertex(s, component):
+    """The vertex to match next: the one with the fewest candidates for its degree, or if none is touched the first."""
+    touched = component & s.registers[c.TOUCHED]
+    rest = touched or component
+    best, fewest = -1, np.int64(0)
+    while rest:
+        w = trailing_zeros(rest)
+        rest &= rest - 1
+        rank = s.priority[w]
+        if touched:
+            by_degree = choices(s, w) * DEGREE_UNIT // (1 + _degree(s, w, component))
+            rank += by_degree * c.MAX_VERTICES
+        if best < 0 or rank < fewest:
+            best, fewest = w, rank
+    return best
+
+
+@inner
+def _conflict_to_waive(s, component, fewest):
+    """The conflict that joins two parts of a component and has the least domains; -1 where a vertex is to be matched.
+
+    That is where edges alone join the component, or where there are many conflicts for `fewest`, the candidates of
+    some vertex.
+    """
+    part = _connected(s, component, component & -component)
+    if part == component:
+        return -1, -1
+    best, best_u, best_w, joining = np.int64(1) << 62, -1, -1, 0
+    rest = part
+    while rest:
+        u = trailing_zeros(rest)
+        rest &= rest - 1
+        others = s.conflicts[u] & component & ~part
+        while others:
+            w = trailing_zeros(others)
+            others &= others - 1
+            if may_collide(s, u, w):
+                joining += 1
+                if joining * CANDIDATES_OF_A_WAIVED > fewest:
+                    return -1, -1
+                size = min(choices(s, u), choices(s, w))
+                if size < best:
+                    best, best_u, best_w = size, u, w
+    return best_u, best_w
+
+
+@inner
 def scarcest(s, component):
     """The touched vertex with the fewest candidates, and their number; -1 and many where none is touched."""
     rest, best, fewest = component & s.registers[c.TOUCHED], -1, np.int64(1) << 62
@@ -61,7 +123,7 @@ def scarcest(s, component):
 
 
 @inner
-def vertex_to_set_apart(s, component, fewest):
+def _leaf_to_set_apart(s, component, fewest):
     """A vertex without neighbours in a component that shares few candidates with those in conflict with it; or -1."""
     best, least, rest = -1, LEAF_TERMS * fewest, component
     while rest:
@@ -83,7 +145,7 @@ def _shared_candidates(s, v, component, most):
         others &= others - 1
         shared = overlap(s, u, v)
         if shared:
-            if met & ~s.apart[u]:
+            if met & ~(s.conflicts[u] | (s.apart[u] & s.neighbours[u])):
                 return -1
             met |= np.int64(1) << u
             n += shared
@@ -91,18 +153,18 @@ def _shared_candidates(s, v, component, most):
 
 
 @inner
-def vertex_to_match(s, component):
-    """The vertex with the fewest candidates for its degree, or if none is touched the first."""
-    touched = component & s.registers[c.TOUCHED]
-    rest = touched or component
-    best, fewest = -1, np.int64(0)
-    while rest:
-        w = trailing_zeros(rest)
-        rest &= rest - 1
-        rank = s.priority[w]
-        if touched:
-            by_degree = choices(s, w) * DEGREE_UNIT // (1 + _degree(s, w, component))
-            rank += by_degree * c.MAX_VERTICES
-        if best < 0 or rank < fewest:
-            best, fewest = w, rank
-    return best
+def division(s, component, fewest):
+    """How a component is counted whose vertices have no fewer candidates than `fewest`.
+
+    That is the way, the vertices that are matched to each candidate (that w may take, too), and w.
+    MATCH: one vertex; there is no w. WAIVE: the maps without the conflict of w and another, less those that send both
+    to one image. SET_APART: the maps of the others times the candidates of w, less those in which another one has its
+    image.
+    """
+    w = _leaf_to_set_apart(s, component, fewest)
+    if w >= 0:
+        return SET_APART, s.conflicts[w] & component, w
+    u, w = _conflict_to_waive(s, component, fewest)
+    if u >= 0:
+        return WAIVE, np.int64(1) << u, w
+    return MATCH, np.int64(1) << _branch_vertex(s, component), -1

@@ -1,6 +1,6 @@
 """The cache of counted components: open addressing, by two words of 64 random bits.
 
-A component's count depends on its vertices, their domains and its pending images. Its key is a
+A component's count depends on its vertices, their domains, its waived conflicts and its pending images. Its key is a
 sum of random words of all these, so that two different components have one key with a chance of about 2^-128 (Zobrist
 1970; the same is done in model counting, Sang et al. 2004). When the table has reached its greatest size, new entries
 replace old ones.
@@ -18,7 +18,7 @@ from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits.state import on_bits
 from cusubmatch.engines.cpu.conditioning.lists.state import on_lists
 from cusubmatch.engines.cpu.conditioning.representation import domains_key
-from cusubmatch.engines.cpu.primitives.jit import inner, jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, prefetch
 
 __all__ = ["SLOT_WORDS", "ask_for", "empty_table", "key_of", "lookup", "refill", "remember"]
@@ -44,6 +44,14 @@ def key_of(s, component):
     first, second = domains_key(s, component)
     first += np.uint64(component) * s.factors[0]
     second += np.uint64(component) * s.factors[1]
+    rest = component
+    while rest:
+        w = trailing_zeros(rest)
+        rest &= rest - 1
+        waived = s.all_conflicts[w] & ~s.conflicts[w] & component
+        if waived:
+            first += np.uint64(waived) * s.factors[64 + w]
+            second += np.uint64(waived) * s.factors[96 + w]
     return first, second
 
 

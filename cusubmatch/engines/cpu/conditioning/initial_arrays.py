@@ -65,7 +65,8 @@ def initial_arrays(
     common = {
         "neighbours": neighbours,
         "apart": apart,
-        "conflicts": conflicts,
+        "all_conflicts": conflicts,
+        "conflicts": conflicts.copy(),
         "relations": relations,
         "priority": priority,
         "roots": lists[begins[order[0]] : begins[order[0] + 1]],

@@ -42,7 +42,7 @@ def _by_state(of_lists, of_bits):
 
 @_by_state(lists.restart, bits.restart)
 def restart(s, pool_begin):
-    """Nothing is matched: all domains are whole."""
+    """Nothing is matched: all domains are whole, all conflicts live."""
 
 
 @_by_state(lists.assign, bits.assign)

@@ -39,9 +39,8 @@ class RootCounter:
 
     def __init__(self, arrays: lists.Arrays | bits.Arrays, root: int, size: int, pool_begin: int):
         self._root, self._size, self._pool_begin = root, size, pool_begin
-        self._state_module, self._count_roots = lists, count_roots_of_lists
-        if isinstance(arrays, bits.Arrays):
-            self._state_module, self._count_roots = bits, count_roots_of_bits
+        self._on_bits = isinstance(arrays, bits.Arrays)
+        self._count_roots = count_roots_of_bits if self._on_bits else count_roots_of_lists
         self._set(arrays)
         self._sums, self._bounds = np.zeros(1, np.uint64), np.zeros(1)
         self._unused = np.zeros(1, np.uint64), np.zeros(1)
@@ -57,7 +56,8 @@ class RootCounter:
         arrays: Any = self._arrays
         store = np.empty_like(arrays.store)
         store[: self._pool_begin] = arrays.store[: self._pool_begin]
-        changed = {name: np.zeros_like(getattr(arrays, name)) for name in self._state_module.CHANGED}
+        names = bits.CHANGED if self._on_bits else lists.CHANGED
+        changed = {name: np.zeros_like(getattr(arrays, name)) for name in names}
         changed["store"] = store
         counter = RootCounter(arrays._replace(**changed), self._root, self._size, self._pool_begin)
         counter.use(arrays.table)
@@ -74,7 +74,7 @@ class RootCounter:
         """Take a cache with so many slots, with the entries of the one before; its table."""
         before = self._arrays.table[: SLOT_WORDS * (int(self._arrays.registers[c.TABLE_MASK]) + 1)]
         self.use(empty_table(slots))
-        refill(self._places, before, self._state_module is bits)
+        refill(self._places, before, self._on_bits)
         return self._arrays.table
 
     @property

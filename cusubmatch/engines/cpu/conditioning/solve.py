@@ -5,10 +5,10 @@ of domains that overlap. Counts of components are multiplied. Inside a component
 candidates in turn, and what is left is counted the same way. Counts of components are kept, by their domains, so that
 no state of a component is counted twice: the matched vertices it depends on are those of a tree decomposition's bags.
 
-A vertex whose pattern neighbours are all matched is joined to others by conflicts only. It may be set apart: the count
-is that of the others times its candidates, less the maps that send one of the others to a candidate of it. No map is
-taken off twice where the others all differ. A vertex with a single candidate is matched at once, without a look
-whether the component is known.
+A conflict between two parts without a pattern edge does not have to join them. The count is that without the conflict,
+less that of the maps which send both vertices to one image (a quotient of the pattern); these are few where domains
+overlap little. With many conflicts the terms of that sum double with each: where there are more conflicts than
+candidates of some vertex, that vertex is matched instead.
 
 Counts are modulo 2^64 or a prime, and come with a bound, as floats, that tells whether 64 bits suffice.
 """
@@ -19,7 +19,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits.state import on_bits
-from cusubmatch.engines.cpu.conditioning.branching import component_of, scarcest, vertex_to_match, vertex_to_set_apart
+from cusubmatch.engines.cpu.conditioning.branching import MATCH, SET_APART, WAIVE, component_of, division, scarcest
 from cusubmatch.engines.cpu.conditioning.component_cache import ask_for, key_of, lookup, remember
 from cusubmatch.engines.cpu.conditioning.lists.state import on_lists
 from cusubmatch.engines.cpu.conditioning.representation import (
@@ -78,6 +78,13 @@ def _tightened(s, value, bound):
 
 
 @inner
+def _waive(s, u, w):
+    """Let two vertices have the same image, or no longer, if they already may."""
+    s.conflicts[u] ^= np.int64(1) << w
+    s.conflicts[w] ^= np.int64(1) << u
+
+
+@inner
 def _solve(s, rest):
     """The number of ways to match the vertices of `rest`, and a bound on it; nothing is promised once it is ABORTED."""
     registers = s.registers
@@ -92,43 +99,47 @@ def _solve(s, rest):
             total, total_bound = _times(s, total, _residue(s, small)), total_bound * small
             continue
         w, fewest = scarcest(s, component)
-        apart, to_match = -1, np.int64(1) << w
+        way, partners = MATCH, np.int64(1) << w
         known, value, bound = False, np.uint64(0), 0.0
         first = second = np.uint64(0)
         if fewest > 1:
             first, second = key_of(s, component)
             ask_for(s, first, second)
-            apart = vertex_to_set_apart(s, component, fewest)  # if the count is known, that takes as long to find
-            to_match = np.int64(1) << vertex_to_match(s, component)
+            way, partners, w = division(s, component, fewest)  # if it is known, that takes as long to find
             known, value, bound = lookup(s, first, second)
         if not known:
             trail_top, pool_top, matched = registers[c.TRAIL_TOP], registers[c.POOL_TOP], registers[c.MATCHED]
-            left = to_match
-            if apart >= 0:
-                value, bound = _solve(s, component & ~(np.int64(1) << apart))
-                size, left = choices(s, apart), s.conflicts[apart] & component if bound > 0.0 else np.int64(0)
+            if way == WAIVE:
+                _waive(s, trailing_zeros(partners), w)
+                value, bound = _solve(s, component)
+            elif way == SET_APART:
+                size = choices(s, w)
+                value, bound = _solve(s, component & ~(np.int64(1) << w))
                 value, bound = _times(s, value, _residue(s, size)), bound * size
+            left = partners if way == MATCH or bound > 0.0 else np.int64(0)
             while left:
-                v = trailing_zeros(left)
+                u = trailing_zeros(left)
                 left &= left - 1
-                others = component & ~(np.int64(1) << v)
-                if apart >= 0:
-                    others &= ~(np.int64(1) << apart)
-                begin, end = write_overlap(s, v, apart) if apart >= 0 else candidates(s, v)
+                others = component & ~(np.int64(1) << u)
+                if way != MATCH:
+                    others &= ~(np.int64(1) << w)
+                begin, end = candidates(s, u) if way == MATCH else write_overlap(s, u, w)
                 pool_end = registers[c.POOL_TOP]
                 at = begin + ((end - begin) * registers[c.SHIFT] >> c.WHOLE_SHIFT)
                 for _ in range(begin, end):
                     i, at = at, (at + 1 if at + 1 < end else begin)
                     if _spend_step(s):
                         return np.uint64(0), 0.0
-                    if assign(s, v, s.store[i], others):
+                    if assign(s, u, s.store[i], others) and (way == MATCH or assign(s, w, s.store[i], others)):
                         part, part_bound = _solve(s, others)
-                        if apart >= 0:
-                            value = _minus(s, value, part)
-                        else:
+                        if way == MATCH:
                             value, bound = _plus(s, value, part), bound + part_bound
+                        else:
+                            value = _minus(s, value, part)
                     undo(s, trail_top, pool_end, matched)
                 registers[c.POOL_TOP] = pool_top
+            if way == WAIVE:
+                _waive(s, trailing_zeros(partners), w)
             if registers[c.ABORTED]:
                 return np.uint64(0), 0.0
             bound = _tightened(s, value, bound)

@@ -32,7 +32,7 @@ def _width(locals_: int) -> int:
 
 
 def bit_arrays(
-    local: CandidateGraph, lists: np.ndarray, begins: np.ndarray, _: np.random.Generator, common: dict[str, Any]
+    local: CandidateGraph, lists: np.ndarray, begins: np.ndarray, _random: np.random.Generator, common: dict[str, Any]
 ) -> tuple[Arrays, int]:
     """The arrays, with those that are `common` to all states, and where the pool begins in the store."""
     locals_, n = len(local.candidates.masks), MAX_VERTICES
@@ -42,12 +42,13 @@ def bit_arrays(
     whole = np.zeros(SET_WORDS * n, np.uint64)
     _set_bits(offsets, targets, locals_ * width, width, rows)
     _set_bits(begins[None], lists, 0, SET_WORDS, whole)
+    conflicts = sum(int(some).bit_count() for some in common["all_conflicts"])  # each twice
     arrays = Arrays(
         rows=rows,
         set_factors=_set_factors(),
         whole=whole,
         domains=whole.copy(),
-        store=np.empty(len(begins) * locals_, np.int32),
+        store=np.empty((n + conflicts) * locals_, np.int32),
         trail=np.zeros(2 * TRAIL_ENTRIES, np.int64),
         trail_sets=np.empty(SET_WORDS * TRAIL_ENTRIES, np.uint64),
         locals=locals_,

@@ -21,8 +21,9 @@ class Arrays(NamedTuple):
 
     Attributes
     ----------
-    neighbours, apart, conflicts : int64
-        As bits; vertices that must differ are `apart`, and in conflict if they share a candidate and no edge does it.
+    neighbours, apart, all_conflicts, conflicts : int64
+        As bits; vertices that must differ are `apart`, and in conflict if they share a candidate and no edge does it;
+        `conflicts` are those that are not waived.
     priority : int64
         The vertex with the least is branched on first.
     roots : int32
@@ -56,6 +57,7 @@ class Arrays(NamedTuple):
 
     neighbours: np.ndarray
     apart: np.ndarray
+    all_conflicts: np.ndarray
     conflicts: np.ndarray
     priority: np.ndarray
     roots: np.ndarray
@@ -76,7 +78,7 @@ class Arrays(NamedTuple):
     width: int
 
 
-CHANGED = "domains", "trail", "trail_sets", "registers"  # by a count, besides the store
+CHANGED = "conflicts", "domains", "trail", "trail_sets", "registers"  # by a count, besides the store
 DTYPES = {"roots": types.int32, "relations": types.int32, "store": types.int32, "locals": None, "width": None}
 DTYPES |= dict.fromkeys(
     ("factors", "rows", "set_factors", "whole", "domains", "trail_sets", "prime", "table"), types.uint64

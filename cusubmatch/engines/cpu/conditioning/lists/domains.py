@@ -29,10 +29,12 @@ __all__ = [
 
 @inner
 def restart(s, pool_begin):
-    """Nothing is matched: all domains are whole."""
+    """Nothing is matched: all domains are whole, all conflicts live."""
     registers = s.registers
     registers[c.TOUCHED] = registers[c.MATCHED] = registers[c.TRAIL_TOP] = registers[c.ABORTED] = 0
     registers[c.POOL_TOP] = pool_begin
+    for v in range(c.MAX_VERTICES):
+        s.conflicts[v] = s.all_conflicts[v]
 
 
 @jit

@@ -25,7 +25,7 @@ def list_arrays(
     list_begin[:size], list_end[:size] = begins[:-1] + len(rows), begins[1:] + len(rows)
     longest = int(np.diff(offsets, axis=1).max(initial=0))
     pool = len(rows) + len(lists)
-    store = np.empty(pool + size * size * longest + size * (len(masks) + 1) + 1, np.int32)
+    store = np.empty(pool + size * size * longest + 2 * size * (len(masks) + 1) + 1, np.int32)
     store[: len(rows)], store[len(rows) : pool] = rows, lists
     words = random.integers(0, 1 << 64, (2, len(masks) + 1), np.uint64)
     prefix = np.zeros((2, len(rows) + 1), np.uint64)

@@ -2,7 +2,8 @@
 
 A *domain* is the set of local candidates of a pattern vertex: a range of `store`, which holds the rows of the candidate
 graph, then the candidate lists, then a pool for intersections. A vertex whose domain is still its whole candidate list
-is *untouched*. Two pattern vertices that must differ and share a candidate are in *conflict*.
+is *untouched*. Two pattern vertices that must differ and share a candidate are in *conflict*; a conflict that has been
+accounted for otherwise is *waived*.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ class Arrays(NamedTuple):
 
     Attributes
     ----------
-    neighbours, apart, conflicts : int64
-        As bits; vertices that must differ are `apart`, and in conflict if they share a candidate and no edge does it.
+    neighbours, apart, all_conflicts, conflicts : int64
+        As bits; vertices that must differ are `apart`, and in conflict if they share a candidate and no edge does it;
+        `conflicts` are those that are not waived.
     relations : int32 (32 * 32)
         The row block of each ordered pair.
     offsets : int64
@@ -66,6 +68,7 @@ class Arrays(NamedTuple):
 
     neighbours: np.ndarray
     apart: np.ndarray
+    all_conflicts: np.ndarray
     conflicts: np.ndarray
     relations: np.ndarray
     offsets: np.ndarray
@@ -95,7 +98,7 @@ class Arrays(NamedTuple):
     stride: int
 
 
-CHANGED: tuple[str, ...] = "begin", "end", "fingerprint_1", "fingerprint_2", "image", "trail"
+CHANGED: tuple[str, ...] = "conflicts", "begin", "end", "fingerprint_1", "fingerprint_2", "image", "trail"
 CHANGED += "trail_fingerprints", "marks", "registers"  # by a count, besides the store
 DTYPES = {"relations": types.int32, "store": types.int32, "roots": types.int32, "stride": None}
 DTYPES |= dict.fromkeys(("masks", "marks"), types.uint32)
