@@ -9,11 +9,16 @@ import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import inner
 
-__all__ = ["FLOATS", "WORDS", "one", "plus", "times"]
+__all__ = ["FLOATS", "WORDS", "number_one", "one", "plus", "times"]
 
 WORDS = np.uint64(0)  # in place of a modulus: 2^64
 FLOATS = np.uint64(1)  # in place of a modulus: values are the bits of float64
 ONE = np.uint64(1)
+
+
+def number_one(modulus: np.uint64) -> np.uint64:
+    """The number 1, for code that is not compiled."""
+    return np.float64(1.0).view(np.uint64) if modulus == FLOATS else ONE
 
 
 @inner

@@ -1,4 +1,4 @@
-"""Walking what cannot be eliminated: the sum of a product of factors of one and two vertices over all their images.
+"""Walking a core: the sum of a product of factors of one and two vertices over all their images.
 
 A vertex is matched to each candidate in turn. Of every later neighbour the candidates that are left are kept, with the
 products of their values (forward checking, Haralick & Elliott 1980). Vertices in conflict get different images.
@@ -6,116 +6,18 @@ products of their values (forward checking, Haralick & Elliott 1980). Vertices i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.arithmetic import plus, times
-from cusubmatch.engines.cpu.elimination.factor import Factor
+from cusubmatch.engines.cpu.elimination.arithmetic import number_one, plus, times
+from cusubmatch.engines.cpu.elimination.core import Core
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 
-__all__ = ["CoreWalk", "WalkState", "core_walk", "new_state", "walk_core"]
+__all__ = ["WalkState", "new_state", "walk_core"]
 
 NARROW_WORK = 8  # units, to match a vertex; an element that is read is one
 GALLOP_RATIO = 8  # lists whose lengths differ by more are searched instead of merged
-
-
-class CoreWalk(NamedTuple):
-    """What is walked, by level.
-
-    Attributes
-    ----------
-    rows : int64 (levels, levels)
-        Of each pair of levels, the first one lower, the number of the rows between them; -1: none.
-    offsets : int64 (rows, n + 1)
-    targets : int32
-    values : uint64
-        Of the targets.
-    weights : uint64 (levels, n)
-        The factor of each level's vertex alone; 0: it is no candidate.
-    differs : bool (levels, levels)
-        Whether two levels, the first one lower, must have different images.
-    """
-
-    rows: np.ndarray
-    offsets: np.ndarray
-    targets: np.ndarray
-    values: np.ndarray
-    weights: np.ndarray
-    differs: np.ndarray
-
-    @property
-    def elements(self) -> int:
-        """Elements of the lists that are kept while it is walked, at most."""
-        return self.rows.size * int(np.diff(self.offsets, axis=1).max(initial=1))
-
-
-def core_walk(
-    factors: Sequence[Factor], conflicts: Collection[tuple[int, int]], size: int, bits: int, modulus: np.uint64
-) -> CoreWalk:
-    """The walk of factors of at most two vertices, whose fields have so many bits and values below `size`."""
-    order = _order([factor for factor in factors if len(factor.scope) == 2])
-    place = {vertex: level for level, vertex in enumerate(order)}
-    levels = len(order)
-    weights = np.full((levels, size), _one_of(modulus), np.uint64)
-    rows, differs = np.full((levels, levels), -1, np.int64), np.zeros((levels, levels), np.bool_)
-    begin, offsets, targets, values = 0, list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
-    for scope, keys, numbers in factors:
-        if len(scope) == 1:
-            weights[place[scope[0]]] = 0
-            weights[place[scope[0]], keys.astype(np.int64)] = numbers
-            continue
-        lower, higher = sorted(scope, key=place.__getitem__)
-        rows[place[lower], place[higher]] = len(offsets)
-        part = rows_of(keys, numbers, np.uint64(bits), size, lower == scope[0])
-        offsets.append(part[0] + begin)
-        targets.append(part[1])
-        values.append(part[2])
-        begin += len(keys)
-    for u, w in conflicts:
-        if u in place and w in place:
-            differs[min(place[u], place[w]), max(place[u], place[w])] = True
-    return CoreWalk(rows, np.array(offsets), np.concatenate(targets), np.concatenate(values), weights, differs)
-
-
-def _one_of(modulus: np.uint64) -> np.uint64:
-    return np.float64(1.0).view(np.uint64) if modulus == 1 else np.uint64(1)
-
-
-def _order(pairs: Sequence[Factor]) -> list[int]:
-    """From the vertex with most neighbours always to the one with most matched neighbours, of fewest entries."""
-    neighbours: dict[int, set[int]] = {}
-    entries: dict[int, int] = {}
-    for (u, w), keys, _ in pairs:
-        for a, b in ((u, w), (w, u)):
-            neighbours.setdefault(a, set()).add(b)
-            entries[a] = entries.get(a, 0) + len(keys)
-    order: list[int] = []
-    while len(order) < len(neighbours):
-        left = [v for v in neighbours if v not in order and (not order or neighbours[v].intersection(order))]
-        order.append(
-            min(left, key=lambda v: (-len(neighbours[v].intersection(order)), entries[v] / len(neighbours[v]), v))
-        )
-    return order
-
-
-@jit
-def rows_of(keys, values, bits, size, by_first):
-    """A factor of two vertices by the first one, or by the second: offsets, sorted targets, values."""
-    mask, offsets = (np.uint64(1) << bits) - np.uint64(1), np.zeros(size + 1, np.int64)
-    targets, numbers = np.empty(len(keys), np.int32), np.empty(len(keys), np.uint64)
-    for key in keys:
-        offsets[np.int64(key >> bits if by_first else key & mask) + 1] += 1
-    for x in range(size):
-        offsets[x + 1] += offsets[x]
-    position = offsets.copy()
-    for i in range(len(keys)):
-        first, second = np.int64(keys[i] >> bits), np.int64(keys[i] & mask)
-        x = first if by_first else second
-        targets[position[x]], numbers[position[x]] = second if by_first else first, values[i]
-        position[x] += 1
-    return offsets, targets, numbers
 
 
 class WalkState(NamedTuple):
@@ -147,11 +49,11 @@ class WalkState(NamedTuple):
     products: np.ndarray
 
 
-def new_state(walk: CoreWalk, modulus: np.uint64) -> WalkState:
+def new_state(core: Core, modulus: np.uint64) -> WalkState:
     """The state of a walk that has not begun."""
-    levels = len(walk.weights)
-    longest = walk.elements // walk.rows.size
-    products = np.full(levels + 1, _one_of(modulus), np.uint64)
+    levels = len(core.weights)
+    longest = core.elements // core.rows.size
+    products = np.full(levels + 1, number_one(modulus), np.uint64)
     lists = levels, levels
     return WalkState(
         np.zeros(3, np.int64),
@@ -167,9 +69,9 @@ def new_state(walk: CoreWalk, modulus: np.uint64) -> WalkState:
 
 
 @jit
-def walk_core(walk, state, modulus, budget):
+def walk_core(core, state, modulus, budget):
     """Go on with a walk until so many elements are read; whether it has ended."""
-    levels, size = walk.weights.shape
+    levels, size = core.weights.shape
     registers, positions, products = state.registers, state.positions, state.products
     level, work = registers[0], np.int64(0)
     while work <= budget:
@@ -179,7 +81,7 @@ def walk_core(walk, state, modulus, budget):
                 registers[2] = work
                 return True
             registers[1] = x + 1
-            value = walk.weights[0, x]
+            value = core.weights[0, x]
         elif positions[level] == state.lengths[state.made[level - 1, level], level]:
             level -= 1
             continue
@@ -188,15 +90,15 @@ def walk_core(walk, state, modulus, budget):
             x, value = np.int64(state.ids[at, level, positions[level]]), state.values[at, level, positions[level]]
             positions[level] += 1
         work += 1
-        if value == 0 or not _may_be(walk, state.images, level, x):
+        if value == 0 or not _may_be(core, state.images, level, x):
             continue
-        grown = _narrow(walk, state, level, x, modulus)
+        grown = _narrow(core, state, level, x, modulus)
         work += abs(grown)
         if grown < 0:
             continue
         state.images[level], products[level + 1] = x, times(products[level], value, modulus)
         if level + 2 == levels:
-            part = _sum_of_last(walk, state, level + 1, modulus)
+            part = _sum_of_last(core, state, level + 1, modulus)
             state.sum[0] = plus(state.sum[0], times(products[level + 1], part, modulus), modulus)
         else:
             level += 1
@@ -206,43 +108,43 @@ def walk_core(walk, state, modulus, budget):
 
 
 @inner
-def _sum_of_last(walk, state, last, modulus):
+def _sum_of_last(core, state, last, modulus):
     """The sum of the values of the last level's candidates."""
     at, part, free = state.made[last - 1, last], np.uint64(0), True
     for earlier in range(last):
-        free &= not walk.differs[earlier, last]
+        free &= not core.differs[earlier, last]
     for i in range(state.lengths[at, last]):
-        if free or _may_be(walk, state.images, last, state.ids[at, last, i]):
+        if free or _may_be(core, state.images, last, state.ids[at, last, i]):
             part = plus(part, state.values[at, last, i], modulus)
     return part
 
 
 @inner
-def _may_be(walk, images, level, x):
+def _may_be(core, images, level, x):
     """Whether x differs from the images that it must differ from."""
     for earlier in range(level):
-        if walk.differs[earlier, level] and images[earlier] == x:
+        if core.differs[earlier, level] and images[earlier] == x:
             return False
     return True
 
 
 @inner
-def _narrow(walk, state, level, x, modulus):
+def _narrow(core, state, level, x, modulus):
     """Keep of the later neighbours' candidates those in the rows of x: the elements read, negative if one has none."""
     read, ids, values, lengths, made = NARROW_WORK, state.ids, state.values, state.lengths, state.made
-    for later in range(level + 1, len(walk.rows)):
+    for later in range(level + 1, len(core.rows)):
         earlier = made[level - 1, later] if level > 0 else -1
         made[level, later] = earlier
-        r = walk.rows[level, later]
+        r = core.rows[level, later]
         if r < 0:
             continue
-        begin, end = walk.offsets[r, x], walk.offsets[r, x + 1]
+        begin, end = core.offsets[r, x], core.offsets[r, x + 1]
         if earlier < 0:
-            n = _first_list(walk, later, begin, end, ids[level, later], values[level, later], modulus)
+            n = _first_list(core, later, begin, end, ids[level, later], values[level, later], modulus)
             read += end - begin
         else:
             n = _intersect(
-                ids[earlier, later], values[earlier, later], lengths[earlier, later], walk.targets, walk.values, begin,
+                ids[earlier, later], values[earlier, later], lengths[earlier, later], core.targets, core.values, begin,
                 end, ids[level, later], values[level, later], modulus,
             )  # fmt: skip
             read += min(end - begin, lengths[earlier, later])
@@ -253,13 +155,13 @@ def _narrow(walk, state, level, x, modulus):
 
 
 @inner
-def _first_list(walk, later, begin, end, ids, values, modulus):
+def _first_list(core, later, begin, end, ids, values, modulus):
     """Write the candidates of a level in one row; their number."""
     n = 0
     for j in range(begin, end):
-        weight = walk.weights[later, walk.targets[j]]
+        weight = core.weights[later, core.targets[j]]
         if weight != 0:
-            ids[n], values[n] = walk.targets[j], times(walk.values[j], weight, modulus)
+            ids[n], values[n] = core.targets[j], times(core.values[j], weight, modulus)
             n += 1
     return n
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.core_walk import CoreWalk, WalkState, core_walk, new_state, walk_core
+from cusubmatch.engines.cpu.elimination.core import Core, core_of
+from cusubmatch.engines.cpu.elimination.core_walk import WalkState, new_state, walk_core
 from cusubmatch.engines.cpu.elimination.eliminate import eliminated, products
 from cusubmatch.engines.cpu.elimination.factor import Factor, arcs_of, combined, multiplied, rearranged
 
@@ -50,7 +51,7 @@ class FactorStore:
         self._factors: list[Factor] = []
         self._known: dict[Hashable, int] = {}
         self._costs: dict[Hashable, float] = {}
-        self._walks: dict[Hashable, tuple[CoreWalk, WalkState]] = {}  # that have begun
+        self._walks: dict[Hashable, tuple[Core, WalkState]] = {}  # that have begun
         self._sums: dict[Hashable, int] = {}  # of those that have ended
         self._scratch = np.empty(1 << DENSE_BITS, np.uint64)
         self._entries = 0
@@ -96,14 +97,14 @@ class FactorStore:
         if key not in self._sums:
             if key not in self._walks:
                 factors = [self._factors[number] for number in numbers]
-                walk = core_walk(factors, conflicts, self.size, self._bits, self.modulus)
-                self._spend(OPERATION_NS if walk.elements <= MAX_ENTRIES else math.inf)
-                self._walks[key] = walk, new_state(walk, self.modulus)
-            walk, state = self._walks[key]
+                core = core_of(factors, conflicts, self.size, self._bits, self.modulus)
+                self._spend(OPERATION_NS if core.elements <= MAX_ENTRIES else math.inf)
+                self._walks[key] = core, new_state(core, self.modulus)
+            core, state = self._walks[key]
             ended = False
             while not ended:
                 self._spend(WALK_TURN * WORK_NS)
-                ended = walk_core(walk, state, self.modulus, WALK_TURN)
+                ended = walk_core(core, state, self.modulus, WALK_TURN)
             del self._walks[key]
             self._sums[key] = int(state.sum[0])
         return self._sums[key]
