@@ -37,7 +37,8 @@ MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
-STEPS_OF_A_RANGE = 256  # at the least, about: less is done sooner than it is handed out
+STEPS_OF_A_START = 1 << 13  # that are taken in the time that threads are started in, about
+STEPS_OF_A_RANGE = 1024  # at the least, about: less is done sooner than it is handed out
 
 
 class _Turn(NamedTuple):
@@ -134,7 +135,7 @@ class ConditioningRun:
             else:
                 soon = self.tunables.alone_conditioning_steps if most > 1 else self.tunables.conditioning_steps
                 self._take_turn(self._counters[0], min(soon, self.tunables.conditioning_steps))
-            self.successive_steps += (self.steps - before) / threads
+            self.successive_steps += (self.steps - before) / threads + (STEPS_OF_A_START if threads > 1 else 0)
             self._check()
         sums, bounds = zip(*(counter.sum for counter in self._counters), strict=True)
         return sum(sums) % (prime or 1 << 64), sum(bounds)
@@ -144,10 +145,11 @@ class ConditioningRun:
         return sum(end - begin for begin, end in list(self._pending))
 
     def _steps_left(self) -> int:
-        """About how many steps the pending roots take, from those of the last turn; 0 if there was none."""
-        if self._roots_of_turn == 0:  # one of them takes long
-            return MANY_STEPS
-        return self._steps_of_turn * self._roots_left // self._roots_of_turn
+        """About how many steps are to be taken, from those of the last turn; 0 if there was none."""
+        left = MANY_STEPS  # if one of the roots takes long
+        if self._roots_of_turn:
+            left = self._steps_of_turn * self._roots_left // self._roots_of_turn
+        return left if self.max_steps is None or self._prime else min(left, max(self.max_steps - self.steps, 0))
 
     def _count_in_threads(self, threads: int, left: int) -> None:
         """Count all that is pending, about so many steps, or until it has to end."""
