@@ -18,7 +18,7 @@ from cusubmatch.pattern import Pattern
 
 __all__ = ["FIRST_S", "HostIsDoneError", "host_count", "leave_to_gpu"]
 
-FIRST_S = 0.01  # that the host has for itself, about what planning for the GPU takes
+FIRST_S = 0.003  # that the host has for itself: most small counts end by then
 LEFT = "left to the GPU"
 KEPT = 1024  # patterns that the GPU is asked for first
 

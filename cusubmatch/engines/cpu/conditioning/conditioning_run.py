@@ -128,13 +128,14 @@ class ConditioningRun:
         while self._pending:
             left, most = self._steps_left(), self.tunables.threads_for(MANY_STEPS)
             threads, before = min(most, left // self.tunables.steps_worth_a_thread + 1), self.steps
+            if before < self.tunables.alone_conditioning_steps:
+                threads = 1
             if self._cache_is_small and (threads > 1 or self._slots):
                 self._enlarge_cache(left)
             if threads > 1:
                 self._count_in_threads(threads, left)
             else:
-                soon = self.tunables.alone_conditioning_steps if most > 1 else self.tunables.conditioning_steps
-                self._take_turn(self._counters[0], min(soon, self.tunables.conditioning_steps))
+                self._take_turn(self._counters[0], self.tunables.conditioning_steps)
             self.successive_steps += (self.steps - before) / threads + (STEPS_OF_A_START if threads > 1 else 0)
             self._check()
         sums, bounds = zip(*(counter.sum for counter in self._counters), strict=True)
