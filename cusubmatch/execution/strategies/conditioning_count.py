@@ -36,6 +36,7 @@ from cusubmatch.plan.elimination import suits_elimination
 __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"]
 
 FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
+ELIMINATION_SHARE = 0.5  # of the time of conditioning
 MIN_STEPS = 1 << 17  # before a walk is tried
 STEP_NS = 150.0  # of a step of conditioning, about
 SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
@@ -174,7 +175,7 @@ class ConditioningCount:
         while True:
             matches = self._turn(conditioned)
             if matches is None and eliminated is not None and not eliminated.is_hopeless:
-                eliminated.max_cost = conditioned.successive_steps * STEP_NS
+                eliminated.max_cost = ELIMINATION_SHARE * conditioned.successive_steps * STEP_NS
                 if eliminated.max_cost >= eliminated.preparation:
                     matches = self._turn(eliminated)
             if matches is None and conditioned.steps >= MIN_STEPS:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.representation import choices, may_collide, overlap
+from cusubmatch.engines.cpu.conditioning.representation import choices, may_collide, most_waived, overlap
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 
 __all__ = ["MATCH", "SET_APART", "WAIVE", "component_of", "division", "scarcest"]
 
 MATCH, WAIVE, SET_APART = range(3)  # ways to count a component
 DEGREE_UNIT = 1 << 12  # candidates are divided by degrees in fractions of so much
-CANDIDATES_OF_A_WAIVED = 2  # that each vertex has for each conflict between two parts, at the least
 LEAF_TERMS = 2  # for each candidate of another vertex, at the most
 
 
@@ -90,7 +89,7 @@ def _conflict_to_waive(s, component, fewest):
     part = _connected(s, component, component & -component)
     if part == component:
         return -1, -1
-    best, best_u, best_w, joining = np.int64(1) << 62, -1, -1, 0
+    best, best_u, best_w, joining, most = np.int64(1) << 62, -1, -1, 0, most_waived(s, fewest)
     rest = part
     while rest:
         u = trailing_zeros(rest)
@@ -101,7 +100,7 @@ def _conflict_to_waive(s, component, fewest):
             others &= others - 1
             if may_collide(s, u, w):
                 joining += 1
-                if joining * CANDIDATES_OF_A_WAIVED > fewest:
+                if joining > most:
                     return -1, -1
                 size = min(choices(s, u), choices(s, w))
                 if size < best:

@@ -20,6 +20,7 @@ __all__ = [
     "count_small",
     "domains_key",
     "may_collide",
+    "most_waived",
     "overlap",
     "restart",
     "undo",
@@ -63,6 +64,11 @@ def candidates(s, v):
 @_by_state(lists.choices, bits.choices)
 def choices(s, w):
     """The number of candidates that w may take."""
+
+
+@_by_state(lists.most_waived, bits.most_waived)
+def most_waived(s, fewest):
+    """How many conflicts between two parts are waived, at most, where all vertices have so many candidates."""
 
 
 @_by_state(lists.may_collide, bits.may_collide)

@@ -27,6 +27,7 @@ __all__ = [
     "domain",
     "domains_key",
     "may_collide",
+    "most_waived",
     "overlap",
     "restart",
     "row_of",
@@ -137,6 +138,12 @@ def choices(s, w):
 def may_collide(s, u, w):
     """Whether two vertices in conflict can still take the same candidate."""
     return any_common(domain(s, u), domain(s, w))
+
+
+@inner
+def most_waived(_s, fewest):
+    """How many conflicts between two parts are waived, at most, where all vertices have so many candidates."""
+    return fewest // 2
 
 
 @inner

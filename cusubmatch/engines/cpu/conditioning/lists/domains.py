@@ -19,6 +19,7 @@ __all__ = [
     "domains_key",
     "is_pending",
     "may_collide",
+    "most_waived",
     "overlap",
     "restart",
     "row_of",
@@ -205,6 +206,12 @@ def may_collide(s, u, w):
             return False
         return count_common(s.store, s.begin[u], s.end[u], s.store, s.begin[w], s.end[w]) > 0
     return overlap(s, u, w) > 0
+
+
+@inner
+def most_waived(_s, fewest):
+    """How many conflicts between two parts are waived, at most, where all vertices have so many candidates."""
+    return fewest
 
 
 @inner
