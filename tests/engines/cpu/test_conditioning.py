@@ -207,7 +207,8 @@ def test_a_count_that_conditioning_may_end_soon_is_begun_without_a_plan(monkeypa
 def test_a_count_that_was_begun_without_a_plan_is_planned_when_its_steps_are_spent(monkeypatch):
     graph = skewed_graph()
     wanted = csm.count_matches(graph, QUERY, engine="cpu")
-    monkeypatch.setattr(CpuEngine, "condition", lambda *_: SimpleNamespace(total=spent, steps=1 << 20, max_steps=0))
+    all_spent = SimpleNamespace(total=spent, steps=1 << 20, max_steps=0, successive_steps=0.0)
+    monkeypatch.setattr(CpuEngine, "condition", lambda *_: all_spent)
     graph.host.cache.forget("prepared", "plans")
     assert csm.count_matches(graph, QUERY, engine="cpu") == wanted
     assert graph.host.cache.values("plans")
