@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from itertools import pairwise, permutations, product
+from itertools import combinations, pairwise, permutations, product
 from types import SimpleNamespace
 
 import numpy as np
@@ -139,9 +139,16 @@ def test_vertices_that_may_have_one_image_are_not_taken_for_different(kind):
     complete = pd.DataFrame([(i, j) for i in range(5) for j in range(i)], columns=["src", "dst"])
     vertices = pd.DataFrame({"vertex": range(5), "label": 0})
     graph = Graph.from_edgelist(complete, vertices=vertices, vertex_label="label")
-    star = Pattern([(0, v) for v in range(1, 6)], labels=dict.fromkeys(range(6), 0), distinct=[(1, 2), (1, 3), (1, 4)])
-    wanted = 5 * 4 * sum(4 - len(set(images)) for images in product(range(4), repeat=3))
-    assert count_of(graph, star, "homomorphism", **kind) == wanted
+    arms = [(0, 1), (0, 2), (0, 3), (0, 4), (2, 5), (3, 6), (4, 7)]  # 1 is set apart from 2, 3 and 4
+    pattern = Pattern(arms, labels=dict.fromkeys(range(8), 0), distinct=[(1, 2), (1, 3), (1, 4)])
+    wanted = 5 * 4**3 * sum(4 - len(set(images)) for images in product(range(4), repeat=3))
+    assert count_of(graph, pattern, "homomorphism", **kind) == wanted
+
+
+@pytest.mark.parametrize("size", [4, 12])
+def test_small_and_large_triangles_are_left(size):
+    clique = Pattern(list(combinations(range(6), 2)), labels=dict(enumerate(range(6))))
+    assert count_of(multipartite(6, size), clique) == size**6
 
 
 def test_only_named_pairs_are_kept_apart_in_a_homomorphism():

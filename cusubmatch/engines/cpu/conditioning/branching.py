@@ -1,7 +1,8 @@
-"""How a component is found, and divided: into parts without the conflict that joins them, or by matching a vertex.
+"""How a component is found, and divided: by setting a vertex apart, by waiving a conflict, or by matching a vertex.
 
-The vertex to match has the fewest candidates for each neighbour whose domain that narrows (dom/deg; Bessiere & Regin
-1996).
+A vertex without pattern neighbours in its component is set apart where it shares few candidates; a conflict between two
+parts without a pattern edge is waived where there are few. The vertex to match has the fewest candidates for each
+neighbour whose domain that narrows (dom/deg; Bessiere & Regin 1996).
 """
 
 from __future__ import annotations
@@ -81,16 +82,14 @@ def _branch_vertex(s, component):
 
 @inner
 def _conflict_to_waive(s, component, fewest):
-    """The conflict that joins two parts of a component and has the least domains; -1 where a vertex is to be matched.
+    """The conflict that joins two parts of a component and shares the fewest candidates; -1 if there is none to waive.
 
-    That is where edges alone join the component, or where there are many conflicts for `fewest`, the candidates of
-    some vertex.
+    That is where edges alone join the component, or where there are too many such conflicts for the `fewest` candidates
+    of a vertex: each doubles the terms.
     """
     part = _connected(s, component, component & -component)
-    if part == component:
-        return -1, -1
     best, best_u, best_w, joining, most = np.int64(1) << 62, -1, -1, 0, most_waived(s, fewest)
-    rest = part
+    rest = part if part != component else np.int64(0)
     while rest:
         u = trailing_zeros(rest)
         rest &= rest - 1
@@ -98,13 +97,12 @@ def _conflict_to_waive(s, component, fewest):
         while others:
             w = trailing_zeros(others)
             others &= others - 1
-            if may_collide(s, u, w):
-                joining += 1
-                if joining > most:
-                    return -1, -1
-                size = min(choices(s, u), choices(s, w))
-                if size < best:
-                    best, best_u, best_w = size, u, w
+            shared = overlap(s, u, w)
+            joining += 1 if shared else 0
+            if joining > most:
+                return -1, -1
+            if 0 < shared < best:
+                best, best_u, best_w = shared, u, w
     return best_u, best_w
 
 
@@ -144,7 +142,7 @@ def _shared_candidates(s, v, component, most):
         others &= others - 1
         shared = overlap(s, u, v)
         if shared:
-            if met & ~(s.conflicts[u] | (s.apart[u] & s.neighbours[u])):
+            if met & ~(s.conflicts[u] | s.neighbours[u]):
                 return -1
             met |= np.int64(1) << u
             n += shared
@@ -153,12 +151,11 @@ def _shared_candidates(s, v, component, most):
 
 @inner
 def division(s, component, fewest):
-    """How a component is counted whose vertices have no fewer candidates than `fewest`.
+    """How a component is counted: the way, and the vertices that are matched to candidates, those that w may take, too.
 
-    That is the way, the vertices that are matched to each candidate (that w may take, too), and w.
-    MATCH: one vertex; there is no w. WAIVE: the maps without the conflict of w and another, less those that send both
-    to one image. SET_APART: the maps of the others times the candidates of w, less those in which another one has its
-    image.
+    MATCH: a vertex is matched; there is no w. WAIVE: the maps without the conflict of w and another, less those that
+    send both to one image. SET_APART: the maps of the others times the candidates of w, less those that send one of
+    them to a candidate of w. `fewest` candidates has the vertex that has the fewest.
     """
     w = _leaf_to_set_apart(s, component, fewest)
     if w >= 0:

@@ -121,7 +121,7 @@ class ConditioningRun:
         """The count modulo a prime, or 2^64, and its bound; goes on where an earlier call has ended."""
         if self._prime != prime:
             del self._counters[1:]
-            with announced("conditioning"):
+            with announced(self._counters[0].part):
                 self._counters[0].begin(prime)
             self._prime, self._pending = prime, [(self.tasks.begin, self.tasks.end)]
             self._roots_of_turn, self._steps_of_turn, self._slots = 1, 0, 0

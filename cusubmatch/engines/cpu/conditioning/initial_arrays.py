@@ -48,12 +48,12 @@ def initial_arrays(
     `ended` is the flag of the arrays.
     """
     size, n = len(local.constraints.labels), MAX_VERTICES
-    neighbours, apart, conflicts = np.zeros((3, n), np.int64)
+    neighbours, conflicts = np.zeros((2, n), np.int64)
     neighbours[:size] = _neighbours(local)
     for u, w in local.constraints.distinct:
-        apart[u] |= 1 << w
-        apart[w] |= 1 << u
-    np.bitwise_and(apart, ~neighbours, out=conflicts)
+        if not int(neighbours[u]) >> w & 1:  # neighbours differ, since there are no loops
+            conflicts[u] |= 1 << w
+            conflicts[w] |= 1 << u
     relations = np.zeros(n * n, np.int32)
     for (u, w), (relation,) in local.constraints.required.items():
         relations[n * u + w] = relation
@@ -64,7 +64,6 @@ def initial_arrays(
     random = np.random.default_rng(SEED)
     common = {
         "neighbours": neighbours,
-        "apart": apart,
         "all_conflicts": conflicts,
         "conflicts": conflicts.copy(),
         "relations": relations,

@@ -46,6 +46,11 @@ class RootCounter:
         self._unused = np.zeros(1, np.uint64), np.zeros(1)
         self._stuck = self._longer = 0
 
+    @property
+    def part(self) -> str:
+        """What is compiled for it (`jit.announced`)."""
+        return "conditioning" if self._on_bits else "conditioning on lists"
+
     def _set(self, arrays: Any) -> None:
         """Take other arrays."""
         self._arrays = arrays

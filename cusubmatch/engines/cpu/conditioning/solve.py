@@ -6,9 +6,11 @@ candidates in turn, and what is left is counted the same way. Counts of componen
 no state of a component is counted twice: the matched vertices it depends on are those of a tree decomposition's bags.
 
 A conflict between two parts without a pattern edge does not have to join them. The count is that without the conflict,
-less that of the maps which send both vertices to one image (a quotient of the pattern); these are few where domains
-overlap little. With many conflicts the terms of that sum double with each: where there are more conflicts than
-candidates of some vertex, that vertex is matched instead.
+less that of the maps which send both vertices to one image (a quotient of the pattern). All conflicts of a vertex whose
+pattern neighbours are all matched go at once: the count is that of the others times its candidates, less the maps that
+send one of the others to one of these. No map is taken off twice, since the others all differ. With many conflicts the
+terms of either sum are more than the candidates of some vertex: that is matched instead. One with a single candidate is
+matched at once, without a look whether the component is known.
 
 Counts are modulo 2^64 or a prime, and come with a bound, as floats, that tells whether 64 bits suffice.
 """

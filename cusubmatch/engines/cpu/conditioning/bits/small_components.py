@@ -10,10 +10,12 @@ from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 
 __all__ = ["count_small"]
 
+MOST_ROWS = 64  # that a triangle is counted by: with more its count is worth keeping, and a vertex is matched
+
 
 @inner
 def count_small(s, component):
-    """The count of a component of up to three vertices; -1 for others."""
+    """The count of a component of up to three vertices; -1 for a large triangle, and for others."""
     rest = component & (component - 1)
     u = trailing_zeros(component)
     if rest == 0:
@@ -55,7 +57,7 @@ def _count_edge(s, u, w):
 
 @inner
 def _count_three(s, a, b, d):
-    """The count of three vertices; -1 where two neighbours need not differ and a third must differ from both."""
+    """The count of three vertices; -1 for a large triangle."""
     edges = _adjacent(s, a, b) + _adjacent(s, a, d) + _adjacent(s, b, d)
     if edges == 0:
         return _count_isolated(s, a, b, d)
@@ -64,18 +66,19 @@ def _count_three(s, a, b, d):
             a, b = b, a
         if choices(s, d) < choices(s, a):
             a, d = d, a
-        return _count_triangle(s, a, b, d)
+        few = choices(s, a) * min(choices(s, b), choices(s, d)) <= MOST_ROWS
+        return _count_triangle(s, a, b, d) if few else -1
     if edges == 2:
-        if not _adjacent(s, b, d):
-            return _count_path(s, a, b, d)
         if not _adjacent(s, a, d):
-            return _count_path(s, b, a, d)
-        return _count_path(s, d, a, b)
-    if _adjacent(s, a, b):
-        return _count_edge_beside(s, d, a, b)
+            a, b = b, a
+        elif not _adjacent(s, a, b):
+            a, d = d, a
+        return _count_path(s, a, b, d)
     if _adjacent(s, a, d):
-        return _count_edge_beside(s, b, a, d)
-    return _count_edge_beside(s, a, b, d)
+        b, d = d, b
+    elif _adjacent(s, b, d):
+        a, d = d, a
+    return _count_edge_beside(s, d, a, b)
 
 
 @inner
@@ -96,8 +99,6 @@ def _count_isolated(s, a, b, d):
 @inner
 def _count_edge_beside(s, v, a, b):
     """The count of two adjacent vertices and a third, less the maps in which that has the image of one of them."""
-    if _in_conflict(s, v, a) and _in_conflict(s, v, b) and not (s.apart[a] >> b) & 1:
-        return -1
     n = choices(s, v) * _count_edge(s, a, b)
     if _in_conflict(s, v, a):
         n -= _count_edge_from(s, v, a, b)

@@ -21,9 +21,8 @@ class Arrays(NamedTuple):
 
     Attributes
     ----------
-    neighbours, apart, all_conflicts, conflicts : int64
-        As bits; vertices that must differ are `apart`, and in conflict if they share a candidate and no edge does it;
-        `conflicts` are those that are not waived.
+    neighbours, all_conflicts, conflicts : int64
+        As bits; `conflicts` are those that are not waived.
     priority : int64
         The vertex with the least is branched on first.
     roots : int32
@@ -56,7 +55,6 @@ class Arrays(NamedTuple):
     """
 
     neighbours: np.ndarray
-    apart: np.ndarray
     all_conflicts: np.ndarray
     conflicts: np.ndarray
     priority: np.ndarray

@@ -23,9 +23,8 @@ class Arrays(NamedTuple):
 
     Attributes
     ----------
-    neighbours, apart, all_conflicts, conflicts : int64
-        As bits; vertices that must differ are `apart`, and in conflict if they share a candidate and no edge does it;
-        `conflicts` are those that are not waived.
+    neighbours, all_conflicts, conflicts : int64
+        As bits; `conflicts` are those that are not waived.
     relations : int32 (32 * 32)
         The row block of each ordered pair.
     offsets : int64
@@ -67,7 +66,6 @@ class Arrays(NamedTuple):
     """
 
     neighbours: np.ndarray
-    apart: np.ndarray
     all_conflicts: np.ndarray
     conflicts: np.ndarray
     relations: np.ndarray
