@@ -17,14 +17,11 @@ ONE = np.uint64(1)
 
 
 def number_one(modulus: np.uint64) -> np.uint64:
-    """The number 1, for code that is not compiled."""
-    return np.float64(1.0).view(np.uint64) if modulus == FLOATS else ONE
-
-
-@inner
-def one(modulus):
     """The number 1."""
     return np.float64(1.0).view(np.uint64) if modulus == FLOATS else ONE
+
+
+one = inner(number_one)  # for code that is compiled
 
 
 @inner

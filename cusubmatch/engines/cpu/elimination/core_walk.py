@@ -13,6 +13,7 @@ import numpy as np
 from cusubmatch.engines.cpu.elimination.arithmetic import number_one, plus, times
 from cusubmatch.engines.cpu.elimination.core import Core
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
+from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound
 
 __all__ = ["WalkState", "new_state", "walk_core"]
 
@@ -25,8 +26,8 @@ class WalkState(NamedTuple):
 
     Attributes
     ----------
-    registers : int64 (3,)
-        The level, the next image of the first one, and the elements read in the last turn.
+    registers : int64 (2,)
+        The level, and the next image of the first one.
     sum : uint64 (1,)
     ids, values : int32 and uint64 (levels, levels, longest row)
         [i, j]: what was left of level j when level i was matched.
@@ -56,7 +57,7 @@ def new_state(core: Core, modulus: np.uint64) -> WalkState:
     products = np.full(levels + 1, number_one(modulus), np.uint64)
     lists = levels, levels
     return WalkState(
-        np.zeros(3, np.int64),
+        np.zeros(2, np.int64),
         np.zeros(1, np.uint64),
         np.empty((*lists, longest), np.int32),
         np.empty((*lists, longest), np.uint64),
@@ -78,7 +79,6 @@ def walk_core(core, state, modulus, budget):
         if level == 0:
             x = registers[1]
             if x == size:
-                registers[2] = work
                 return True
             registers[1] = x + 1
             value = core.weights[0, x]
@@ -103,7 +103,7 @@ def walk_core(core, state, modulus, budget):
         else:
             level += 1
             positions[level] = 0
-    registers[0], registers[2] = level, work
+    registers[0] = level
     return False
 
 
@@ -172,14 +172,14 @@ def _intersect(ids, values, length, targets, numbers, begin, end, out_ids, out_v
     n, i, j = 0, 0, begin
     if end - begin > GALLOP_RATIO * length:
         for i in range(length):
-            j = _lower_bound(targets, j, end, ids[i])
+            j = lower_bound(targets, j, end, ids[i])
             if j < end and targets[j] == ids[i]:
                 out_ids[n], out_values[n] = ids[i], times(values[i], numbers[j], modulus)
                 n += 1
         return n
     if length > GALLOP_RATIO * (end - begin):
         for j in range(begin, end):
-            i = _lower_bound(ids, i, length, targets[j])
+            i = lower_bound(ids, i, length, targets[j])
             if i < length and ids[i] == targets[j]:
                 out_ids[n], out_values[n] = ids[i], times(values[i], numbers[j], modulus)
                 n += 1
@@ -192,14 +192,3 @@ def _intersect(ids, values, length, targets, numbers, begin, end, out_ids, out_v
         i += a <= b
         j += b <= a
     return n
-
-
-@inner
-def _lower_bound(array, begin, end, x):
-    while begin < end:
-        middle = (begin + end) >> 1
-        if array[middle] < x:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin

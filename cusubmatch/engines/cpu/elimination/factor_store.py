@@ -50,7 +50,7 @@ class FactorStore:
         self._mask = np.uint64((1 << self._bits) - 1)
         self._factors: list[Factor] = []
         self._known: dict[Hashable, int] = {}
-        self._costs: dict[Hashable, float] = {}
+        self._most: dict[Hashable, float] = {}  # products of eliminating a vertex that some factors hold
         self._walks: dict[Hashable, tuple[Core, WalkState]] = {}  # that have begun
         self._sums: dict[Hashable, int] = {}  # of those that have ended
         self._scratch = np.empty(1 << DENSE_BITS, np.uint64)
@@ -65,11 +65,8 @@ class FactorStore:
 
     def cost(self, vertex: int, numbers: Sequence[int]) -> float:
         """About how many nanoseconds it takes to eliminate a vertex that these factors hold; inf: too long."""
-        key = vertex, *numbers
-        if key not in self._costs:
-            factors = [self._factors[number] for number in numbers]
-            self._costs[key] = self._time(self._products(vertex, factors), self._scope(vertex, factors))
-        return self._costs[key]
+        factors = [self._factors[number] for number in numbers]
+        return self._time(self._products(vertex, numbers), self._scope(vertex, factors))
 
     def eliminate(self, vertex: int, numbers: Sequence[int]) -> int:
         """The product of factors, summed over a vertex that all of them hold."""
@@ -121,10 +118,15 @@ class FactorStore:
         self._factors.append(factor)
         return len(self._factors) - 1
 
-    def _products(self, vertex: int, factors: Sequence[Factor]) -> float:
-        keys = np.concatenate([factor.keys for factor in factors])
-        fields = np.array([self._position(factor.scope, vertex) for factor in factors], np.uint64)
-        return products(keys, _ends(factors), fields, self._mask, self.size)
+    def _products(self, vertex: int, numbers: Sequence[int]) -> float:
+        """How many products eliminating a vertex that these factors hold takes, at most."""
+        key = vertex, *numbers
+        if key not in self._most:
+            factors = [self._factors[number] for number in numbers]
+            keys = np.concatenate([factor.keys for factor in factors])
+            fields = np.array([self._position(factor.scope, vertex) for factor in factors], np.uint64)
+            self._most[key] = products(keys, _ends(factors), fields, self._mask, self.size)
+        return self._most[key]
 
     def _scope(self, vertex: int, factors: Sequence[Factor]) -> tuple[int, ...]:
         return tuple(sorted({u for factor in factors for u in factor.scope} - {vertex}))
@@ -147,7 +149,7 @@ class FactorStore:
 
     def _eliminated(self, vertex: int, numbers: Sequence[int]) -> Factor:
         factors = sorted((self._factors[number] for number in numbers), key=lambda one: (len(one.scope), len(one.keys)))
-        scope, most = self._scope(vertex, factors), self._products(vertex, factors)
+        scope, most = self._scope(vertex, factors), self._products(vertex, numbers)
         self._spend(self._time(most, scope))
         fields = np.array([self._position(factor.scope, vertex) for factor in factors], np.uint64)
         moves = np.zeros((len(factors), max(len(factor.scope) for factor in factors), 3), np.uint64)

@@ -45,14 +45,7 @@ def _count_edge(s, u, w):
     """The count of two adjacent vertices."""
     if choices(s, w) < choices(s, u):
         u, w = w, u
-    n = 0
-    for i in range(SET_WORDS):
-        word = s.domains[SET_WORDS * u + i]
-        while word:
-            x = (i << 6) + np.int64(trailing_zeros(word))
-            word &= word - np.uint64(1)
-            n += count_common(domain(s, w), row_of(s, u, w, x))
-    return n
+    return _count_edge_from(s, u, u, w)
 
 
 @inner
