@@ -37,23 +37,23 @@ def count_of_query(G: GraphLike, P: Pattern | str, options: QueryOptions) -> int
 
 
 def _count_labelled(call: CheckedCall) -> int:
-    """The number of matches of a pattern that is counted before it is planned, and on the host before on a GPU."""
+    """The number of matches of a pattern that is counted before it is planned, by the host beside a GPU."""
     from cusubmatch.execution.conditioned_query import make_count
-    from cusubmatch.execution.host_first import FIRST_S, HostIsDoneError, host_count, leave_to_gpu
+    from cusubmatch.execution.host_first import HostIsDoneError, host_count, leave_to_gpu
 
     host = host_count(*call)
     if host is None:
         return _counted(call, make_count)
     try:
-        if host.ends_within(FIRST_S):
-            return host.result()
-        leave_to_gpu(*call)
         with also_checking(host.check):
-            return _counted(call, make_count, host)
+            matches = _counted(call, make_count, host)
     except HostIsDoneError:  # while the GPU's count was planned
         return host.result()
     finally:
         host.give_up()
+    if not host.is_done:
+        leave_to_gpu(*call)
+    return matches
 
 
 def _counted(

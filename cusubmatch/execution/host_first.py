@@ -1,8 +1,8 @@
-"""A labelled pattern that a GPU has not counted yet: the host's cores are asked first.
+"""A labelled pattern that a GPU has not counted yet: the host's cores begin to count it while the GPU is planned for.
 
-Most such counts end within the time that planning for the GPU and its first launches take; those the host answers when
-they are asked again, too. A count that takes longer goes on beside the GPU's (`strategies/side_by_side.py`). Later
-calls for it begin on the GPU, which is quicker once it has a plan.
+Many such counts end within the time that planning for the GPU and its first launches take; those the host answers when
+they are asked again, too. A count that takes longer goes on beside the GPU's (`strategies/side_by_side.py`). Where the
+GPU was the first, later calls begin on it, which is quicker once it has a plan.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from cusubmatch.execution.strategies.side_by_side import HostCount, HostIsDoneEr
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 
-__all__ = ["FIRST_S", "HostIsDoneError", "host_count", "leave_to_gpu"]
+__all__ = ["HostIsDoneError", "host_count", "leave_to_gpu"]
 
-FIRST_S = 0.003  # that the host has for itself: most small counts end by then
 LEFT = "left to the GPU"
 KEPT = 1024  # patterns that the GPU is asked for first
 
@@ -42,7 +41,7 @@ def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
 
 
 def leave_to_gpu(graph: Graph, pattern: Pattern, options: QueryOptions, _deadline: float | None) -> None:
-    """Let later calls for a pattern begin on the GPU: the host did not count it soon."""
+    """Let later calls for a pattern begin on the GPU, which was quicker than the host."""
     engine, _ = engine_for(options, graph)
     with engine.current():
         engine.place(graph).cache.get(LEFT, _asked(pattern, options), lambda: True, KEPT)

@@ -96,7 +96,7 @@ def conditioned_first(
     if prepared.candidate_graph is None:
         return None
     conditioning = plan_conditioning(prepared.estimated_by.cardinalities, math.inf)
-    return (prepared, conditioning) if conditioning.goes_first else None
+    return (prepared, conditioning) if conditioning.begins else None
 
 
 def counts_beside(graph: Graph, engine: Engine, pattern: Pattern) -> bool:

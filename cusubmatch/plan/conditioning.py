@@ -2,8 +2,9 @@
 
 What it takes is not known beforehand: counts of components that come again are not counted again. At the least, every
 arc of the candidate graph is tried once, and that is taken as its cost. Where it takes much longer than walking is
-expected to, it is given up for a walk. Where it may take as little as planning a walk does, it is tried before one is
-planned: a walk that is estimated to take a tenth of a millisecond may take a second.
+expected to, it is given up for a walk. It begins before a walk is planned where it may take less than the planning: a
+walk that is estimated to take a tenth of a millisecond may take a second. How long it goes on before the plan is made
+depends on its cost.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ __all__ = ["ConditioningPlan", "plan_conditioning"]
 
 STEP_NS = 150.0  # to try a candidate, at the least
 PATIENCE_NS = 2.5e5  # for each pattern vertex; a few times what planning a walk takes
+BEGIN_FACTOR = 12.0  # most counts take a fraction of their cost
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,18 @@ class ConditioningPlan:
 
     @property
     def first(self) -> bool:
-        """Whether it is tried before walking."""
+        """Whether it is tried before walking, once a walk is planned."""
         return self.goes_first or self.cost < self.walking
 
     @property
     def goes_first(self) -> bool:
         """Whether it is tried whatever walking is expected to take."""
         return self.cost <= self.patience
+
+    @property
+    def begins(self) -> bool:
+        """Whether it begins before a walk is planned."""
+        return self.cost <= BEGIN_FACTOR * self.patience
 
 
 def plan_conditioning(cardinalities: Cardinalities, walking: float) -> ConditioningPlan:

@@ -27,11 +27,11 @@ def primes_beyond(bound: int) -> list[int]:
     return list(PRIMES[:needed])
 
 
-def chinese_remainder(residues: Sequence[Any], primes: Sequence[int]) -> Any:
-    """The least number with these residues, or an array of such numbers, Python's integers."""
+def chinese_remainder(residues: Sequence[Any], moduli: Sequence[int]) -> Any:
+    """The least number with these residues, or an array of such numbers, Python's integers; moduli share no factor."""
     number, product = 0, 1
-    for residue, prime in zip(residues, primes, strict=True):
+    for residue, modulus in zip(residues, moduli, strict=True):
         exact = residue if isinstance(residue, int) else residue.astype(object)
-        number += product * ((exact - number) * pow(product, -1, prime) % prime)
-        product *= prime
+        number += product * ((exact - number) * pow(product, -1, modulus) % modulus)
+        product *= modulus
     return number

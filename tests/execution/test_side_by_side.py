@@ -157,29 +157,28 @@ def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(label
     assert "the first answer is taken" in str(csm.explain(labelled, TREE, devices=[0]))
 
 
-def test_the_host_is_asked_first_and_again_where_it_is_quick(labelled, machine, monkeypatch):
-    monkeypatch.setattr(host_first, "host_count", HOST_COUNT)
-    monkeypatch.setattr(host_first, "FIRST_S", SECONDS)
-    monkeypatch.setattr(CpuEngine, "is_compiled", True)
-    walks = []
-    monkeypatch.setattr(machine, "run", lambda *_: walks.append(1) or Taking("walked").run(None, None))
+def test_the_host_begins_before_a_gpu_is_planned_for_and_again_where_it_is_quicker(labelled, machine, monkeypatch):
     expected = csm.count_matches(labelled, TREE, engine="cpu")
+    hosts, walk = [], Taking("walked", SECONDS)
+    monkeypatch.setattr(host_first, "host_count", lambda *call: hosts.append(HOST_COUNT(*call)) or hosts[-1])
+    monkeypatch.setattr(CpuEngine, "is_compiled", True)
+    monkeypatch.setattr(machine, "run", lambda *_: walk.run(None, None))
     for _ in range(2):
         assert csm.count_matches(labelled, TREE, devices=[0]) == expected
-    assert not walks
+    assert all(host.matches == expected for host in hosts)
 
 
 @pytest.mark.thorough
-def test_a_host_that_is_not_quick_goes_on_beside_the_walk(labelled, machine, monkeypatch):
-    monkeypatch.setattr(host_first, "host_count", HOST_COUNT)
-    monkeypatch.setattr(HostCount, "ends_within", lambda *_: False)
+def test_later_calls_begin_on_a_gpu_that_was_quicker_than_the_host(labelled, machine, monkeypatch):
+    hosts = []
+    monkeypatch.setattr(host_first, "host_count", lambda *call: hosts.append(HOST_COUNT(*call)) or hosts[-1])
     monkeypatch.setattr(CpuEngine, "is_compiled", True)
-    walk = Taking("walked", SECONDS)
-    monkeypatch.setattr(machine, "run", lambda *_: walk.run(None, None))
-    assert csm.count_matches(labelled, TREE, devices=[0]) == csm.count_matches(labelled, TREE, engine="cpu")
-    assert walk.runs <= 1
+    monkeypatch.setattr(HostCount, "_count", lambda _: None)
     monkeypatch.setattr(machine, "run", lambda *_: Taking("walked").run(None, None))
-    assert csm.count_matches(labelled, TREE, devices=[0]) == "walked"
+    for _ in range(2):
+        assert csm.count_matches(labelled, TREE, devices=[0]) == "walked"
+    assert hosts[0] is not None
+    assert hosts[1] is None
 
 
 @pytest.mark.thorough

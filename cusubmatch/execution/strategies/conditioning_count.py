@@ -1,10 +1,11 @@
 """A count by recursive conditioning on the candidate graph, with a walk for the patterns that it does not suit.
 
 How many steps conditioning takes is not known beforehand. Where variable elimination suits the pattern, both take turns
-soon (`plan/elimination.py`). When conditioning has taken more steps than most counts do, the walk is
-planned anew by sampled descents, which say well what it takes. The walk has its turn once conditioning has taken about
-as long as it is expected to. If that was wrong, the turns grow, so that a count takes a few times the better way. All
-turns are counted in steps and work, not in seconds, so that equal calls go the same way.
+soon (`plan/elimination.py`). Where conditioning is expected to take longer than planning a walk does, the walk is
+planned after a few steps, and has a turn if its estimate is lower. When conditioning has taken more steps than most
+counts do, the walk is planned anew by sampled descents, which say well what it takes. The walk has its turn once
+conditioning has taken about as long as it is expected to. If that was wrong, the turns grow, so that a count takes a
+few times the better way. All turns are counted in steps and work, not in seconds, so that equal calls go the same way.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"
 
 FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
 ELIMINATION_SHARE = 0.5  # of the time of conditioning
-MIN_STEPS = 1 << 17  # before a walk is tried
+SHORT_STEPS = 1 << 14  # of conditioning, in the time that planning a walk takes
+MIN_STEPS = 1 << 17  # before a walk is planned by sampled descents
 STEP_NS = 150.0  # of a step of conditioning, about
 SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
 MIN_WALK_NS = 3e6  # but no sooner
@@ -171,13 +173,17 @@ class ConditioningCount:
             if walked is not None:
                 return walked
         eliminated = self._eliminated()
-        conditioned = self._conditioned(MIN_STEPS if eliminated is None else FIRST_STEPS)
+        walks_soon = self.first is None and not self.strategy.conditioning.goes_first
+        first_steps = SHORT_STEPS if walks_soon else MIN_STEPS
+        conditioned = self._conditioned(first_steps if eliminated is None else FIRST_STEPS)
         while True:
             matches = self._turn(conditioned)
             if matches is None and eliminated is not None and not eliminated.is_hopeless:
                 eliminated.max_cost = ELIMINATION_SHARE * conditioned.successive_steps * STEP_NS
                 if eliminated.max_cost >= eliminated.preparation:
                     matches = self._turn(eliminated)
+            if matches is None and walks_soon and conditioned.steps >= SHORT_STEPS:
+                matches, walks_soon = self._turn_of_planned_walk(), False
             if matches is None and conditioned.steps >= MIN_STEPS:
                 matches = self._turn_of_walk(conditioned.steps * STEP_NS)
             if matches is not None:
@@ -190,6 +196,12 @@ class ConditioningCount:
             return self._report(self.strategy.matches_of(count.total()))
         except StepsSpent:
             return None
+
+    def _turn_of_planned_walk(self) -> int | None:
+        """The number of matches by the plan of walking, if its estimate is low and holds; else None."""
+        strategy = self.strategy
+        walk = Walk(strategy.engine, strategy.walking(), strategy.prepared)
+        return self._walked(walk, SURPRISE_FACTOR) if walk.estimate < strategy.conditioning.cost else None
 
     def _turn_of_walk(self, spent_ns: float) -> int | None:
         """The number of matches by walking, if that is worth a try when so much was spent; else None."""

@@ -183,15 +183,9 @@ class HostCount:
     ):
         self.strategy, self.deadline, self.is_compiled, self.delay_s = strategy, deadline, is_compiled, delay_s
         self.error: BaseException | None = None
-        self.over, self.may_compile, self.ended = threading.Event(), threading.Event(), threading.Event()
+        self.over, self.may_compile = threading.Event(), threading.Event()
         self.flag = np.zeros(1, np.int64)
-        threading.Thread(target=self._work, name="cusubmatch count on the host").start()
-
-    def _work(self) -> None:
-        try:
-            self._count()
-        finally:
-            self.ended.set()
+        threading.Thread(target=self._count, name="cusubmatch count on the host").start()
 
     def _count(self) -> None:
         if self.over.wait(self.delay_s):
@@ -211,14 +205,15 @@ class HostCount:
         if self.over.is_set():
             raise _GivenUpError
 
-    def check(self) -> None:
-        """Raise if it has ended: what a walk calls while it goes on."""
-        if self.matches is not None or self.error is not None:
-            raise HostIsDoneError
+    @property
+    def is_done(self) -> bool:
+        """Whether the count, or an error, is there."""
+        return self.matches is not None or self.error is not None
 
-    def ends_within(self, seconds: float) -> bool:
-        """Whether the count, or an error, is there after so many seconds at most."""
-        return self.ended.wait(seconds) and (self.matches is not None or self.error is not None)
+    def check(self) -> None:
+        """Raise if it is done: what a walk calls while it goes on."""
+        if self.is_done:
+            raise HostIsDoneError
 
     def result(self) -> int:
         """The count of a thread that has ended."""

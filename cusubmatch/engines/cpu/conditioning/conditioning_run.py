@@ -5,7 +5,7 @@ the roots are divided among them (`root_counter`). Threads that find no root any
 counts, in another order: each finds in the cache what the other has met.
 
 A count is first made modulo 2^64, with a bound. Where the bound shows that more bits are needed, it is made again
-modulo as many primes as it takes.
+modulo as many primes as these take.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from cusubmatch.system.workers import Workers
 __all__ = ["ConditioningRun"]
 
 RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
+WORD = 1 << 64  # what a first count is modulo
 SHARED_SLOTS = 1 << 14, 1 << 17  # of the cache that threads share at first; later it has
 SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
@@ -114,8 +115,8 @@ class ConditioningRun:
         value, bound = self._count(0)
         if bound < EXACT_BELOW:
             return value
-        primes = primes_beyond(int(bound * (1 + 1e-6)) + 1)
-        return chinese_remainder([self._count(prime)[0] for prime in primes], primes)
+        primes = primes_beyond(int(bound * (1 + 1e-6)) // WORD + 1)
+        return chinese_remainder([value, *(self._count(prime)[0] for prime in primes)], [WORD, *primes])
 
     def _count(self, prime: int) -> tuple[int, float]:
         """The count modulo a prime, or 2^64, and its bound; goes on where an earlier call has ended."""

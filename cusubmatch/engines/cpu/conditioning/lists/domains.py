@@ -10,7 +10,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
-from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, has, intersect, lower_bound
+from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, has, intersect
 
 __all__ = [
     "assign",
@@ -26,6 +26,8 @@ __all__ = [
     "undo",
     "write_overlap",
 ]
+
+UNKNOWN = np.uint64(0)  # in place of a fingerprint that nobody has asked for
 
 
 @inner
@@ -87,13 +89,8 @@ def is_pending(s, w, x):
 @inner
 def _set_domain(s, w, begin, end):
     """Let the domain of w be a part of the pool that has just been written."""
-    first, second = np.uint64(0), np.uint64(0)
-    for i in range(begin, end):
-        x = s.store[i]
-        first += s.words_1[x]
-        second += s.words_2[x]
     s.begin[w], s.end[w] = begin, end
-    s.fingerprint_1[w], s.fingerprint_2[w] = first, second
+    s.fingerprint_1[w] = UNKNOWN
     s.registers[c.TOUCHED] |= np.int64(1) << w
     s.registers[c.POOL_TOP] = end
 
@@ -201,10 +198,6 @@ def may_collide(s, u, w):
     touched = s.registers[c.TOUCHED]
     if not (touched >> u) & 1 and not (touched >> w) & 1:
         return True
-    if (touched >> u) & 1 and (touched >> w) & 1:
-        if s.store[s.end[u] - 1] < s.store[s.begin[w]] or s.store[s.end[w] - 1] < s.store[s.begin[u]]:
-            return False
-        return count_common(s.store, s.begin[u], s.end[u], s.store, s.begin[w], s.end[w]) > 0
     return overlap(s, u, w) > 0
 
 
@@ -232,27 +225,34 @@ def write_overlap(s, u, w):
 def _overlap(s, u, w, out):
     """Write the candidates that both u and w may take to the store at `out`, or with out < 0 count them; how many."""
     touched, n = s.registers[c.TOUCHED], 0
+    if (touched >> u) & (touched >> w) & 1:
+        if s.store[s.end[u] - 1] < s.store[s.begin[w]] or s.store[s.end[w] - 1] < s.store[s.begin[u]]:
+            return 0
+        if out < 0:
+            return count_common(s.store, s.begin[u], s.end[u], s.store, s.begin[w], s.end[w])
+        return intersect(s.store, s.begin[u], s.end[u], s.store, s.begin[w], s.end[w], s.store, out)
     if not (touched >> u) & 1:
         u, w = w, u
-    if (touched >> u) & 1:
-        begin, end = s.begin[u], s.end[u]
-    else:
-        begin, end = s.list_begin[u], s.list_end[u]
-    of_w, w_end, w_touched = s.begin[w], s.end[w], (touched >> w) & 1
+    of_lists = not (touched >> u) & 1
+    begin, end = (s.list_begin[u], s.list_end[u]) if of_lists else (s.begin[u], s.end[u])
     for i in range(begin, end):
         x = s.store[i]
-        if w_touched:
-            of_w = lower_bound(s.store, of_w, w_end, x)
-            if of_w == w_end:
-                break
-            inside = s.store[of_w] == x
-        else:
-            inside = ((s.masks[x] >> w) & 1) != 0 and not is_pending(s, w, x)
-        if inside and ((touched >> u) & 1 or not is_pending(s, u, x)):
+        if (s.masks[x] >> w) & 1 and not is_pending(s, w, x) and not (of_lists and is_pending(s, u, x)):
             if out >= 0:
                 s.store[out + n] = x
             n += 1
     return n
+
+
+@inner
+def _add_up(s, w):
+    """Make the fingerprint of the domain of w."""
+    first, second = np.uint64(0), np.uint64(0)
+    for i in range(s.begin[w], s.end[w]):
+        x = s.store[i]
+        first += s.words_1[x]
+        second += s.words_2[x]
+    s.fingerprint_1[w], s.fingerprint_2[w] = first, second
 
 
 @jit
@@ -264,6 +264,8 @@ def domains_key(s, component):
         w = trailing_zeros(rest)
         rest &= rest - 1
         if (touched >> w) & 1:
+            if s.fingerprint_1[w] == UNKNOWN:
+                _add_up(s, w)
             first += s.fingerprint_1[w] * s.factors[32 + w]
             second += s.fingerprint_2[w] * s.factors[32 + w]
             continue
