@@ -73,6 +73,8 @@ class RunOptions:
         Units of work after which a count on a candidate graph raises `StepsSpent`.
     slice_s : float or None
         Seconds after which the run is to look whether it shall end, if its engine looks less often.
+    ids : int64 (n,) or None
+        By internal vertex what rows on a candidate graph hold instead of it. The blocks, as few as can be, are int64.
     """
 
     deadline: float | None = None
@@ -84,6 +86,7 @@ class RunOptions:
     then: Callable[[Any], Any] | None = None
     max_work: int | None = None
     slice_s: float | None = None
+    ids: Any = None
 
 
 class Count(Protocol):

@@ -199,6 +199,36 @@ class Query(NamedTuple):
             return self.run(progress=progress, enough=limit, **(ahead | options))
 
     @property
+    def may_write_ids(self) -> bool:
+        """Whether a walk can write rows as they are in the result: the caller's ids, no row of which is a part."""
+        as_walked = self.plan.factor == 1 and self.order is None and self.chosen is None and not self.parts
+        if not as_walked or self.prepared.walked_by(self.plan).vertices is None or self.graph.xp is not np:
+            return False
+        ids = self.graph.plain_ids
+        return ids is not None and ids.dtype == np.int64
+
+    def id_blocks(self, limit: int, progress: ProgressCallback | None) -> Generator[np.ndarray, None, None]:
+        """Blocks of rows as ids, at most `limit` rows together, where a walk can write these."""
+        engine_blocks: Any = self.rows_run(limit, progress, ids=self.graph.plain_ids).blocks()
+        blocks = each_until(self.deadline, engine_blocks)
+        try:
+            for block in blocks:
+                yield block[:, :limit]
+                limit -= block.shape[1]
+                if limit <= 0:
+                    return
+        finally:
+            blocks.close()
+
+    def frame_of_ids(self, blocks: Sequence[np.ndarray]) -> Any:
+        """A dataframe of the caller's family from blocks of ids, the first of which has almost all rows, or all."""
+        rows = sum(block.shape[1] for block in blocks)
+        if not rows:
+            return self.frame([])
+        columns = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        return self.graph.family.block(self.columns(), columns)
+
+    @property
     def streams_to_host(self) -> bool:
         """Whether rows are found on a device and wanted in host memory."""
         return self.graph.xp is np and self.placed.xp is not np and not self.parts

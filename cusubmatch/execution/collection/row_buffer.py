@@ -17,7 +17,7 @@ from cusubmatch.execution.planned_call import PlannedCall
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.results.expand_orbits import orbit_columns
 
-__all__ = ["OrbitBuffer", "RowBuffer"]
+__all__ = ["IdBuffer", "OrbitBuffer", "RowBuffer"]
 
 SMALL_RESULT_BYTES = 64 << 20  # for which it takes longer to ask how much memory is free
 DEVICE_SHARE = 0.5  # the part of a device's budget that waiting rows may take; the rest is for columns
@@ -112,6 +112,25 @@ class RowBuffer:
         """Begin no copy any more."""
         if self._transfer is not None:
             self._transfer.close()
+
+
+class IdBuffer(RowBuffer):
+    """The same for few rows that a walk writes as ids."""
+
+    query: Query
+    _limit: int
+
+    @staticmethod
+    def suits(query: Query, limit: int | None, memory_limit: int | None) -> bool:
+        """Whether a query can have its rows written so, and these are few."""
+        few = limit is not None and 0 < limit * query.result_row_bytes <= SMALL_RESULT_BYTES
+        return few and memory_limit is None and query.may_write_ids
+
+    def _found(self, progress: ProgressCallback | None) -> Generator[Any, None, None]:
+        return self.query.id_blocks(self._limit, progress)
+
+    def frame(self) -> Any:
+        return self.query.frame_of_ids(self._blocks)
 
 
 class OrbitBuffer(RowBuffer):

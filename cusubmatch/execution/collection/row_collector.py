@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.execution.collection.device_to_host import HostStream
-from cusubmatch.execution.collection.row_buffer import OrbitBuffer, RowBuffer
+from cusubmatch.execution.collection.row_buffer import IdBuffer, OrbitBuffer, RowBuffer
 from cusubmatch.execution.planned_call import PlannedCall
 from cusubmatch.execution.query import Query
 
@@ -57,4 +57,6 @@ def row_collector(query: PlannedCall, limit: int | None, memory_limit: int | Non
         return HostStream(query, limit, memory_limit)
     if isinstance(query, Query) and query.whole_orbits:
         return OrbitBuffer(query, limit, memory_limit)
+    if isinstance(query, Query) and IdBuffer.suits(query, limit, memory_limit):
+        return IdBuffer(query, limit, memory_limit)
     return RowBuffer(query, limit, memory_limit)

@@ -86,6 +86,10 @@ class Run(ThreadedRun):
         self._local = names is not None
         self.longest = longest_rows(prepared.graph, adjacency)
         columns = {vertex: i for i, vertex in enumerate(plan.columns)}
+        self._row_type = np.int32 if options.ids is None else options.ids.dtype
+        if options.ids is not None and names is not None:
+            ids_of = {id(vertices): options.ids[vertices] for vertices in names}
+            names = tuple(ids_of[id(vertices)] for vertices in names)
         self.program, self.pool = encode(plan, columns, self.longest, names if plan.leaf_mode == "rows" else None)
         roots = candidates.of(plan.levels[0].vertex)
         if tasks is not None:
@@ -146,7 +150,9 @@ class Run(ThreadedRun):
         return self._sum
 
     def blocks(self) -> Iterator[np.ndarray]:
-        """Blocks of matches, int32 (columns of the plan, rows), internal vertices; closing it stops the run.
+        """Blocks of matches, (columns of the plan, rows): int32, internal vertices, or the ids of the options, int64.
+
+        Closing it stops the run.
 
         Raises
         ------
@@ -171,7 +177,7 @@ class Run(ThreadedRun):
     def _row_blocks(self):
         """Write the matches of this thread's tasks: a block, or None, at each return of a walker."""
         rows, counted = self.first_rows, 0
-        out = np.empty((len(self.plan.columns), rows), np.int32)
+        out = np.empty((len(self.plan.columns), rows), self._row_type)
         for status, state in self._walks(lambda: out):  # noqa: B023 - the current buffer is meant
             filled = int(state.registers[p.FILLED])
             self._add(filled - counted)
@@ -179,7 +185,7 @@ class Run(ThreadedRun):
             if status == p.FULL or self.tasks.stopped:
                 yield out[:, :filled]
                 rows = min(2 * rows, self.block_rows, max(self._rows_left(), 1))
-                out = np.empty((len(self.plan.columns), rows), np.int32)
+                out = np.empty((len(self.plan.columns), rows), self._row_type)
                 state.registers[p.FILLED] = counted = 0
             else:
                 yield None

@@ -41,8 +41,8 @@ class ThreadedRun:
 
     def __init__(self, options: RunOptions, tunables: Tunables):
         self.tunables, self.deadline, self.enough = tunables, options.deadline, options.enough
-        self.block_rows = min(options.block_rows or tunables.block_rows, self.enough or tunables.block_rows)
-        self.block_rows = min(self.block_rows, tunables.block_rows)
+        most = tunables.block_rows if options.ids is None else self.enough or tunables.block_rows
+        self.block_rows = min(options.block_rows or most, self.enough or most, most)
         self.first_rows = min(options.first_rows or self.block_rows, self.block_rows)
         self.ahead_blocks = -(-options.ahead_rows // self.block_rows)
         self._then = options.then

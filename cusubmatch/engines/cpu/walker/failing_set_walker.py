@@ -7,7 +7,7 @@ siblings fail for the same reason and are left out. Otherwise the failing set on
 candidates and of the levels that these depend on. Where a match was found it is the set of all levels.
 
 Rows are written level by level: that of an image at an upper level is filled in for all its rows at once, when the
-next image comes there or the walk pauses. On a candidate graph an image is written as its internal vertex.
+next image comes there or the walk pauses. On a candidate graph an image is written as its internal vertex or its id.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
-from cusubmatch.engines.cpu.primitives.pointers import pointer
+from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.list_walker import differs, enter, next_vertex, on_state
 from cusubmatch.engines.cpu.walker.local_candidates import level_row, make_sets, on_program, on_view, open_level
@@ -60,28 +60,55 @@ def _fail_leaf(program, view, state, leaf):
 
 
 @inner
+def _open_range(view, state, level):
+    """What the positions of a level's open range are in."""
+    if state.kind[level] == p.SET:
+        return state.pool
+    return view.targets if state.kind[level] == p.ROW else view.roots
+
+
+@inner
 def _emit_leaf(program, view, state, leaf, out, row, capacity):
     """Write the vertices of the leaf's open range, one a row, from `row` on, until the buffer is full."""
-    column, names = level_row(program, leaf)[p.COLUMN] * capacity, level_row(program, leaf)[p.NAMES]
-    while row < capacity and state.position[leaf] < state.end[leaf]:
-        x = next_vertex(view, state, leaf)
+    fields = level_row(program, leaf)
+    column, names = fields[p.COLUMN], fields[p.NAMES]
+    written, drawn = advance(out, max(column, 0) * capacity), _open_range(view, state, leaf)
+    position, end, begin = state.position[leaf], state.end[leaf], row
+    if fields[p.INJECTIVITY] == fields[p.INJECTIVITY_END]:
+        end = min(end, position + capacity - row)
+        row += end - position
+        if column >= 0:
+            for i in range(end - position):
+                x = drawn[position + i]
+                written[begin + i] = program.bases[names + x] if names >= 0 else x
+        state.position[leaf] = end
+        return row
+    while row < capacity and position < end:
+        x = drawn[position]
+        position += 1
         if differs(program, state, leaf, x):
             if column >= 0:
-                out[column + row] = program.refs[names + x] if names >= 0 else x
+                written[row] = program.bases[names + x] if names >= 0 else x
             row += 1
+    state.position[leaf] = position
     return row
 
 
-@jit
+@inner
 def _fill(program, state, level, out, end, capacity):
     """Write the image at a level to the rows up to `end` that were found with it."""
-    column, names, written = level_row(program, level)[p.COLUMN], level_row(program, level)[p.NAMES], state.written
+    fields, begin = level_row(program, level), state.written[level]
+    column, names, x = fields[p.COLUMN], fields[p.NAMES], state.matched[level]
     if column >= 0:
-        x = state.matched[level]
-        x = program.refs[names + x] if names >= 0 else x
-        for row in range(column * capacity + written[level], column * capacity + end):
-            out[row] = x
-    written[level] = end
+        _write(advance(out, column * capacity), begin, end, program.bases[names + x] if names >= 0 else x)
+    state.written[level] = end
+
+
+@inner
+def _write(column, begin, end, value):
+    """Write a value to a range of a column."""
+    for row in range(begin, end):
+        column[row] = value
 
 
 @jit

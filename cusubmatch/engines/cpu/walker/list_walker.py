@@ -67,13 +67,13 @@ def emit(program, view, state, leaf, out, capacity):
         x = next_vertex(view, state, leaf)
         if differs(program, state, leaf, x):
             if column >= 0:
-                out[column * capacity + row] = program.refs[names + x] if names >= 0 else x
+                out[column * capacity + row] = program.bases[names + x] if names >= 0 else x
             row += 1
     for level in range(leaf):
         column = level_row(program, level)[p.COLUMN]
         if column >= 0:
             names, x = level_row(program, level)[p.NAMES], state.matched[level]
-            x = program.refs[names + x] if names >= 0 else x
+            x = program.bases[names + x] if names >= 0 else x
             for i in range(first, row):
                 out[column * capacity + i] = x
     state.registers[p.FILLED] = row

@@ -31,7 +31,7 @@ from cusubmatch.plan import NeighbourRows, Plan, implied_bounds
     STEP_END,
     COLUMN,
     DEPENDS,
-    NAMES,  # where the internal vertices by local index begin in `refs`; -1: images are internal vertices
+    NAMES,  # where what images are written as begins in `bases`, by local index; -1: images are written as they are
 ) = range(14)
 LEVEL_FIELDS = 14
 ROOTS, ROW, SET = 0, 1, 2  # kinds of candidates: the first level's list, a row of the graph, a set of the pool
@@ -66,7 +66,7 @@ class Program(NamedTuple):
     `bases` says where each set begins in the pool. For bitmaps, `outer` tells of each relation whether the first vertex
     is asked for it (1: as a backward neighbour, 2: as a non-neighbour), and `inner` numbers the relations that later
     vertices are asked for (-1: not). What counts a suffix follows in arrays that exist, since every array that passes
-    through a call costs time: its fields in `refs`, its constants in `bases`. So do internal vertices by local index.
+    through a call costs time: its fields in `refs`, its constants in `bases`. Names of local indices are there, too.
     """
 
     header: np.ndarray
@@ -153,7 +153,7 @@ def encode(
     capacities : list of int
         Longest row of each relation.
     names : sequence of arrays, optional
-        Per pattern vertex the internal vertices by local index, for rows.
+        Per pattern vertex what its images are written as in rows, by local index: internal vertices, or ids.
     """
     refs: list[int] = []
     steps = [[0] * STEP_FIELDS for _ in plan.steps]
@@ -211,16 +211,16 @@ def encode(
         fields, constants, header[SCRATCH] = encode_suffix(plan, capacities, (ROOTS, ROW, SET))
         header[SUFFIX_AT], _ = _append(refs, fields)
         header[CONSTANTS_AT], bases = len(bases), np.concatenate([bases, constants])
-    numbers = np.array(refs or [0], np.int32)
     if names is not None:
-        numbers = _with_names(numbers, levels, [names[level.vertex] for level in plan.levels])
+        bases = _with_names(bases, levels, [names[level.vertex] for level in plan.levels])
     level_fields, step_fields = (np.array(rows, np.int32).ravel() for rows in (levels, steps))
+    numbers = np.array(refs or [0], np.int32)
     return Program(header, level_fields, step_fields, numbers, bases, *_relation_use(plan)), base
 
 
-def _with_names(numbers, levels, names):
-    """The numbers and after them the names of each level, equal ones once; where they begin is noted in `levels`."""
-    begins, parts = {}, [numbers]
+def _with_names(bases, levels, names):
+    """The bases and after them the names of each level, equal ones once; where they begin is noted in `levels`."""
+    begins, parts = {}, [bases]
     for row, some in zip(levels, names, strict=True):
         if id(some) not in begins:
             begins[id(some)] = sum(map(len, parts))
