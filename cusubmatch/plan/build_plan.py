@@ -68,10 +68,10 @@ def build_plan(problem: PlanningProblem, alternative: Alternative) -> Plan:
             tuple(deferred[level]) if level < len(visited) else (),
             _injectivity_checks(
                 constraints,
-                [earlier for earlier in differs[level] if earlier < min(level, len(visited))],
+                [earlier for earlier in differs[level] if earlier < len(visited)],
                 order,
                 vertex,
-                {row.level for row in backward[level]},
+                backward[level],
                 implied[level],
             ),
             alternative.order.candidates[level],
@@ -119,16 +119,19 @@ def _rows(relations, order, visited):
 
 
 def _different(constraints, order):
-    """Per level, the levels whose images must differ from its image, ascending."""
+    """Per level, the earlier levels whose images must differ from its image, ascending."""
     levels, place = [[] for _ in order], {vertex: level for level, vertex in enumerate(order)}
     for u, w in constraints.distinct:
-        levels[place[u]].append(place[w])
-        levels[place[w]].append(place[u])
-    return [sorted(others) for others in levels]
+        first, second = place[u], place[w]
+        levels[max(first, second)].append(min(first, second))
+    return [sorted(earlier) for earlier in levels]
 
 
-def _injectivity_checks(constraints, earlier_levels, order, vertex, adjacent, implied):
+def _injectivity_checks(constraints, earlier_levels, order, vertex, backward, implied):
     """The earlier levels whose image must be compared with that of a vertex: nothing else tells the two apart."""
+    if not earlier_levels:
+        return ()
+    adjacent = {row.level for row in backward}
     return tuple(
         level
         for level in earlier_levels

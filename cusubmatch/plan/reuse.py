@@ -92,6 +92,8 @@ def candidate_sets(backward_neighbours, forbidden, masks, bounds, *, injective, 
 
 def _operations(backward_neighbours, forbidden, mask, numbered, recipes):
     """The source of one level. `numbered`: sets by the rows that they are made of, as bits, and the bits."""
+    if len(backward_neighbours) == 1 and not forbidden and mask is None:
+        return backward_neighbours[0]
     set_numbers, bits = numbered
     first, *rest = sorted(backward_neighbours, key=_level)
     events = [(row.level, 0, row) for row in rest] + [(max(row.level, first.level), 1, row) for row in forbidden]

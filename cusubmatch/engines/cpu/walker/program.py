@@ -231,7 +231,7 @@ def _with_names(bases, levels, names):
 
 def _bits(levels):
     """Levels as bits."""
-    return sum(1 << level for level in set(levels))
+    return sum(1 << level for level in set(levels)) if levels else 0
 
 
 def _depends(source, depends):
@@ -247,8 +247,9 @@ def _as_int32(bits):
 
 def _append(refs, values):
     """Append values; where they begin and end."""
+    begin = len(refs)
     refs.extend(values)
-    return len(refs) - len(values), len(refs)
+    return begin, len(refs)
 
 
 def _relation_use(plan):
