@@ -283,19 +283,22 @@ class ConditionedCount(Count, Protocol):
 
 
 class EliminatedCount(Count, Protocol):
-    """A count by elimination; after `StepsSpent`, with `max_cost` raised, `total` goes on where it has stopped.
+    """A count by elimination.
 
     Attributes
     ----------
     cost, max_cost : float
         Nanoseconds spent so far, about, and the most that may be spent.
+    when_spent : callable
+        Called when these are spent; it raises `max_cost`, has it raised, or raises an exception.
     preparation : float
         Nanoseconds that it waits for a compiler before it begins, about.
-    is_hopeless : bool
-        Whether it cannot go on, whatever may be spent.
+    beside : bool
+        Whether a core is free for it while the caller counts in another way.
     """
 
     cost: float
     max_cost: float
+    when_spent: Callable[[], None]
     preparation: float
-    is_hopeless: bool
+    beside: bool

@@ -1,21 +1,24 @@
 """A count by recursive conditioning on the candidate graph, with a walk for the patterns that it does not suit.
 
 How many steps conditioning takes is not known beforehand. Where variable elimination suits the pattern, both take turns
-soon (`plan/elimination.py`). Where conditioning is expected to take longer than planning a walk does, the walk is
-planned after a few steps, and has a turn if its estimate is lower. When conditioning has taken more steps than most
-counts do, the walk is planned anew by sampled descents, which say well what it takes. The walk has its turn once
-conditioning has taken about as long as it is expected to. If that was wrong, the turns grow, so that a count takes a
-few times the better way. All turns are counted in steps and work, not in seconds, so that equal calls go the same way.
+soon, or elimination goes on beside (`elimination_turns.py`). Where conditioning is expected to take longer than it
+takes to plan a walk, the walk is planned after a few steps, and has a turn if its estimate is lower. When conditioning
+has taken more steps than most counts do, the walk is planned anew by sampled descents, which say well what it takes.
+The walk has its turn once conditioning has taken about as long as it is expected to. If that was wrong, the turns grow,
+so that a count takes a few times the better way. Turns are counted in steps and work, not in seconds, so that on one
+core equal calls go the same way.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+
+import numpy as np
 
 from cusubmatch.engines.base import (
     ConditionedCount,
     Count,
-    EliminatedCount,
     Engine,
     ProgressCallback,
     RunOptions,
@@ -25,6 +28,7 @@ from cusubmatch.engines.base import (
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import conditioned_first, plan_of
+from cusubmatch.execution.strategies.elimination_turns import EliminationIsDoneError, EliminationTurns
 from cusubmatch.execution.strategies.race import Monotonic, Race
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.execution.walk_planning import replan
@@ -33,6 +37,7 @@ from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
 from cusubmatch.plan.conditioning import ConditioningPlan
 from cusubmatch.plan.elimination import suits_elimination
+from cusubmatch.system.deadlines import ended_by
 
 __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"]
 
@@ -148,7 +153,8 @@ class ConditioningCount:
         first: Walk | None = None,
     ):
         self.strategy, self.deadline, self.tasks, self.first = strategy, deadline, tasks, first
-        self.progress = None if progress is None else Monotonic(progress)
+        self.progress: ProgressCallback | None = None if progress is None else Monotonic(progress)
+        self._progress: ProgressCallback | None = self.progress  # of what is begun
         self.walk: Walk | None = None  # once it is planned anew
         self.doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
 
@@ -173,15 +179,27 @@ class ConditioningCount:
             if walked is not None:
                 return walked
         eliminated = self._eliminated()
+        if eliminated is None:
+            return self._count_by_turns(None)
+        if eliminated.goes_beside:
+            self._progress = functools.partial(_looking, eliminated, self.progress)
+        try:
+            return self._count_by_turns(eliminated)
+        except EliminationIsDoneError:
+            assert eliminated.total is not None  # noqa: S101 - it is what the error says
+            return self._report(self.strategy.matches_of(eliminated.total))
+        finally:
+            eliminated.end()
+
+    def _count_by_turns(self, eliminated: EliminationTurns | None) -> int:
+        """The number of matches by conditioning, elimination or walking, whichever is the first."""
         walks_soon = self.first is None and not self.strategy.conditioning.goes_first
         first_steps = SHORT_STEPS if walks_soon else MIN_STEPS
         conditioned = self._conditioned(first_steps if eliminated is None else FIRST_STEPS)
         while True:
             matches = self._turn(conditioned)
-            if matches is None and eliminated is not None and not eliminated.is_hopeless:
-                eliminated.max_cost = ELIMINATION_SHARE * conditioned.successive_steps * STEP_NS
-                if eliminated.max_cost >= eliminated.preparation:
-                    matches = self._turn(eliminated)
+            if matches is None and eliminated is not None:
+                matches = self._turn_of_elimination(eliminated, conditioned.successive_steps * STEP_NS)
             if matches is None and walks_soon and conditioned.steps >= SHORT_STEPS:
                 matches, walks_soon = self._turn_of_planned_walk(), False
             if matches is None and conditioned.steps >= MIN_STEPS:
@@ -190,12 +208,21 @@ class ConditioningCount:
                 return matches
             conditioned.max_steps = int(TURN_FACTOR * conditioned.steps)
 
-    def _turn(self, count: Count) -> int | None:
-        """The number of matches by a count of embeddings; None if it has spent what it may."""
+    def _turn(self, conditioned: ConditionedCount) -> int | None:
+        """The number of matches by conditioning; None if it has spent what it may."""
         try:
-            return self._report(self.strategy.matches_of(count.total()))
+            return self._report(self.strategy.matches_of(conditioned.total()))
         except StepsSpent:
             return None
+
+    def _turn_of_elimination(self, eliminated: EliminationTurns, spent_ns: float) -> int | None:
+        """The number of matches by elimination if it is done, else None; it goes on beside where a core is free."""
+        if eliminated.goes_beside:
+            eliminated.begin()
+            eliminated.check()
+            return None
+        total = eliminated.take(ELIMINATION_SHARE * spent_ns)
+        return None if total is None else self._report(self.strategy.matches_of(total))
 
     def _turn_of_planned_walk(self) -> int | None:
         """The number of matches by the plan of walking, if its estimate is low and holds; else None."""
@@ -214,17 +241,20 @@ class ConditioningCount:
         return walked
 
     def _conditioned(self, max_steps: int | None) -> ConditionedCount:
-        strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self.progress)
+        strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self._progress)
         return strategy.engine.condition(strategy.prepared, options, self.tasks, max_steps)
 
-    def _eliminated(self) -> EliminatedCount | None:
+    def _eliminated(self) -> EliminationTurns | None:
         """A count by elimination, where it is worth a turn."""
         strategy = self.strategy
         local = strategy.prepared.candidate_graph
         assert local is not None  # noqa: S101 - it is what conditioning works on
         if self.tasks is not None or not suits_elimination(len(local.constraints.labels), local.constraints.required):
             return None
-        return strategy.engine.eliminate(strategy.prepared, RunOptions(deadline=self.deadline))
+        flag = np.zeros(1, np.int64)
+        with ended_by(flag):
+            count = strategy.engine.eliminate(strategy.prepared, RunOptions(deadline=self.deadline))
+        return EliminationTurns(count, flag)
 
     def _replanned(self) -> Walk:
         strategy = self.strategy
@@ -235,7 +265,7 @@ class ConditioningCount:
         """The number of matches by walking; None if that takes so many times the expected work."""
         visits = 1 + sum(level.matches for level in walk.plan.levels[: walk.plan.walked])
         work = visits * max(factor, MIN_WALK_NS / max(walk.estimate, 1.0))
-        run = walk.run(self.deadline, self.progress, max_work=int(min(work, 2.0**62)))
+        run = walk.run(self.deadline, self._progress, max_work=int(min(work, 2.0**62)))
         try:
             return run.count()
         except StepsSpent:
@@ -248,3 +278,10 @@ class ConditioningCount:
         if self.progress is not None:
             self.progress(1.0, matches)
         return matches
+
+
+def _looking(eliminated: EliminationTurns, progress: ProgressCallback | None, done: float, matches: int) -> None:
+    """Report progress, unless elimination is done meanwhile."""
+    eliminated.check()
+    if progress is not None:
+        progress(done, matches)

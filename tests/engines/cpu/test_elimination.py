@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from itertools import combinations, pairwise
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import embeddings
+from plans import tuned
 from strategies import cases
 from test_conditioning import multipartite, path, prepared_for
 from tiers import examples
@@ -25,7 +27,9 @@ from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import sum_of_quotients
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies import conditioning_count
+from cusubmatch.execution.strategies.elimination_turns import EliminationIsDoneError, EliminationTurns
 from cusubmatch.plan.elimination import irreducible_vertices, suits_elimination
+from cusubmatch.system.deadlines import ended_by
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
@@ -173,13 +177,76 @@ def test_factors_that_become_too_large_make_it_hopeless(monkeypatch):
     graph = random_graph(60, 0.3, 2, seed=9)
     engine, prepared = prepared_for(graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism")
     run = engine.eliminate(prepared, RunOptions())
-    with pytest.raises(StepsSpent):
-        run.total()
-    assert run.is_hopeless
+    for _ in range(2):
+        with pytest.raises(StepsSpent):
+            run.total()
+        run.max_cost *= 2
 
 
+def turns_of_a_count(**tunables):
+    """Elimination by turns, and the total."""
+    compile_elimination()
+    graph = random_graph(60, 0.3, 2, seed=9)
+    pattern = Pattern(EDGES["4-clique with paths"], labels={v: v % 2 for v in range(8)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", **tunables)
+    flag = np.zeros(1, np.int64)
+    with ended_by(flag):
+        count = engine.eliminate(prepared, RunOptions())
+    return EliminationTurns(count, flag), engine.eliminate(prepared, RunOptions())
+
+
+def test_turns_do_nothing_twice_and_end_with_the_total():
+    turns, whole = turns_of_a_count()
+    budget, taken = 1e5, 0
+    try:
+        while (total := turns.take(budget)) is None:
+            assert turns.count.cost <= budget
+            budget, taken = budget + 2e5, taken + 1
+    finally:
+        turns.end()
+    assert total == whole.total()
+    assert turns.count.cost == pytest.approx(whole.cost)
+    assert taken > 5
+
+
+@pytest.mark.parametrize("begun", ["not at all", "by a turn", "beside"])
+def test_a_thread_ends_wherever_it_is(begun):
+    turns, _ = turns_of_a_count()
+    if begun == "by a turn":
+        assert turns.take(1e5) is None
+    elif begun == "beside":
+        turns.begin()
+    turns.end()
+    assert not [thread for thread in threading.enumerate() if thread.name == "cusubmatch"]
+
+
+def test_beside_the_caller_it_is_looked_at_until_it_is_done():
+    turns, whole = turns_of_a_count(threads=2)
+    assert turns.goes_beside
+    try:
+        turns.begin()
+        with pytest.raises(EliminationIsDoneError):
+            while True:
+                turns.check()
+                time.sleep(1e-3)
+        assert turns.total == whole.total()
+    finally:
+        turns.end()
+
+
+def test_an_error_reaches_the_caller(monkeypatch):
+    turns, _ = turns_of_a_count()
+    monkeypatch.setattr(turns.count, "total", lambda: 1 // 0)
+    try:
+        with pytest.raises(ZeroDivisionError):
+            turns.take(1e9)
+    finally:
+        turns.end()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("hopeless", [False, True])
-def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, hopeless):
+def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, hopeless, threads):
     compile_elimination()
     graph = random_graph(80, 0.2, 2, seed=4)
     pattern = Pattern(EDGES["two cycles"], labels={v: v % 2 for v in range(8)})
@@ -197,5 +264,9 @@ def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, ho
     monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)
     if hopeless:
         monkeypatch.setattr(factor_store, "MAX_ENTRIES", 100)
-    assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == wanted
+    elif threads > 1:  # conditioning waits for what goes on beside it
+        monkeypatch.setattr(conditioning_count.ConditioningCount, "_turn", lambda *_: time.sleep(1e-3))
+        monkeypatch.setattr(conditioning_count.ConditioningCount, "_turn_of_walk", lambda *_: None)
+    with tuned(threads=threads):
+        assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == wanted
     assert ended == ([] if hopeless else [wanted])

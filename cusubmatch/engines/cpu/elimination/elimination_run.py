@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -32,6 +33,8 @@ class EliminationRun:
     local : CandidateGraph
     options : RunOptions
         The deadline; the count also ends when the flag of this thread says so (`system.deadlines`).
+    beside : bool
+        Whether a core is free for it.
 
     Attributes
     ----------
@@ -39,17 +42,18 @@ class EliminationRun:
         Nothing is known before the end.
     cost, max_cost : float
         Nanoseconds spent so far, about, and the most that may be spent.
+    when_spent : callable
+        Called when these are spent, until `max_cost` is higher; by default it raises `StepsSpent`.
     preparation : float
         Nanoseconds that it waits for a compiler before it begins, about.
-    is_hopeless : bool
-        Whether the factors have become too large to go on.
     """
 
     matches: int | None = None
 
-    def __init__(self, local: CandidateGraph, options: RunOptions):
-        self.local, self.deadline = local, options.deadline
-        self.cost, self.max_cost, self.is_hopeless = 0.0, float("inf"), False
+    def __init__(self, local: CandidateGraph, options: RunOptions, beside: bool = False):
+        self.local, self.deadline, self.beside = local, options.deadline, beside
+        self.cost, self.max_cost = 0.0, float("inf")
+        self.when_spent: Callable[[], None] = _stop
         self.preparation = 0.0 if is_compiled("elimination") else COMPILE_NS
         required = local.constraints.required
         self._conflicts: Conflicts = frozenset(pair for pair in local.constraints.distinct if pair not in required)
@@ -61,7 +65,7 @@ class EliminationRun:
         return self.total()
 
     def total(self) -> int:
-        """The number of embeddings; after `StepsSpent`, with `max_cost` raised, it goes on where it has stopped.
+        """The number of embeddings; asked again after `StepsSpent`, it knows what was done.
 
         Raises
         ------
@@ -90,12 +94,21 @@ class EliminationRun:
         return store, [store.add_arcs(u, w, offsets[relation], targets) for u, w, relation in edges]
 
     def _spend(self, cost: float) -> None:
+        self._check()
+        if cost == float("inf"):  # the factors have become too large to go on
+            raise StepsSpent
+        while self.cost + cost > self.max_cost:
+            self.when_spent()
+            self._check()
+        self.cost += cost
+
+    def _check(self) -> None:
         if self._ended[0] or (self.deadline is not None and time.monotonic() > self.deadline):
             raise DeadlinePassed
-        self.is_hopeless |= cost == float("inf")
-        if self.cost + cost > self.max_cost or self.is_hopeless:
-            raise StepsSpent
-        self.cost += cost
+
+
+def _stop() -> None:
+    raise StepsSpent
 
 
 def compile_elimination() -> None:
