@@ -216,9 +216,10 @@ class Numbering(ABC):
 
 
 def split_codes(codes, columns, distinct):
-    """The codes of joined columns, apart again and as int32; OverflowError for more than these can number."""
+    """The codes of joined columns, apart again, int32 and writable; OverflowError for more than these can number."""
     _check_distinct(distinct)
-    codes, ends = codes.astype(np.int32, copy=False), np.cumsum([len(column) for column in columns])
+    writable = getattr(codes.flags, "writeable", True)  # an array of Arrow's is not; CuPy's always are
+    codes, ends = codes.astype(np.int32, copy=not writable), np.cumsum([len(column) for column in columns])
     return [codes[int(end) - len(column) : int(end)] for end, column in zip(ends, columns, strict=True)]
 
 

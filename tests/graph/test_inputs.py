@@ -136,3 +136,10 @@ def test_what_is_not_taken_is_told_what_is():
         for call in (Graph.from_edgelist, lambda G: csm.count_matches(G, TRIANGLE)):
             with refuses(TypeError, "DataFrame LazyFrame Arrow (m, 2) (2, m) arrays scipy"):
                 call(other)
+
+
+@pytest.mark.parametrize("dtype", ["object", "string[python]", "string[pyarrow]", "str", "category"])
+def test_self_loops_between_text_ids_are_dropped(dtype):
+    edges = pd.DataFrame({"src": ["a", "b", "c"], "dst": ["a", "c", "a"]}, dtype=dtype)
+    graph = Graph.from_edgelist(edges)
+    assert (graph.n_vertices, graph.n_edges, graph.dropped_self_loops) == (3, 2, 1)
