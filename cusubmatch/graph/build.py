@@ -21,7 +21,7 @@ from cusubmatch.graph.edge_list import (
     matrix_size,
     vertex_label_codes,
 )
-from cusubmatch.graph.sorted_rows import building_bytes, degrees_of, sorted_rows, without_loops
+from cusubmatch.graph.sorted_rows import building_bytes, degrees_of, replace_by_ranks, sorted_rows, without_loops
 from cusubmatch.graph.tables import NetworkxAttributes, Table, Tables, checked_time
 from cusubmatch.system.host_memory import free_bytes
 
@@ -167,14 +167,16 @@ def build(coded: CodedEdges, directed: bool) -> dict[str, Any]:
     del proper
     dropped_self_loops = rows - len(ends[0])
     by_rank = _ascending(xp, degrees_of(xp, ends, n))
+    id_kind, ids = family.kind(ids), family.take(ids, by_rank)
     rank = xp.empty(n, xp.int32)
     rank[by_rank] = xp.arange(n, dtype=xp.int32)
-    id_kind, ids = family.kind(ids), family.take(ids, by_rank)
     del by_rank
     table_ranks = rank[codes[2]] if vertex_labels else None
     codes.clear()  # keys take the place of the edges
     if labels is None:
-        offsets, targets = sorted_rows(xp, ends, rank, symmetric=not directed)
+        replace_by_ranks(ends, rank)
+        del rank
+        offsets, targets = sorted_rows(xp, ends, n, symmetric=not directed)
     else:
         keys, labels = sorted_keys(xp, rank, ends, labels, symmetric=not directed)
         offsets, targets = offsets_of(xp, keys, n), low_words(xp, keys)

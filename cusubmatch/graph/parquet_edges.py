@@ -39,10 +39,11 @@ def graph_of_parquet(paths: Sequence[str], family: Family, vertices: Any, option
     Graph
         The same as of the whole table.
     """
-    coded = _encoded(paths, family, vertices, **options)
-    if coded is None:
+    encoded = [_encoded(paths, family, vertices, **options)]
+    if encoded[0] is None:
         return Graph.from_edgelist(family.read_parquet(paths, None), vertices=vertices, **options)
-    return Graph._of_state(build(coded, options["directed"]))  # noqa: SLF001 - of this room
+    # `build` gets the only reference, so that it frees what it no longer needs.
+    return Graph._of_state(build(encoded.pop(), options["directed"]))  # noqa: SLF001 - of this room
 
 
 class RowGroup:

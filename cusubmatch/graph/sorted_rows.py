@@ -5,7 +5,8 @@ orders rows and, within them, neighbours. In host memory the codes shrink as the
 put behind, and sorting, the removal of repeats and taking the low words all work in place: 8 bytes a directed edge,
 where the targets take 4, and 16 an undirected one, where they take 8. A GPU sorts into a second array and gives nothing
 back of one, so there a large graph is sorted piece by piece, each the arcs of a range of sources: codes and targets, 16
-bytes an undirected edge, and a piece. The targets of a directed one take the place of its codes.
+bytes an undirected edge, and a piece with what it is sorted into. The targets of a directed one take the place of its
+codes.
 """
 
 from __future__ import annotations
@@ -18,14 +19,16 @@ import numpy as np
 
 from cusubmatch.graph.csr import distinct, edge_keys, low_words
 
-__all__ = ["building_bytes", "degrees_of", "sorted_rows", "without_loops"]
+__all__ = ["building_bytes", "degrees_of", "replace_by_ranks", "sorted_rows", "without_loops"]
 
 STEP = 1 << 16  # elements that are worked on at a time, at least,
 STEPS, FEW_STEPS = 64, 8  # and more where so many steps would not do
-PIECES, DIRECTED_PIECES = 32, 64
+PIECES, DIRECTED_PIECES = 24, 48
+PIECE_STEPS, DISTINCT_STEPS = 32, 4  # in which the arcs of a piece are looked for, and repeats taken out
 HELD_PIECES = 4  # whose targets wait for room
 MOST_COPIED = 1 << 20  # arcs that are sorted in a copy, in host memory: more are sorted in place, in less memory
-SMALL_PIECE, SMALL_DIRECTED_PIECE = 1 << 26, 1 << 24  # keys that a GPU sorts at once whatever memory that takes
+SORTED_AT_ONCE = 1 << 25  # arcs that a GPU sorts together whatever memory that takes
+LEAST_PIECE = 1 << 21  # arcs of a piece where there are more
 ROW_BYTES, DIRECTED_ROW_BYTES = 16, 9  # of an edge while keys are made or sorted
 LABELLED_ARC_BYTES = 48  # of an arc whose label is sorted too
 
@@ -67,15 +70,23 @@ def degrees_of(xp: Any, codes: list[Any], vertices: int) -> Any:
     return degrees
 
 
-def sorted_rows(xp: Any, codes: list[Any], rank: Any, *, symmetric: bool, piece: int | None = None) -> tuple[Any, Any]:
+def replace_by_ranks(codes: list[Any], rank: Any) -> None:
+    """Write the rank of each code over it; the ranks are not needed then."""
+    for ends in codes:
+        for part in steps(len(ends)):
+            ends[part] = rank[ends[part]]
+
+
+def sorted_rows(
+    xp: Any, codes: list[Any], vertices: int, *, symmetric: bool, piece: int | None = None
+) -> tuple[Any, Any]:
     """The offsets (int64) and the targets (int32) of the distinct arcs.
 
     Parameters
     ----------
     codes : list of two int32 arrays
-        Sources and destinations; the list is emptied, and arrays of their own are written over and shrunk.
-    rank : int32 array
-        The rank of each code.
+        Ranks of sources and destinations; the list is emptied, and arrays of their own are written over and shrunk.
+    vertices : int
     symmetric : bool
         Whether the reverse of each edge is an arc too.
     piece : int, optional
@@ -83,13 +94,13 @@ def sorted_rows(xp: Any, codes: list[Any], rank: Any, *, symmetric: bool, piece:
     """
     arcs = (2 if symmetric else 1) * len(codes[0])
     if piece is None and xp is not np:
-        small, pieces = (SMALL_PIECE, PIECES) if symmetric else (SMALL_DIRECTED_PIECE, DIRECTED_PIECES)
-        piece = max(small, arcs // pieces)
+        pieces = PIECES if symmetric else DIRECTED_PIECES
+        piece = SORTED_AT_ONCE if arcs <= SORTED_AT_ONCE else max(LEAST_PIECE, arcs // pieces)
     if piece is not None and arcs > piece:
-        return (_symmetric_pieces if symmetric else _directed_pieces)(xp, codes, rank, piece)
+        return (_symmetric_pieces if symmetric else _directed_pieces)(xp, codes, vertices, piece)
     if xp is np and arcs > MOST_COPIED:
-        return _in_place(codes, rank, symmetric)
-    source, destination = (rank[ends] for ends in codes)
+        return _in_place(codes, vertices, symmetric)
+    source, destination = codes
     codes.clear()
     ends = [(source, destination), (destination, source)] if symmetric else [(source, destination)]
     edges = len(source)
@@ -99,21 +110,22 @@ def sorted_rows(xp: Any, codes: list[Any], rank: Any, *, symmetric: bool, piece:
         half[:] = high
         half[:] <<= 32
         half[:] |= low
+    del source, destination, ends, high, low, half
     keys.sort()
     keys = distinct(xp, keys)
-    return _offsets(xp, keys, 0, len(rank)), low_words(xp, keys)
+    return _offsets(xp, keys, 0, vertices), low_words(xp, keys)
 
 
-def _in_place(codes, rank, symmetric):
+def _in_place(codes, vertices, symmetric):
     edges = len(codes[0])
-    keys = _keys_of(codes, rank)
+    keys = _keys_of(codes)
     if symmetric:
         keys.resize(2 * edges, refcheck=False)
         for part in steps(edges):
             keys[edges + part.start : edges + part.stop] = (keys[part] << 32) | (keys[part] >> 32)
     keys.sort()
-    filled = _move_distinct(keys)
-    offsets = _offsets(np, keys[:filled], 0, len(rank))
+    filled = _move_distinct(np, keys, STEPS)
+    offsets = _offsets(np, keys[:filled], 0, vertices)
     words = keys.view(np.int32)
     for part in steps(filled):
         words[part] = words[2 * part.start : 2 * part.stop : 2]  # little endian: the low word comes first
@@ -122,7 +134,7 @@ def _in_place(codes, rank, symmetric):
     return offsets, keys.view(np.int32)[:filled]
 
 
-def _keys_of(codes, rank):
+def _keys_of(codes):
     """A key for each edge, in any order: the codes shrink as the keys grow, if these are arrays of their own."""
     edges = len(codes[0])
     source, destination = (ends if ends.base is None else ends.base for ends in codes)
@@ -137,7 +149,7 @@ def _keys_of(codes, rank):
         keys, filled = np.empty(0, np.int64), 0
     codes.clear()
     for part in reversed(list(steps(edges))):
-        some = edge_keys(np, rank[source[part]], rank[destination[part]])
+        some = edge_keys(np, source[part], destination[part])
         if len(keys) < edges:  # a large array is not copied where the system can move its pages
             source.resize(part.start, refcheck=False)
             destination.resize(part.start, refcheck=False)
@@ -147,15 +159,15 @@ def _keys_of(codes, rank):
     return keys
 
 
-def _move_distinct(keys):
+def _move_distinct(xp, keys, most_steps):
     """Move the distinct ones of sorted keys to the front; how many there are."""
     filled, last = 0, -1
-    for part in steps(len(keys)):
+    for part in steps(len(keys), most_steps):
         some = keys[part]
-        new = np.empty(len(some), bool)
+        new = xp.empty(len(some), bool)
         new[0] = some[0] != last
-        np.not_equal(some[1:], some[:-1], out=new[1:])
-        last, kept = int(some[-1]), int(np.count_nonzero(new))
+        xp.not_equal(some[1:], some[:-1], out=new[1:])
+        last, kept = int(some[-1]), int(xp.count_nonzero(new))
         if filled < part.start or kept < len(some):
             keys[filled : filled + kept] = some[new]
         filled += kept
@@ -171,62 +183,54 @@ def _offsets(xp, keys, begin, end):
     return offsets
 
 
-def _ranked(codes, rank):
-    """The codes as ranks, written over."""
-    for ends in codes:
-        for part in steps(len(ends)):
-            ends[part] = rank[ends[part]]
-
-
 def _source_ranges(xp, highs, vertices, piece):
-    """Ranges of sources, ascending, with about so many arcs each; and how many arcs there are."""
+    """Ranges of sources, ascending, with about so many arcs each: first source, end, arcs; and all arcs."""
     lengths = degrees_of(xp, highs, vertices)
     ends = xp.cumsum(lengths, out=lengths)
     arcs = int(ends[-1])
     inner = xp.searchsorted(ends, xp.asarray(np.arange(piece, arcs, piece)), side="right").tolist()
-    return list(pairwise(sorted({0, *inner, vertices}))), arcs
+    bounds = sorted({0, *inner, vertices})
+    before = [0, *ends[xp.asarray(bounds[1:]) - 1].tolist()]
+    pairs = zip(pairwise(bounds), pairwise(before), strict=True)
+    return [(begin, end, last - first) for (begin, end), (first, last) in pairs], arcs
 
 
-def _symmetric_pieces(xp, codes, rank, piece):
-    _ranked(codes, rank)
+def _sorted_piece(xp, high_low, edges, begin, end, arcs):
+    """The distinct keys of the arcs from sources in a range; of so many arcs, among the first edges."""
+    keys, filled = xp.empty(arcs, np.int64), 0
+    for high, low in high_low:
+        for part in steps(edges, PIECE_STEPS):
+            inside = xp.flatnonzero((high[part] >= begin) & (high[part] < end))
+            keys[filled : filled + len(inside)] = edge_keys(xp, high[part][inside], low[part][inside])
+            filled += len(inside)
+    keys.sort()
+    return keys[: _move_distinct(xp, keys, DISTINCT_STEPS)]
+
+
+def _symmetric_pieces(xp, codes, vertices, piece):
     source, destination = codes
     high_low = [(source, destination), (destination, source)]
-    ranges, arcs = _source_ranges(xp, codes, len(rank), piece)
-    offsets, targets, filled = xp.zeros(len(rank) + 1, np.int64), xp.empty(arcs, np.int32), 0
-    for begin, end in ranges:
-        parts = []
-        for high, low in high_low:
-            for part in steps(len(high)):
-                inside = xp.flatnonzero((high[part] >= begin) & (high[part] < end))
-                parts.append(edge_keys(xp, high[part][inside], low[part][inside]))
-        keys = xp.concatenate(parts)
-        del parts
-        keys.sort()
-        keys = distinct(xp, keys)
-        targets[filled : filled + len(keys)] = low_words(xp, keys)
+    ranges, arcs = _source_ranges(xp, codes, vertices, piece)
+    offsets, targets, filled = xp.zeros(vertices + 1, np.int64), xp.empty(arcs, np.int32), 0
+    for begin, end, inside in ranges:
+        keys = _sorted_piece(xp, high_low, len(source), begin, end, inside)
+        targets[filled : filled + len(keys)] = keys.view(np.int32)[0::2]  # little endian: the low word comes first
         offsets[begin : end + 1] = _offsets(xp, keys, begin, end) + filled
         filled += len(keys)
+        del keys
     codes.clear()
-    del source, destination, high_low, high, low
+    del source, destination, high_low
     return offsets, targets if filled == arcs else targets[:filled].copy()
 
 
-def _directed_pieces(xp, codes, rank, piece):
+def _directed_pieces(xp, codes, vertices, piece):
     """The highest sources first: once the arcs of a few pieces are taken out, their targets take the free room."""
-    _ranked(codes, rank)
     source, destination = codes
     codes.clear()
-    ranges, left = _source_ranges(xp, [source], len(rank), piece)
-    offsets, first, held = xp.zeros(len(rank) + 1, np.int64), left, []
-    for begin, end in reversed(ranges):
-        parts = []
-        for part in steps(left):
-            inside = xp.flatnonzero((source[part] >= begin) & (source[part] < end))
-            parts.append(edge_keys(xp, source[part][inside], destination[part][inside]))
-        keys = xp.concatenate(parts) if parts else xp.empty(0, np.int64)  # of sources behind the last arc
-        del parts
-        keys.sort()
-        keys = distinct(xp, keys)
+    ranges, left = _source_ranges(xp, [source], vertices, piece)
+    offsets, first, held = xp.zeros(vertices + 1, np.int64), left, []
+    for begin, end, inside in reversed(ranges):
+        keys = _sorted_piece(xp, [(source, destination)], left, begin, end, inside)
         first -= len(keys)
         offsets[begin : end + 1] = _offsets(xp, keys, begin, end) + first
         held.append(low_words(xp, keys))

@@ -125,7 +125,8 @@ def test_nulls_floats_and_missing_columns_are_refused_as_on_the_host(payments):
 def test_a_graph_of_a_cudf_frame_is_that_of_the_pandas_frame_bit_by_bit(payments, directed, piece, monkeypatch):
     import cudf
 
-    monkeypatch.setattr(sorted_rows_module, "SMALL_PIECE", piece)
+    for name in ("SORTED_AT_ONCE", "LEAST_PIECE"):
+        monkeypatch.setattr(sorted_rows_module, name, piece)
     host = csm.Graph.from_edgelist(payments, directed=directed)
     device = csm.Graph.from_edgelist(cudf.from_pandas(payments), directed=directed)
     assert type(device.targets).__module__.startswith("cupy")

@@ -28,7 +28,8 @@ def test_rows_are_the_distinct_arcs_in_order(edges, symmetric, piece, in_one_arr
     rank = np.random.default_rng(0).permutation(9).astype(np.int32)
     arcs = {(rank[a], rank[b]) for a, b in edges if a != b}
     arcs |= {(b, a) for a, b in arcs} if symmetric else set()
-    offsets, targets = sorted_rows.sorted_rows(np, codes, rank, symmetric=symmetric, piece=piece)
+    sorted_rows.replace_by_ranks(codes, rank)
+    offsets, targets = sorted_rows.sorted_rows(np, codes, len(rank), symmetric=symmetric, piece=piece)
     sources = np.repeat(np.arange(9), np.diff(offsets))
     assert list(zip(sources, targets, strict=True)) == sorted(arcs)
     assert not codes
@@ -56,6 +57,21 @@ def test_steps_change_nothing(monkeypatch):
     stepwise = Graph.from_edgelist(edges)
     for name in ("offsets", "targets", "_ids"):
         np.testing.assert_array_equal(getattr(stepwise, name), getattr(whole, name))
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_sorting_in_pieces_takes_the_codes_the_rows_and_little_more(symmetric):
+    random, vertices, edges = np.random.default_rng(4), 250_000, 4_000_000
+    piece = 2 * edges // sorted_rows.PIECES if symmetric else edges // sorted_rows.DIRECTED_PIECES
+    tracemalloc.start()
+    try:
+        codes = [random.integers(0, vertices, edges, np.int32) for _ in range(2)]
+        tracemalloc.reset_peak()
+        offsets, targets = sorted_rows.sorted_rows(np, codes, vertices, symmetric=symmetric, piece=piece)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak <= 2.2 * (offsets.nbytes + targets.nbytes)
 
 
 def test_vertices_stand_by_ascending_degree_and_those_of_one_degree_in_order():
