@@ -24,7 +24,8 @@ __all__ = ["AHEAD", "MAYBE", "NOW", "CompileServer", "number_of_processes", "ser
 NOW, AHEAD, MAYBE = 0, 1, 2  # how urgent: a launch waits for it; one will; one may
 MOST_PROCESSES = 32
 SERVE = """
-import sys
+import gc, sys
+gc.disable()
 sys.path[:0] = {path!r}
 import cusubmatch.engines.gpu.all_kernels
 from cusubmatch.engines.gpu.runtime.compile_server import serve

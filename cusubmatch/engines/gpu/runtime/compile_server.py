@@ -7,12 +7,12 @@ can compile for any.
 Orders come through standard input, each a line (`compile_order`); the number of each that is done goes to standard
 output. Urgent ones are done first; what may not be needed leaves half of the processes idle, so that what is needed has
 a core for itself. A kernel that is being compiled is not begun again. When its input ends, or when it has had nothing
-to do for a while, the server ends. A process that is compiling then goes on until its kernel is on disk.
+to do for a while, the server ends. A process that is compiling then goes on until its kernel is on disk. Garbage is
+never collected: what is imported stays, and a process that compiles ends with its kernel.
 """
 
 from __future__ import annotations
 
-import gc
 import heapq
 import os
 import selectors
@@ -127,8 +127,6 @@ def _prepare():
     gpu()
     _compile_for((8, 0))
     compile_cuda(_move, void, (int64[::1],), nvvm_options={"opt": 3}, cc=(8, 0))
-    gc.collect()
-    gc.freeze()
 
 
 def _move(items):
@@ -147,7 +145,6 @@ def _start(order, inherited):
     try:
         for descriptor in (end, *inherited):
             os.close(descriptor)
-        gc.disable()
         compile_kernel(order)
         code = 0
     finally:
