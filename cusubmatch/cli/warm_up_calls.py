@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 import cusubmatch as csm
+from cusubmatch.engines.compile_kernels import compile_long_counts
 from cusubmatch.generators import rmat
 
 __all__ = ["CALLS", "ON_GPU"]
@@ -28,6 +29,7 @@ WITH_TAILS = (  # whose tables are weighted
     "(a)--(b)--(c)--(a)--(x), (b)--(y), (c)--(z)",
     "(a)--(b)--(c)--(a)--(d)--(c), (b)--(x)--(d), (x)--(y)",
 )
+LABELLED = "(a:0)--(b:1)--(c:2)--(d:0)--(e:1)--(f:2), (a)--(c), (d)--(f)"
 RING = "(a)-[x]->(b)-[y]->(c)-[z]->(a) WHERE x.time < y.time AND y.time < z.time"
 
 
@@ -35,8 +37,8 @@ def _graph(scale: int = 8, degree: int = 6) -> csm.Graph:
     return csm.Graph.from_edgelist(rmat(scale, degree, seed=3))
 
 
-def _labelled() -> csm.Graph:
-    edges = rmat(9, 8, seed=5)
+def _labelled(scale: int = 9) -> csm.Graph:
+    edges = rmat(scale, 8, seed=5)
     number = int(edges.to_numpy().max()) + 1
     vertices = pd.DataFrame({"vertex": np.arange(number), "label": np.arange(number) % 3})
     return csm.Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
@@ -71,9 +73,18 @@ def _count_tables(engine: EngineName) -> None:
 
 def _count_labelled(engine: EngineName) -> None:
     graph = _labelled()
-    pattern = "(a:0)--(b:1)--(c:2)--(d:0)--(e:1)--(f:2), (a)--(c), (d)--(f)"
-    csm.count_matches(graph, pattern, engine=engine)
-    csm.subgraph_match(graph, pattern, engine=engine, limit=100)
+    csm.count_matches(graph, LABELLED, engine=engine)
+    csm.subgraph_match(graph, LABELLED, engine=engine, limit=100)
+    next(csm.iter_matches(graph, LABELLED, engine=engine))
+
+
+def _count_labelled_in_larger_graph(engine: EngineName) -> None:
+    csm.count_matches(_labelled(13), LABELLED, engine=engine)
+
+
+def _count_labelled_for_long(engine: EngineName) -> None:
+    if engine == "cpu":
+        compile_long_counts()
 
 
 def _count_timed(engine: EngineName) -> None:
@@ -88,6 +99,8 @@ CALLS: dict[str, Callable[[EngineName], None]] = {  # by an engine; those that t
     "walks that count": _count_walks,
     "rows of the edge table": _count_timed,
     "labelled patterns": _count_labelled,
+    "labelled patterns of many candidates": _count_labelled_in_larger_graph,
+    "labelled patterns, for long": _count_labelled_for_long,
     "tables": _count_tables,
     "walks that write rows": _write_rows,
     "rows of the edge table, written": _match_timed,

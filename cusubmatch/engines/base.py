@@ -30,7 +30,6 @@ __all__ = [
     "Count",
     "EliminatedCount",
     "Engine",
-    "HostEngine",
     "ProgressCallback",
     "Run",
     "RunOptions",
@@ -148,7 +147,7 @@ class Engine(Protocol):
         Nanoseconds of the steps of its table kernels.
     walks_rows_stepwise : bool
         Whether its walks over rows take each step alone: they keep no paths, and count no two steps together.
-    beside : HostEngine or None
+    beside : Engine or None
         An engine that can count at the same time on what this one leaves idle: for a GPU's, the host's cores.
     """
 
@@ -157,7 +156,7 @@ class Engine(Protocol):
     candidate_graph_methods: tuple[str, ...]
     table_costs: TableCosts
     walks_rows_stepwise: bool
-    beside: HostEngine | None
+    beside: Engine | None
 
     def current(self) -> AbstractContextManager[Any]:
         """Let the calling thread work where the engine does: on its device, if it is bound to one."""
@@ -250,15 +249,6 @@ class Engine(Protocol):
 
     def transfer(self, memory_limit: int | None) -> Transfer:
         """Copies from the engine's memory to the host that run beside its work; the caller closes it."""
-        ...
-
-
-class HostEngine(Engine, Protocol):
-    """An engine of the host's cores."""
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether labelled patterns are counted without waiting for a compiler."""
         ...
 
 

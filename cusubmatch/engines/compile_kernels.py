@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from cusubmatch.errors import EngineUnavailable
 
-__all__ = ["compile_gpu_kernels"]
+__all__ = ["compile_gpu_kernels", "compile_long_counts"]
 
 
 def compile_gpu_kernels(
@@ -26,3 +26,10 @@ def compile_gpu_kernels(
     from cusubmatch.engines.gpu.fill_store import compile_kernels
 
     return compile_kernels(capabilities, progress)
+
+
+def compile_long_counts() -> None:
+    """Compile what the CPU engine needs for labelled counts that take long; no small one needs it."""
+    from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
+
+    compile_elimination()

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Engine, HostEngine
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.compile.code_cache import check_threads
 from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.errors import EngineUnavailable
@@ -120,7 +120,7 @@ def engine_named(name: str) -> Engine:
         start_where_nothing_is()
         from cusubmatch.engines.gpu import GpuEngine
 
-        return GpuEngine(beside=cast(HostEngine, engine_named("cpu")))
+        return GpuEngine(beside=engine_named("cpu"))
     from cusubmatch.engines.cpu import CpuEngine
 
     return CpuEngine()
@@ -131,7 +131,7 @@ def engine_on(number: int) -> DeviceEngine:
     """The engine of one of several GPUs."""
     from cusubmatch.engines.gpu import CudaPlace, GpuEngine
 
-    return GpuEngine(at=CudaPlace(number), beside=cast(HostEngine, engine_named("cpu")))
+    return GpuEngine(at=CudaPlace(number), beside=engine_named("cpu"))
 
 
 def current_gpu() -> int:

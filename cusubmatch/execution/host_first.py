@@ -31,7 +31,7 @@ def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
         return None
     engine, _ = engine_for(options, graph)
     host = engine.beside
-    if host is None or not host.is_compiled:
+    if host is None:
         return None
     with engine.current():
         placed, asked = engine.place(graph), _asked(pattern, options)

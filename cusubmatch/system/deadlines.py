@@ -1,7 +1,8 @@
 """Waiting that ends at a deadline: each thread has a check, which it calls while it waits for another thread.
 
 A wait goes in short steps. Between two of them the check may raise `DeadlinePassed`, and an interrupt arrives. Compiled
-code calls no check; where it may run for long it looks at a flag of the thread that began it.
+code calls no check; where it may run for long it looks at a flag of the thread that began it. A thread that would
+hinder others if it had something compiled waits before it does.
 """
 
 from __future__ import annotations
@@ -21,21 +22,24 @@ __all__ = [
     "SECONDS_BETWEEN_CHECKS",
     "Pending",
     "also_checking",
+    "before_compiling",
     "check_deadline",
     "checking",
     "each_until",
     "ended_by",
     "flag_of_thread",
     "until",
+    "wait_to_compile",
 ]
 
 SECONDS_BETWEEN_CHECKS = 0.02  # of a wait
 
 
 class _Checks(threading.local):
-    """The check of this thread, and its flag."""
+    """The check of this thread, what it calls before it has something compiled, and its flag."""
 
     check: Callable[[], None] = staticmethod(lambda: None)
+    wait_to_compile: Callable[[], None] = staticmethod(lambda: None)
     flag: np.ndarray = np.zeros(1, np.int64)
 
 
@@ -61,6 +65,21 @@ def checking(check: Callable[[], None]) -> Iterator[None]:
 def also_checking(check: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
     """Let this thread call `check` too, after what it checked before."""
     return checking(functools.partial(_both, _of_thread.check, check))
+
+
+def wait_to_compile() -> None:
+    """Wait until this thread may have something compiled."""
+    _of_thread.wait_to_compile()
+
+
+@contextlib.contextmanager
+def before_compiling(wait: Callable[[], None]) -> Iterator[None]:
+    """Let this thread call `wait` before it has something compiled; what that raises ends what needs it."""
+    previous, _of_thread.wait_to_compile = _of_thread.wait_to_compile, wait
+    try:
+        yield
+    finally:
+        _of_thread.wait_to_compile = previous
 
 
 @contextlib.contextmanager

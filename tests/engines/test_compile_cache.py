@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 
 import cusubmatch
+from cusubmatch.engines.cpu.primitives import jit
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.system.deadlines import before_compiling
 
 ROOT = Path(cusubmatch.__file__).parents[1]
 KERNEL = """
@@ -144,3 +147,25 @@ def test_a_wrong_number_of_threads_is_refused_before_numba_is_imported():
     assert process.returncode == 1
     assert told.splitlines()[-1].startswith("ValueError: NUMBA_NUM_THREADS: expected")
     assert "numba/" not in told
+
+
+def test_a_thread_that_would_hinder_others_waits_before_a_part_is_compiled_and_not_before_it_is_loaded(
+    monkeypatch, tmp_path
+):
+    monkeypatch.setattr(jit, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(jit, "_compiled", set())
+    monkeypatch.setattr(jit, "_announced", {"a part"})
+    waits = []
+    for process in range(2):
+        jit._compiled.clear()  # as a new process has it
+        for _ in range(2):
+            with before_compiling(lambda process=process: waits.append(process)), jit.announced("a part"):
+                pass
+    assert waits == [0]
+    with pytest.raises(DeadlinePassed), before_compiling(raise_deadline), jit.announced("another part"):
+        pass
+    assert not jit.is_compiled("another part")
+
+
+def raise_deadline():
+    raise DeadlinePassed

@@ -17,7 +17,7 @@ from cusubmatch.execution import host_first
 from cusubmatch.execution.strategies import race, side_by_side
 from cusubmatch.execution.strategies.side_by_side import HostCount, SideBySide
 from cusubmatch.generators import rmat
-from cusubmatch.system.deadlines import check_deadline
+from cusubmatch.system.deadlines import check_deadline, wait_to_compile
 
 TREE = "(a:X)--(b:Y)--(c:X)--(d:Y), (b)--(e:X), (c)--(f:X)"
 SECONDS = 600.0  # that nothing here takes, on however busy a machine
@@ -36,9 +36,9 @@ class Taking:
 
     estimate, number_of_tasks, matches = 0.0, 1, 5
 
-    def __init__(self, answer, seconds=0.0, error=None):
-        self.answer, self.seconds, self.error = answer, seconds, error
-        self.runs, self.ended = 0, threading.Event()
+    def __init__(self, answer, seconds=0.0, error=None, compiles=False):
+        self.answer, self.seconds, self.error, self.compiles = answer, seconds, error, compiles
+        self.runs, self.compiled, self.ended = 0, False, threading.Event()
 
     def run(self, deadline, _progress, _tasks=None, **_options):
         self.runs, self.deadline = self.runs + 1, deadline
@@ -48,6 +48,9 @@ class Taking:
         try:
             if self.error is not None:
                 raise self.error
+            if self.compiles:
+                wait_to_compile()
+                self.compiled = True
             end = time.monotonic() + self.seconds
             while time.monotonic() < end:
                 check_deadline()
@@ -95,10 +98,11 @@ def test_a_host_that_would_compile_waits_until_the_walk_takes_long(monkeypatch):
     answers = []
     for seconds, patience_s in ((0.03, SECONDS), (SECONDS, 0.05)):
         monkeypatch.setattr(side_by_side, "PATIENCE_S", patience_s)
-        walk, host = Taking("walked", seconds), Taking("on the host")
-        race = SideBySide(walk, host, lambda kept: None if kept else Taking("", SECONDS), lambda: False)
-        answers.append((race.run(None, None).count(), walk.runs, host.runs))
-    assert answers == [("walked", 1, 0), ("on the host", 1, 1)]
+        walk, host = Taking("walked", seconds), Taking("on the host", compiles=True)
+        race = SideBySide(walk, host, lambda kept: None if kept else Taking("", SECONDS))
+        answers.append((race.run(None, None).count(), walk.runs, host.compiled))
+        assert host.runs == 0 or host.ended.wait(SECONDS)
+    assert answers == [("walked", 1, False), ("on the host", 1, True)]
 
 
 def test_a_walk_that_was_compiled_meanwhile_begins_again(monkeypatch):
@@ -150,7 +154,6 @@ def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(label
             patched.setattr(side_by_side, "HOST_DELAY_S", SECONDS)
             assert csm.count_matches(labelled, TREE, devices=[0], **way) == expected
         with monkeypatch.context() as patched:
-            patched.setattr(CpuEngine, "is_compiled", True)
             patched.setattr(side_by_side, "PATIENCE_S", 0.05)  # then the host may compile, if it has to
             patched.setattr(machine, "run", lambda *_: Taking("walked", SECONDS).run(None, None))
             assert csm.count_matches(labelled, TREE, devices=[0], **way) == expected
@@ -161,7 +164,7 @@ def test_the_host_begins_before_a_gpu_is_planned_for_and_again_where_it_is_quick
     expected = csm.count_matches(labelled, TREE, engine="cpu")
     hosts, walk = [], Taking("walked", SECONDS)
     monkeypatch.setattr(host_first, "host_count", lambda *call: hosts.append(HOST_COUNT(*call)) or hosts[-1])
-    monkeypatch.setattr(CpuEngine, "is_compiled", True)
+    monkeypatch.setattr(HostCount, "_wait_to_compile", lambda _: None)
     monkeypatch.setattr(machine, "run", lambda *_: walk.run(None, None))
     for _ in range(2):
         assert csm.count_matches(labelled, TREE, devices=[0]) == expected
@@ -172,7 +175,6 @@ def test_the_host_begins_before_a_gpu_is_planned_for_and_again_where_it_is_quick
 def test_later_calls_begin_on_a_gpu_that_was_quicker_than_the_host(labelled, machine, monkeypatch):
     hosts = []
     monkeypatch.setattr(host_first, "host_count", lambda *call: hosts.append(HOST_COUNT(*call)) or hosts[-1])
-    monkeypatch.setattr(CpuEngine, "is_compiled", True)
     monkeypatch.setattr(HostCount, "_count", lambda _: None)
     monkeypatch.setattr(machine, "run", lambda *_: Taking("walked").run(None, None))
     for _ in range(2):

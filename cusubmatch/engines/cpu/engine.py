@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ConditionedCount, EliminatedCount, HostEngine, RunOptions, Sampler, TaskRange
+from cusubmatch.engines.base import ConditionedCount, EliminatedCount, Engine, RunOptions, Sampler, TaskRange
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
-from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled
+from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
@@ -47,15 +47,10 @@ class CpuEngine:
     candidate_graph_methods: tuple[str, ...] = ("lists",)
     table_costs = TABLE_COSTS
     walks_rows_stepwise = False
-    beside: HostEngine | None = None
+    beside: Engine | None = None
 
     def __init__(self, tunables: Tunables = DEFAULT_TUNABLES):
         self.tunables = tunables
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether labelled patterns are counted without waiting for a compiler."""
-        return all(map(is_compiled, ("filters", "candidate graph", "conditioning")))
 
     def current(self) -> contextlib.AbstractContextManager[None]:
         """Nothing: memory is everywhere the same."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ConditionedCount, EliminatedCount, HostEngine, RunOptions, TaskRange
+from cusubmatch.engines.base import ConditionedCount, EliminatedCount, Engine, RunOptions, TaskRange
 from cusubmatch.engines.base import Run as WalkedRows
 from cusubmatch.engines.device_engine import Landing
 from cusubmatch.engines.gpu.cliques.specialised import clique_parts
@@ -46,7 +46,7 @@ class GpuEngine:
         Where to run, with its tunable numbers; default the current GPU.
     at : Place, optional
         The one of several GPUs that it is bound to; default whichever is current.
-    beside : HostEngine, optional
+    beside : Engine, optional
         The engine of the host's cores, which may count what this one walks.
     """
 
@@ -56,7 +56,7 @@ class GpuEngine:
     table_costs = TABLE_COSTS
     walks_rows_stepwise = True
 
-    def __init__(self, gpu: Device | None = None, at: Place | None = None, beside: HostEngine | None = None):
+    def __init__(self, gpu: Device | None = None, at: Place | None = None, beside: Engine | None = None):
         self._gpu, self.at, self.beside = gpu, at, beside
 
     @functools.cached_property

@@ -16,7 +16,6 @@ from cusubmatch.engines.base import (
     ConditionedCount,
     EliminatedCount,
     Engine,
-    HostEngine,
     Run,
     RunOptions,
     Sampler,
@@ -60,7 +59,7 @@ class SeveralDevices:
         self.name, self.methods, self.table_costs = self.home.name, self.home.methods, self.home.table_costs
         self.candidate_graph_methods = self.home.candidate_graph_methods
         self.walks_rows_stepwise = self.home.walks_rows_stepwise
-        self.beside: HostEngine | None = None
+        self.beside: Engine | None = None
 
     def run(
         self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None

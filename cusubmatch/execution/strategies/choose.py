@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cusubmatch.engines.base import Engine, HostEngine
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.planning import plan_of, plan_of_long_count
 from cusubmatch.execution.strategies.race import Race
@@ -53,7 +53,7 @@ def strategy_of(engine: Engine, plan: Plan, prepared: Prepared, underway: HostCo
     return walk
 
 
-def _side_by_side(engine: Engine, host: HostEngine, walk: Walk, underway: HostCount | None) -> Strategy:
+def _side_by_side(engine: Engine, host: Engine, walk: Walk, underway: HostCount | None) -> Strategy:
     """The race of a walk with what the host's cores do."""
     from cusubmatch.execution.strategies.side_by_side import SideBySide
 
@@ -64,10 +64,10 @@ def _side_by_side(engine: Engine, host: HostEngine, walk: Walk, underway: HostCo
         return None if found is None else strategy_of(engine, *found)
 
     on_host = host_strategy(host, graph, plan.pattern, plan.semantics, plan.unique)
-    return SideBySide(walk, on_host, of_long_count, lambda: host.is_compiled, underway)
+    return SideBySide(walk, on_host, of_long_count, underway)
 
 
-def host_strategy(host: HostEngine, placed: Graph, pattern: Pattern, semantics: str, unique: bool) -> Strategy:
+def host_strategy(host: Engine, placed: Graph, pattern: Pattern, semantics: str, unique: bool) -> Strategy:
     """How the host counts a pattern in a graph that a GPU works on; planned when it is first asked."""
     from cusubmatch.execution.strategies.conditioning_count import begun_without_plan
     from cusubmatch.execution.strategies.side_by_side import OnHost

@@ -19,7 +19,7 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.race import Race, RaceCount
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
-from cusubmatch.system.deadlines import also_checking, check_deadline, checking, ended_by
+from cusubmatch.system.deadlines import also_checking, before_compiling, check_deadline, checking, ended_by
 from cusubmatch.system.prompt_threads import prompt_threads
 
 __all__ = ["HostCount", "HostIsDoneError", "OnHost", "SideBySide"]
@@ -41,8 +41,6 @@ class SideBySide(Race):
     of_long_count : callable
         of_long_count(only_kept) makes the strategy of a count that takes long; None if it was not made before and
         `only_kept`.
-    host_is_compiled : callable
-        Whether the host counts without waiting for a compiler.
     underway : HostCount, optional
         The count on the host, if it has begun; for one run.
     """
@@ -52,12 +50,10 @@ class SideBySide(Race):
         walk: Walk,
         on_host: Strategy,
         of_long_count: Callable[[bool], Strategy | None],
-        host_is_compiled: Callable[[], bool] = lambda: True,
         underway: HostCount | None = None,
     ):
         super().__init__(walk, on_host)
-        self.first, self.of_long_count, self.host_is_compiled = walk, of_long_count, host_is_compiled
-        self.underway = underway
+        self.first, self.of_long_count, self.underway = walk, of_long_count, underway
 
     def run(self, deadline: float | None, progress: ProgressCallback | None, tasks: TaskRange | None = None) -> Count:
         """One count; a part of it is walked, since all parts must go the same way."""
@@ -111,7 +107,7 @@ class SideBySideCount(RaceCount):
         """
         host = self.race.underway
         if host is None:
-            host = HostCount(self.race.other, self.deadline, self.race.host_is_compiled, HOST_DELAY_S)
+            host = HostCount(self.race.other, self.deadline, HOST_DELAY_S)
         try:
             with also_checking(host.check):
                 return self._walked(host)
@@ -174,14 +170,8 @@ class HostCount:
 
     matches: int | None = None
 
-    def __init__(
-        self,
-        strategy: Strategy,
-        deadline: float | None,
-        is_compiled: Callable[[], bool] = lambda: True,
-        delay_s: float = 0.0,
-    ):
-        self.strategy, self.deadline, self.is_compiled, self.delay_s = strategy, deadline, is_compiled, delay_s
+    def __init__(self, strategy: Strategy, deadline: float | None, delay_s: float = 0.0):
+        self.strategy, self.deadline, self.delay_s = strategy, deadline, delay_s
         self.error: BaseException | None = None
         self.over, self.may_compile = threading.Event(), threading.Event()
         self.flag = np.zeros(1, np.int64)
@@ -190,16 +180,19 @@ class HostCount:
     def _count(self) -> None:
         if self.over.wait(self.delay_s):
             return
-        while not (self.may_compile.is_set() or self.is_compiled()):
-            if self.over.wait(LOOK_S):
-                return
+        may_compile = before_compiling(self._wait_to_compile)
         try:
-            with prompt_threads(), checking(self._check_over), ended_by(self.flag):
+            with prompt_threads(), checking(self._check_over), ended_by(self.flag), may_compile:
                 self.matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
         except (_GivenUpError, DeadlinePassed, MemoryError):  # the walk may still do
             pass
         except BaseException as error:  # noqa: BLE001 - raised by the thread that asked for the count
             self.error = error
+
+    def _wait_to_compile(self) -> None:
+        while not self.may_compile.wait(LOOK_S):
+            self._check_over()
+        self._check_over()
 
     def _check_over(self) -> None:
         if self.over.is_set():

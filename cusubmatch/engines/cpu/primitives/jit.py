@@ -13,6 +13,7 @@ from numba.extending import intrinsic
 
 from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching, logger
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
+from cusubmatch.system.deadlines import wait_to_compile
 from cusubmatch.system.thread_limit import thread_limit
 
 __all__ = [
@@ -68,13 +69,20 @@ def inlined(function):
 
 @contextlib.contextmanager
 def announced(part: str):
-    """Log, at level WARNING, that `part` is being compiled, unless an earlier process has compiled and cached it."""
+    """Log, at level WARNING, that `part` is being compiled, unless an earlier process has compiled and cached it.
+
+    A thread that is to wait with that waits before (`system.deadlines`).
+    """
     if part in _compiled:
         yield
         return
-    mark, said = _mark(part), part in _announced
+    mark = _mark(part)
+    cached = mark and mark.exists()
+    if not cached:
+        wait_to_compile()
+    said = part in _announced
     _announced.add(part)
-    if not said and not (mark and mark.exists()):
+    if not said and not cached:
         logger.warning("cusubmatch: compiling the CPU engine (%s), once a version ...", part)
     yield
     _compiled.add(part)
