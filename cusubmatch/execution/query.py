@@ -126,12 +126,16 @@ class Query(NamedTuple):
         progress: ProgressCallback | None,
         batch_rows: int | None = None,
         memory_limit: int | None = None,
+        **options: Any,
     ) -> Generator[Any, None, None]:
-        """Blocks of rows, at most `limit` rows together; with `batch_rows`, as many are found ahead of the caller."""
+        """Blocks of rows, at most `limit` rows together; with `batch_rows`, as many are found ahead of the caller.
+
+        `options` are further ones of `RunOptions`.
+        """
         if limit == 0:
             return
         enough = limit if self.chosen is None else None
-        walked_blocks = self._walked(enough, progress, batch_rows, memory_limit)
+        walked_blocks = self._walked(enough, progress, batch_rows, memory_limit, **options)
         blocks = expand_orbits(walked_blocks, self.plan, self.placed.xp)
         try:
             for block in blocks:
@@ -171,13 +175,19 @@ class Query(NamedTuple):
             blocks.close()
 
     def _walked(
-        self, limit: int | None, progress: ProgressCallback | None, batch_rows: int | None, memory_limit: int | None
+        self,
+        limit: int | None,
+        progress: ProgressCallback | None,
+        batch_rows: int | None,
+        memory_limit: int | None,
+        **options: Any,
     ) -> Generator[Any, None, None]:
-        """Blocks of the rows that are walked; `batch_rows` as for `blocks`."""
+        """Blocks of the rows that are walked; `batch_rows` and `options` as for `blocks`."""
         block_rows = None
         if memory_limit is not None:
             block_rows = max(1, memory_limit // (BLOCKS_AT_ONCE * self.row_bytes * self.plan.factor))
-        engine_blocks: Any = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=block_rows).blocks()
+        run = self.rows_run(limit, progress, first_rows=batch_rows, block_rows=block_rows, **options)
+        engine_blocks: Any = run.blocks()
         return each_until(self.deadline, engine_blocks)
 
     def sizes(self) -> Generator[int, None, None]:
@@ -209,23 +219,14 @@ class Query(NamedTuple):
 
     def id_blocks(self, limit: int, progress: ProgressCallback | None) -> Generator[np.ndarray, None, None]:
         """Blocks of rows as ids, at most `limit` rows together, where a walk can write these."""
-        engine_blocks: Any = self.rows_run(limit, progress, ids=self.graph.plain_ids).blocks()
-        blocks = each_until(self.deadline, engine_blocks)
-        try:
-            for block in blocks:
-                yield block[:, :limit]
-                limit -= block.shape[1]
-                if limit <= 0:
-                    return
-        finally:
-            blocks.close()
+        return self.blocks(limit, progress, ids=self.graph.plain_ids)
 
     def frame_of_ids(self, blocks: Sequence[np.ndarray]) -> Any:
-        """A dataframe of the caller's family from blocks of ids, the first of which has almost all rows, or all."""
-        rows = sum(block.shape[1] for block in blocks)
-        if not rows:
+        """A dataframe of the caller's family from blocks of ids; without a copy of one that fills its buffer."""
+        if not sum(block.shape[1] for block in blocks):
             return self.frame([])
-        columns = blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+        is_whole = len(blocks) == 1 and blocks[0].base is not None and blocks[0].base.nbytes <= 2 * blocks[0].nbytes
+        columns = blocks[0] if is_whole else np.concatenate(blocks, axis=1)
         return self.graph.family.block(self.columns(), columns)
 
     @property

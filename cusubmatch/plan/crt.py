@@ -7,7 +7,10 @@ from itertools import accumulate
 from operator import mul
 from typing import Any
 
-__all__ = ["PRIMES", "chinese_remainder", "primes_beyond"]
+__all__ = ["PRIMES", "WORD", "chinese_remainder", "primes_beside_word", "primes_beyond"]
+
+WORD = 1 << 64
+ROUNDING = 1 + 1e-6  # of a bound made of floats
 
 # The largest primes below 2^31. Their product has 1,239 bits: it passes every float, and the matches of any pattern
 # (32 vertices) in any graph (2^31 vertices).
@@ -25,6 +28,11 @@ def primes_beyond(bound: int) -> list[int]:
     if needed > len(PRIMES):
         raise OverflowError(f"bound: expected less than 2^1239, got a number of {bound.bit_length()} bits")
     return list(PRIMES[:needed])
+
+
+def primes_beside_word(bound: float) -> list[int]:
+    """As many primes as it takes, besides 2^64, to tell numbers up to a bound apart, which was made of floats."""
+    return primes_beyond(int(bound * ROUNDING) // WORD)
 
 
 def chinese_remainder(residues: Sequence[Any], moduli: Sequence[int]) -> Any:

@@ -53,13 +53,19 @@ def check_deadline() -> None:
 
 
 @contextlib.contextmanager
-def checking(check: Callable[[], None]) -> Iterator[None]:
-    """Let this thread call `check` while it waits; what that raises ends the wait."""
-    previous, _of_thread.check = _of_thread.check, check
+def _having(name: str, value: Any) -> Iterator[None]:
+    """Let this thread have another check, wait or flag, and then what it had before."""
+    previous = getattr(_of_thread, name)
+    setattr(_of_thread, name, value)
     try:
         yield
     finally:
-        _of_thread.check = previous
+        setattr(_of_thread, name, previous)
+
+
+def checking(check: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+    """Let this thread call `check` while it waits; what that raises ends the wait."""
+    return _having("check", check)
 
 
 def also_checking(check: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
@@ -72,24 +78,14 @@ def wait_to_compile() -> None:
     _of_thread.wait_to_compile()
 
 
-@contextlib.contextmanager
-def before_compiling(wait: Callable[[], None]) -> Iterator[None]:
+def before_compiling(wait: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
     """Let this thread call `wait` before it has something compiled; what that raises ends what needs it."""
-    previous, _of_thread.wait_to_compile = _of_thread.wait_to_compile, wait
-    try:
-        yield
-    finally:
-        _of_thread.wait_to_compile = previous
+    return _having("wait_to_compile", wait)
 
 
-@contextlib.contextmanager
-def ended_by(flag: np.ndarray) -> Iterator[None]:
+def ended_by(flag: np.ndarray) -> contextlib.AbstractContextManager[None]:
     """Let what this thread begins end soon after `flag`, int64 (1), is not 0 any more."""
-    previous, _of_thread.flag = _of_thread.flag, flag
-    try:
-        yield
-    finally:
-        _of_thread.flag = previous
+    return _having("flag", flag)
 
 
 def flag_of_thread() -> np.ndarray:

@@ -87,3 +87,13 @@ def test_rows_that_are_sorted_or_expanded_or_bounded_are_looked_up(options, buff
     whole = csm.subgraph_match(graph, text, engine="cpu", **options)
     assert rows_of(csm.subgraph_match(graph, text, engine="cpu", limit=5, **options)) <= rows_of(whole)
     assert not buffers or options["unique"]
+
+
+def test_a_dataframe_of_few_rows_holds_no_room_for_more():
+    graph, text = labelled_graph(), PATTERNS["all vertices named"]
+    for limit in (5, 100_000):
+        values = csm.subgraph_match(graph, text, unique=False, engine="cpu", limit=limit).to_numpy()
+        held = values
+        while held.base is not None:
+            held = held.base
+        assert held.nbytes <= 2 * values.nbytes

@@ -14,13 +14,11 @@ import numpy as np
 
 from cusubmatch.engines.base import EliminatedCount, StepsSpent
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.system.deadlines import check_deadline
+from cusubmatch.system.deadlines import SECONDS_BETWEEN_CHECKS, check_deadline
 from cusubmatch.system.prompt_threads import prompt_threads
 from cusubmatch.system.workers import Workers
 
 __all__ = ["EliminationIsDoneError", "EliminationTurns"]
-
-LOOK_S = 0.02  # between two looks whether the caller has to end
 
 
 class EliminationIsDoneError(Exception):
@@ -108,7 +106,7 @@ class EliminationTurns:
         """Wait, in the caller's thread, until the turn is over."""
         while True:
             try:
-                self._back.get(timeout=LOOK_S)
+                self._back.get(timeout=SECONDS_BETWEEN_CHECKS)
             except queue.Empty:
                 check_deadline()
             else:

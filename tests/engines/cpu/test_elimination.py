@@ -22,12 +22,13 @@ from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.elimination import elimination_run, factor_store, quotient_sum
 from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS
-from cusubmatch.engines.cpu.elimination.elimination_run import WORD, compile_elimination
+from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import sum_of_quotients
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.elimination_turns import EliminationIsDoneError, EliminationTurns
+from cusubmatch.plan.crt import WORD
 from cusubmatch.plan.elimination import irreducible_vertices, suits_elimination
 from cusubmatch.system.deadlines import ended_by
 

@@ -24,14 +24,13 @@ from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
-from cusubmatch.plan.crt import chinese_remainder, primes_beyond
+from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
 from cusubmatch.system.deadlines import flag_of_thread
 from cusubmatch.system.workers import Workers
 
 __all__ = ["ConditioningRun"]
 
 RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
-WORD = 1 << 64  # what a first count is modulo
 SHARED_SLOTS = 1 << 14, 1 << 17  # of the cache that threads share at first; later it has
 SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
@@ -115,7 +114,7 @@ class ConditioningRun:
         value, bound = self._count(0)
         if bound < EXACT_BELOW:
             return value
-        primes = primes_beyond(int(bound * (1 + 1e-6)) // WORD + 1)
+        primes = primes_beside_word(bound)
         return chinese_remainder([value, *(self._count(prime)[0] for prime in primes)], [WORD, *primes])
 
     def _count(self, prime: int) -> tuple[int, float]:

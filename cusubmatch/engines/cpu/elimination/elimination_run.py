@@ -15,14 +15,12 @@ from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, sum_of_qu
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
-from cusubmatch.plan.crt import chinese_remainder, primes_beyond
+from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
 from cusubmatch.system.deadlines import flag_of_thread
 
 __all__ = ["EliminationRun", "compile_elimination"]
 
-WORD = 1 << 64
 COMPILE_NS = 5e9
-ROUNDING = 1 + 1e-6  # of a bound made of floats
 
 
 class EliminationRun:
@@ -74,8 +72,7 @@ class EliminationRun:
         """
         compile_elimination()
         bits = self._sum(FLOATS, WORD, frozenset())
-        bound = int(float(np.uint64(bits).view(np.float64)) * ROUNDING)
-        moduli = [WORD, *primes_beyond(bound // WORD)]
+        moduli = [WORD, *primes_beside_word(float(np.uint64(bits).view(np.float64)))]
         residues = [self._sum(WORDS if m == WORD else np.uint64(m), m, self._conflicts) for m in moduli]
         return chinese_remainder(residues, moduli)
 

@@ -76,8 +76,7 @@ def announced(part: str):
     if part in _compiled:
         yield
         return
-    mark = _mark(part)
-    cached = mark and mark.exists()
+    cached = is_compiled(part)
     if not cached:
         wait_to_compile()
     said = part in _announced
@@ -86,7 +85,7 @@ def announced(part: str):
         logger.warning("cusubmatch: compiling the CPU engine (%s), once a version ...", part)
     yield
     _compiled.add(part)
-    if mark:
+    if mark := _mark(part):
         mark.touch()
 
 
