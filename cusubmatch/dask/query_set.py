@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from cusubmatch.dask.workers.tasks import GraphSummary
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.pattern import Pattern
 
-__all__ = ["NamedQuery", "guessed_seconds", "longest_first", "queries_of"]
+__all__ = ["NamedQuery", "guess_on", "longest_first", "queries_of"]
 
 PLANNING_S, PLANNING_S_PER_VERTEX = 2e-3, 2e-4  # measured on the yeast queries
 CANDIDATE_S = 4e-6  # for one that is expected: there are more, since degrees are not even
@@ -76,39 +76,44 @@ def _query(number: int, name: Any, pattern: Any, edges: str) -> NamedQuery:
 
 def longest_first(queries: list[NamedQuery], graph: GraphSummary) -> list[tuple[NamedQuery, float]]:
     """The queries that can be read with the seconds that they are guessed to take, the longest first."""
-    guessed = [(query, guessed_seconds(query.read.value, graph)) for query in queries if query.read.status == DONE]
+    seconds_of = guess_on(graph)
+    guessed = [(query, seconds_of(query.read.value)) for query in queries if query.read.status == DONE]
     return sorted(guessed, key=lambda pair: -pair[1])
 
 
-def guessed_seconds(pattern: Pattern, graph: GraphSummary) -> float:
-    """Seconds for planning and searching, as if edges were spread evenly over the vertices.
+def guess_on(graph: GraphSummary) -> Callable[[Pattern], float]:
+    """What guesses the seconds of a pattern for planning and searching, as if edges were spread evenly.
 
     The order is that of Prim: the next vertex is the one with the fewest candidates by its matched neighbours.
     """
     probability = min(1.0, 2 * graph.edges / max(graph.vertices, 1) ** 2)
-    sizes, neighbours = [_size(labels, graph) for labels in pattern.labels], _neighbours(pattern)
-    first = min(range(len(pattern)), key=sizes.__getitem__)
-    frontier, matched = {first: sizes[first]}, set()
-    partial, visited = 1.0, 0.0
-    while frontier:
-        vertex = min(frontier, key=frontier.__getitem__)
-        partial *= max(frontier.pop(vertex), 1e-6)
-        visited += partial
-        matched.add(vertex)
-        for neighbour in neighbours[vertex] - matched:
-            frontier[neighbour] = frontier.get(neighbour, sizes[neighbour]) * probability
-    return PLANNING_S + PLANNING_S_PER_VERTEX * len(pattern) + CANDIDATE_S * min(visited, math.exp(600))
+
+    @functools.cache
+    def size_of(labels: frozenset[Any] | None) -> float:
+        """How many vertices have one of the labels."""
+        return float(graph.vertices if labels is None else sum(graph.labels.get(label, 0) for label in labels))
+
+    def seconds_of(pattern: Pattern) -> float:
+        unmatched = _neighbours(pattern)
+        expected = [size_of(labels) for labels in pattern.labels]
+        frontier, partial, visited = {min(unmatched, key=expected.__getitem__)}, 1.0, 0.0
+        while frontier:
+            vertex = min(frontier, key=expected.__getitem__)
+            frontier.remove(vertex)
+            partial *= max(expected[vertex], 1e-6)
+            visited += partial
+            for neighbour in unmatched.pop(vertex):
+                if neighbour in unmatched:
+                    expected[neighbour] *= probability
+                    frontier.add(neighbour)
+        return PLANNING_S + PLANNING_S_PER_VERTEX * len(pattern) + CANDIDATE_S * min(visited, math.exp(600))
+
+    return seconds_of
 
 
-def _size(labels: Any, graph: GraphSummary) -> float:
-    """How many vertices have one of the labels."""
-    if labels is None:
-        return float(graph.vertices)
-    return float(sum(graph.labels.get(label, 0) for label in labels))
-
-
-def _neighbours(pattern: Pattern) -> list[set[int]]:
-    neighbours: list[set[int]] = [set() for _ in range(len(pattern))]
+def _neighbours(pattern: Pattern) -> dict[int, set[int]]:
+    """The neighbours of each vertex."""
+    neighbours: dict[int, set[int]] = {vertex: set() for vertex in range(len(pattern))}
     for edge in pattern.edges:
         neighbours[edge.source].add(edge.target)
         neighbours[edge.target].add(edge.source)

@@ -18,7 +18,7 @@ import cusubmatch.dask as dcsm
 from cusubmatch.dask.jobs.manifest import JobFolder
 from cusubmatch.dask.jobs.question_batches import MOST_BATCHED, batches_of
 from cusubmatch.dask.jobs.shards import cut, equal_shares, factored_shares
-from cusubmatch.dask.query_set import guessed_seconds, longest_first, queries_of
+from cusubmatch.dask.query_set import guess_on, longest_first, queries_of
 from cusubmatch.dask.workers.tasks import GraphSummary
 from cusubmatch.execution.shared_plan import SharedPlan
 from cusubmatch.io.targets import folder_named
@@ -84,8 +84,8 @@ def test_the_queries_that_seem_to_take_longest_are_first():
         {"bad": "(a", "rare": "(a:A)--(b:A)--(c:A)", "common": "(a:B)--(b:B)--(c:B)", "any": "(a)--(b)--(c)"}
     )
     assert [query.name for query, _ in longest_first(queries, graph)] == ["any", "common", "rare"]
-    assert guessed_seconds(csm.Pattern.path(30), graph) > guessed_seconds(csm.Pattern.path(3), graph)
-    assert guessed_seconds(csm.Pattern.clique(32), GraphSummary(0, 0, {}, "pandas")) >= 0
+    assert guess_on(graph)(csm.Pattern.path(30)) > guess_on(graph)(csm.Pattern.path(3))
+    assert guess_on(GraphSummary(0, 0, {}, "pandas"))(csm.Pattern.clique(32)) >= 0
 
 
 def test_a_job_folder_keeps_what_was_noted_and_drops_a_line_that_was_cut_short(tmp_path):

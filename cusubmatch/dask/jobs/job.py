@@ -88,9 +88,13 @@ class Job:
         """
         self._futures.begin(self._time_limit)
         try:
-            weights = [self._weights[question.number] for question in self._questions]
-            batches = batches_of(self._questions, weights, threads_of(self._client))
-            self._futures.submit(list(map(_task_of, batches)), FIRST_PRIORITY)
+            weights, threads = (
+                [self._weights[question.number] for question in self._questions],
+                threads_of(self._client),
+            )
+            tasks = list(map(_task_of, batches_of(self._questions, weights, threads)))
+            self._futures.submit(tasks[:threads], FIRST_PRIORITY)  # workers begin while others are handed over
+            self._futures.submit(tasks[threads:], FIRST_PRIORITY)
             while self._futures or self._alone:
                 if not self._futures:
                     self._futures.submit([self._alone.pop(0)])

@@ -15,7 +15,7 @@ from cusubmatch.dask.workers.tasks import Answer, Question, answer_of
 
 __all__ = ["answer_some", "batches_of"]
 
-MOST_BATCHED = 16
+MOST_BATCHED = 32
 BATCH_S = 0.2  # that a batch is expected to take, if there is enough work left
 BATCHES_LEFT = 4  # a thread, of the work that is left
 BATCH_LIMIT_S = 0.3  # after which a worker begins no further question of a batch
