@@ -117,7 +117,8 @@ def engine_named(name: str) -> Engine:
     if name == "gpu":
         from cusubmatch.engines.compile.compile_ahead import start_where_nothing_is
 
-        start_where_nothing_is()
+        if there := gpus():
+            start_where_nothing_is(there[0].capability)
         from cusubmatch.engines.gpu import GpuEngine
 
         return GpuEngine(beside=engine_named("cpu"))

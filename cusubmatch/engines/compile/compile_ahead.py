@@ -19,17 +19,27 @@ from cusubmatch.engines.compile.code_cache import holds_compiled
 from cusubmatch.engines.compile.compile_order import Order, encode
 from cusubmatch.system.deadlines import Pending
 
-__all__ = ["AHEAD", "MAYBE", "NOW", "CompileServer", "number_of_processes", "server", "start_where_nothing_is"]
+__all__ = [
+    "AHEAD",
+    "MAYBE",
+    "NOW",
+    "PROCESSES_TO_SPARE",
+    "CompileServer",
+    "number_of_processes",
+    "server",
+    "start_where_nothing_is",
+]
 
 NOW, AHEAD, MAYBE = 0, 1, 2  # how urgent: a launch waits for it; one will; one may
 MOST_PROCESSES = 32
+PROCESSES_TO_SPARE = 8  # from which kernels are compiled that most calls need, whether or not this one does
 SERVE = """
 import gc, sys
 gc.disable()
 sys.path[:0] = {path!r}
-import cusubmatch.engines.gpu.all_kernels
+from cusubmatch.engines.gpu.all_kernels import usual_kernels
 from cusubmatch.engines.gpu.runtime.compile_server import serve
-serve({number})
+serve({number}, usual_kernels(offsets64=False), {usual_for!r})
 """
 
 
@@ -49,10 +59,13 @@ class CompileServer:
         self._process: Any = None
         self._failed = not hasattr(os, "fork")
 
-    def start(self) -> bool:
-        """Start the server, unless it runs; whether one can be had."""
+    def start(self, usual_for: tuple[int, int] | None = None) -> bool:
+        """Start the server, unless it runs; whether one can be had.
+
+        It compiles the kernels that most calls need as soon as it can, for a GPU of the compute capability `usual_for`.
+        """
         with self._lock:
-            return self._started()
+            return self._started(usual_for)
 
     def order(self, recipe: Any, types: tuple, capability: tuple, path: Path, urgency: int = AHEAD) -> Pending | None:
         """Have a kernel compiled that the store has at `path` then; what to wait for, None if nobody compiles it."""
@@ -67,10 +80,10 @@ class CompileServer:
                 self._process.stdin.flush()
             return pending
 
-    def _started(self):
+    def _started(self, usual_for=None):
         if self._process is None and not self._failed:
             paths = [str(Path(__file__).parents[3]), *filter(None, sys.path)]
-            code = SERVE.format(path=paths, number=number_of_processes())
+            code = SERVE.format(path=paths, number=number_of_processes(), usual_for=usual_for)
             pipe = subprocess.PIPE
             try:
                 self._process = subprocess.Popen(  # noqa: S603 - this Python
@@ -121,7 +134,7 @@ def server() -> CompileServer:
     return _servers.setdefault(os.getpid(), CompileServer())
 
 
-def start_where_nothing_is() -> None:
+def start_where_nothing_is(capability: tuple[int, int]) -> None:
     """Start the server on a machine where no kernel has been compiled: it begins while this process imports its own."""
     if not holds_compiled(".kernel"):
-        server().start()
+        server().start(capability)

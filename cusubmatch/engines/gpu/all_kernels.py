@@ -36,7 +36,7 @@ from cusubmatch.engines.gpu.walker.kernel_arguments import extend_frontier_signa
 from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS, Variant
 from cusubmatch.engines.gpu.walker.warp_walker import make_walk
 
-__all__ = ["all_kernels", "row_kernels", "table_kernels", "walk_kernel"]
+__all__ = ["all_kernels", "row_kernels", "table_kernels", "usual_kernels", "walk_kernel"]
 
 _WORDS, _LONG = (types.Array(dtype, 1, "C") for dtype in (types.uint32, types.int64))
 
@@ -63,6 +63,13 @@ def all_kernels(slots: tuple[int, ...] = SLOTS) -> Iterator[tuple[str, DeclaredK
 def walk_kernel(variant: Variant) -> DeclaredKernel:
     """The walker for one variant."""
     return DeclaredKernel(variant.mode, make_walk.recipe(variant), walk_signature(variant.offsets64))
+
+
+@functools.cache
+def usual_kernels(offsets64: bool) -> list[DeclaredKernel]:
+    """The kernels that most calls launch which walk, those that take longest to compile first."""
+    walkers = [walk_kernel(Variant(SLOTS[0], offsets64, mode)) for mode in (COUNT, PAIRS, WEIGHTS, ROWS)]
+    return [*walkers, *filter_kernels.signatures(), *row_kernels(offsets64)]
 
 
 @functools.cache

@@ -8,20 +8,18 @@ neighbourhoods, those of filters by the pattern's labels. What is compiled alrea
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 
-from cusubmatch.engines.compile.compile_ahead import MAYBE, number_of_processes
-from cusubmatch.engines.gpu.all_kernels import row_kernels, table_kernels, walk_kernel
+from cusubmatch.engines.compile.compile_ahead import MAYBE, PROCESSES_TO_SPARE, number_of_processes
+from cusubmatch.engines.gpu.all_kernels import row_kernels, table_kernels, usual_kernels, walk_kernel
 from cusubmatch.engines.gpu.cliques import full_row_triangles, triangles
 from cusubmatch.engines.gpu.cliques.specialised import is_counted_in_full_rows
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
-from cusubmatch.engines.gpu.search import filter_kernels
 from cusubmatch.engines.gpu.search.graph_view import WIDE, has_wide_offsets
 from cusubmatch.engines.gpu.search.program import SLOTS, encode, fixed_at
 from cusubmatch.engines.gpu.search.run import mode_of
-from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, WEIGHTS, Variant
+from cusubmatch.engines.gpu.walker.variant import Variant
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
@@ -29,7 +27,6 @@ from cusubmatch.plan import Plan
 __all__ = ["expect", "expect_walk"]
 
 BEST_PLANS = 5  # of a trial, whose kernels are compiled ahead; and one plan of each further leaf mode
-PROCESSES_TO_SPARE = 8
 SMALL = 8  # vertices of patterns whose levels have most slots, so that nothing need be encoded to know
 
 
@@ -47,13 +44,7 @@ def expect(gpu: Device, plans: list[Plan], prepared: Prepared, tables_worth: flo
 def expect_walk(gpu: Device, graph: Graph) -> None:
     """Have filters and the usual walkers compiled while rows and candidates are made, if there are cores to spare."""
     if gpu.target.ahead is not None and number_of_processes() >= PROCESSES_TO_SPARE:
-        gpu.target.ahead(_usual_walk(len(graph.targets) >= WIDE))
-
-
-@functools.cache
-def _usual_walk(wide):
-    variants = [Variant(SLOTS[0], wide, mode) for mode in (COUNT, PAIRS, WEIGHTS, ROWS)]
-    return [*filter_kernels.signatures(), *map(walk_kernel, variants), *row_kernels(wide)]
+        gpu.target.ahead(usual_kernels(len(graph.targets) >= WIDE))
 
 
 def _typical(plans: list[Plan]) -> Iterable[Plan]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import signal
 import sys
+import time
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -24,10 +26,10 @@ from cusubmatch.engines.compile import compile_ahead
 from cusubmatch.engines.compile.compile_ahead import AHEAD, MAYBE, NOW, CompileServer, start_where_nothing_is
 from cusubmatch.engines.compile.compile_order import Order, decode, encode
 from cusubmatch.engines.gpu import GpuEngine, expected_kernels
-from cusubmatch.engines.gpu.all_kernels import all_kernels, row_kernels
+from cusubmatch.engines.gpu.all_kernels import all_kernels, row_kernels, usual_kernels
 from cusubmatch.engines.gpu.fill_store import compile_kernels
 from cusubmatch.engines.gpu.runtime import kernel_store as stores
-from cusubmatch.engines.gpu.runtime.compile_server import most
+from cusubmatch.engines.gpu.runtime.compile_server import most, orders_of
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
@@ -295,17 +297,36 @@ def test_what_is_launched_later_has_the_types_that_are_declared(name):
     assert found <= declared
 
 
-def test_what_may_be_launched_leaves_half_of_the_processes_to_what_will_be():
+def test_what_may_be_launched_leaves_some_processes_to_what_will_be():
     orders = [Order(urgency, 0, MARK_HUBS.recipe, (), H200) for urgency in (NOW, AHEAD, MAYBE)]
-    assert [most(16, order) for order in orders] == [16, 16, 8]
+    assert [most(16, order) for order in orders] == [16, 16, 12]
     assert most(1, orders[-1]) == 1
 
 
 def test_the_server_starts_at_once_where_nothing_is_compiled_and_only_there(store, monkeypatch):
     started = []
-    monkeypatch.setattr(CompileServer, "start", lambda server: started.append(server) or True)
-    start_where_nothing_is()
-    assert len(started) == 1
+    monkeypatch.setattr(CompileServer, "start", lambda _server, usual_for: started.append(usual_for) or True)
+    start_where_nothing_is(H200)
+    assert started == [H200]
     path_of(store, MARK_HUBS).touch()
-    start_where_nothing_is()
-    assert len(started) == 1
+    start_where_nothing_is(H200)
+    assert started == [H200]
+
+
+@pytest.mark.thorough
+def test_a_server_that_nobody_has_ordered_anything_of_compiles_what_most_calls_need(store, monkeypatch):
+    usual = usual_kernels(offsets64=False)
+    assert set(map(repr, usual)) <= {repr(kernel) for _, kernel in all_kernels()}
+    orders = orders_of(usual, H200)
+    assert orders == sorted(orders)
+    assert [order.recipe for order in orders] == [kernel.recipe for kernel in usual]
+    monkeypatch.setattr(compile_ahead, "number_of_processes", lambda: compile_ahead.PROCESSES_TO_SPARE)
+    server = CompileServer()
+    assert server.start(H200)
+    group = os.getpgid(server._process.pid)
+    try:
+        while not any(path_of(store, kernel).exists() for kernel in usual):
+            assert server._process is not None
+            time.sleep(0.1)
+    finally:
+        os.killpg(group, signal.SIGKILL)  # the walkers take longer

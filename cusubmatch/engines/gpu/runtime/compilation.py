@@ -62,11 +62,11 @@ def is_compiled(store: KernelStore | None, kernel: Any, signature: Any) -> bool:
     return store.path(kernel.recipe, types_of(signature), cuda.get_current_device().compute_capability).exists()
 
 
-def expect_kernels() -> None:
+def expect_kernels(capability: tuple[int, int]) -> None:
     """Start what compiles kernels if there are none yet: it begins while the device does."""
     store = kernel_store()
     if store is not None and store.is_empty():
-        server().start()
+        server().start(capability)
 
 
 _expected: set[tuple] = set()  # kernels, each with a compute capability

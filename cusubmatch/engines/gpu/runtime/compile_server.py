@@ -5,10 +5,10 @@ GPU: what the compiler asks of the device is its compute capability, which an or
 can compile for any.
 
 Orders come through standard input, each a line (`compile_order`); the number of each that is done goes to standard
-output. Urgent ones are done first; what may not be needed leaves half of the processes idle, so that what is needed has
-a core for itself. A kernel that is being compiled is not begun again. When its input ends, or when it has had nothing
-to do for a while, the server ends. A process that is compiling then goes on until its kernel is on disk. Garbage is
-never collected: what is imported stays, and a process that compiles ends with its kernel.
+output. Urgent ones are done first; what may not be needed leaves a quarter of the processes idle, so that what is
+needed has a core for itself. A kernel that is being compiled is not begun again. When its input ends, or when it has
+had nothing to do for a while, the server ends. A process that is compiling then goes on until its kernel is on disk.
+Garbage is never collected: what is imported stays, and a process that compiles ends with its kernel.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ import heapq
 import os
 import selectors
 import sys
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from cusubmatch.engines.compile.compile_ahead import MAYBE
+from cusubmatch.engines.compile.compile_ahead import AHEAD, MAYBE, PROCESSES_TO_SPARE
 from cusubmatch.engines.compile.compile_order import Order, decode
 from cusubmatch.engines.gpu.runtime.cuda import gpu
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
+from cusubmatch.engines.gpu.runtime.kernel_store import types_of
 from cusubmatch.engines.gpu.runtime.lean_compiler import make_lean, without_linear_algebra
 
-__all__ = ["compile_kernel", "most", "serve"]
+__all__ = ["compile_kernel", "most", "orders_of", "serve"]
 
 SECONDS_IDLE = 10.0
 
@@ -74,11 +77,14 @@ def _names(library, cc=None):
     return library._assembly(cc) if "NRT_" in text else text  # noqa: SLF001
 
 
-def serve(processes: int) -> None:
-    """Compile what is ordered until the input ends; so many kernels at once."""
+def serve(processes: int, usual: Sequence[DeclaredKernel], usual_for: tuple[int, int] | None) -> None:
+    """Compile what is ordered until the input ends; so many kernels at once.
+
+    Before any order, the `usual` ones, for a GPU of the compute capability `usual_for`, if there are cores to spare.
+    """
     source, answers = sys.stdin.fileno(), sys.stdout.fileno()
     _prepare()
-    waiting: list[Order] = []
+    waiting = orders_of(usual, usual_for) if usual_for and processes >= PROCESSES_TO_SPARE else []
     running: dict[int, Running] = {}  # by a pipe that ends with the process
     read = b""
     with selectors.DefaultSelector() as selector:
@@ -111,9 +117,17 @@ def serve(processes: int) -> None:
                     os.write(answers, b"".join(b"%d\n" % number for number in done.numbers))
 
 
+def orders_of(kernels: Sequence[DeclaredKernel], capability: tuple[int, int]) -> list[Order]:
+    """Orders that nobody has given: their numbers are negative, the first one's is the lowest."""
+    return [
+        Order(AHEAD, number, kernel.recipe, types_of(kernel.signature), capability)
+        for number, kernel in enumerate(kernels, -len(kernels))
+    ]
+
+
 def most(processes: int, order: Order) -> int:
     """How many kernels may be compiled side by side when this one is begun."""
-    return processes if order.urgency < MAYBE else max(processes // 2, 1)
+    return processes if order.urgency < MAYBE else max(3 * processes // 4, 1)
 
 
 def _prepare():

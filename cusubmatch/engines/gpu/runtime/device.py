@@ -11,6 +11,7 @@ from cusubmatch.engines.gpu.runtime import cuda
 from cusubmatch.engines.gpu.runtime.compilation import expect_kernels
 from cusubmatch.engines.gpu.runtime.launch_arguments import as_device_array
 from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.system.gpu_presence import gpus
 
 __all__ = ["CONDITION_REGISTERS", "REGISTERS", "SUFFIX_REGISTERS", "WIDE_REGISTERS", "Device", "current_device"]
 
@@ -69,8 +70,8 @@ def current_device() -> Device:
 
 
 @functools.cache
-def _device(_number: int) -> Device:
+def _device(number: int) -> Device:
     """The current GPU, which has this number."""
-    expect_kernels()
+    expect_kernels(gpus()[number].capability)
     generation = cuda.generation()
     return Device(cuda.gpu(), *cuda.properties(), as_device_array, generation=generation, number=cuda.current_number)
