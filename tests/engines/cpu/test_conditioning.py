@@ -26,6 +26,7 @@ from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.conditioning import conditioning_run
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
+from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
@@ -110,7 +111,7 @@ def test_many_vertices_of_one_label_do_not_double_the_steps_each():
 def test_domains_are_bits_up_to_512_candidates_and_lists_beyond(size):
     graph, pattern = multipartite(2, size), path([0, 1, 0, 1, 0])
     engine, prepared = prepared_for(graph, pattern, "homomorphism")
-    _, arrays, _ = initial_arrays(prepared.candidate_graph, engine.tunables, np.zeros(1, np.int64))
+    _, arrays, _ = initial_arrays(prepared.candidate_graph, engine.tunables, np.zeros(1, np.int64), 1)
     assert isinstance(arrays, BitArrays) == (size <= 512)
     assert engine.condition(prepared, RunOptions(), None, None).total() == size**5
 
@@ -300,10 +301,18 @@ def test_threads_count_what_one_thread_counts(semantics, changes):
         assert count_of(graph, pattern, semantics, threads=threads, **SOON, **changes) == alone > 0
 
 
+def test_pools_of_threads_follow_each_other_and_are_fewer_where_they_are_large():
+    assert list(pools_of(3, 10, begin=7)) == [7, 17, 27]
+    assert pools_of(3, 10, begin=7).stop == 37
+    assert list(pools_of(16, 1 << 28)) == [0, 1 << 28, 2 << 28, 3 << 28]
+    assert list(pools_of(2, 1 << 40)) == [0]
+    assert list(pools_of(2, 0)) == [0, 1]
+
+
 def test_threads_share_what_they_know_in_a_cache_that_grows(monkeypatch):
     monkeypatch.setattr(conditioning_run, "SHARED_SLOTS", (1, 1 << 2))
-    enlarged, original = [], RootCounter.enlarged
-    monkeypatch.setattr(RootCounter, "enlarged", lambda *given: enlarged.append(given[1]) or original(*given))
+    enlarged, original = [], conditioning_run.empty_table
+    monkeypatch.setattr(conditioning_run, "empty_table", lambda slots: enlarged.append(slots) or original(slots))
     graph, pattern = skewed_graph(), Pattern.parse(QUERY)
     runs = []
     for threads in (1, 4):

@@ -122,8 +122,7 @@ def _grow(s):
 
 @inner
 def _put_all(s, old):
-    """Write the entries of another table to an empty one."""
-    s.registers[c.ENTRIES] = 0
+    """Write the entries of another table to this one."""
     for at in range(0, len(old), SLOT_WORDS):
         if (old[at] | old[at + 1] | old[at + 2] | old[at + 3]) != 0:
             _put(s, old[at], old[at + 1], old[at + 2], old[at + 3])
@@ -131,7 +130,7 @@ def _put_all(s, old):
 
 @jit
 def refill(table, old, of_bits):
-    """Write the entries of another cache to an empty one, of the state in a table of one kind or the other."""
+    """Write the entries of another cache to the one of the state in a table of one kind or the other."""
     if of_bits:
         _put_all(on_bits(table), old)
     else:

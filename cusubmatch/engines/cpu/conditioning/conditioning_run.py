@@ -16,7 +16,10 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
+from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, empty_table
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW
@@ -32,13 +35,14 @@ __all__ = ["ConditioningRun"]
 
 RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
 SHARED_SLOTS = 1 << 14, 1 << 17  # of the cache that threads share at first; later it has
-SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
+SLOTS_OF_AN_ENTRY = 2  # when it is enlarged
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
 STEPS_OF_A_START = 1 << 13  # that are taken in the time that threads are started in, about
 STEPS_OF_A_RANGE = 1024  # at the least, about: less is done sooner than it is handed out
+NO_SLOTS = np.empty(0, np.uint64)
 
 
 class _Turn(NamedTuple):
@@ -89,13 +93,14 @@ class ConditioningRun:
         self.steps, self.max_steps, self.successive_steps = 0, max_steps, 0.0
         self._prime: int | None = None
         self._ended = flag_of_thread()
-        root, arrays, pool_begin = initial_arrays(local, tunables, self._ended)
+        root, arrays, self._pools = initial_arrays(local, tunables, self._ended, tunables.threads_for(MANY_STEPS))
         roots = len(arrays.roots)
         self.tasks = tasks or TaskRange(0, roots)
-        self._counters = [RootCounter(arrays, root, len(local.constraints.labels), pool_begin)]
+        self._counters = [RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])]
         self._pending: list[tuple[int, int]] = []  # ranges of roots, the next one last
         self._roots_of_turn, self._steps_of_turn = 1, 0  # of the last turn
         self._slots = 0  # of the cache that the threads share, if there is one
+        self._former = NO_SLOTS  # of the cache before it, whose entries are to be put into it
         self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now
         self._lock = threading.Lock()
 
@@ -124,9 +129,9 @@ class ConditioningRun:
             with announced(self._counters[0].part):
                 self._counters[0].begin(prime)
             self._prime, self._pending = prime, [(self.tasks.begin, self.tasks.end)]
-            self._roots_of_turn, self._steps_of_turn, self._slots = 1, 0, 0
+            self._roots_of_turn, self._steps_of_turn, self._slots, self._former = 1, 0, 0, NO_SLOTS
         while self._pending:
-            left, most = self._steps_left(), self.tunables.threads_for(MANY_STEPS)
+            left, most = self._steps_left(), len(self._pools)
             threads, before = min(most, left // self.tunables.steps_worth_a_thread + 1), self.steps
             if before < self.tunables.alone_conditioning_steps:
                 threads = 1
@@ -135,6 +140,7 @@ class ConditioningRun:
             if threads > 1:
                 self._count_in_threads(threads, left)
             else:
+                self._counters[0].refill(self._taken_from_former())
                 self._take_turn(self._counters[0], self.tunables.conditioning_steps)
             self.successive_steps += (self.steps - before) / threads + (STEPS_OF_A_START if threads > 1 else 0)
             self._check()
@@ -158,16 +164,18 @@ class ConditioningRun:
         self._pending = list(_divided(self._pending, parts))
         workers, steps = Workers(), self.tunables.conditioning_steps
 
-        def work(counter: RootCounter | None) -> None:
-            if counter is None:
-                counter = self._counters[0].another()
-                self._counters.append(counter)
+        def work(counter: RootCounter, slots: np.ndarray) -> None:
+            counter.refill(slots)
             while not workers.stopped and not self._is_interrupted and self._count_or_help(counter, steps):
                 pass
 
-        counters = [*self._counters[1:threads], *[None] * (threads - len(self._counters))]
+        for number in range(len(self._counters), threads):
+            self._counters.append(self._counters[0].another(self._pools[number]))
         try:
-            workers.start(*(functools.partial(work, counter) for counter in counters))
+            shares = np.array_split(self._taken_from_former().reshape(-1, SLOT_WORDS), threads)
+            works = zip(self._counters[1:threads], shares[1:], strict=True)
+            workers.start(*(functools.partial(work, counter, share.ravel()) for counter, share in works))
+            self._counters[0].refill(shares[0].ravel())
             while not self._is_interrupted and self._count_or_help(self._counters[0], steps):
                 self._report()
             while not workers.wait():
@@ -188,13 +196,21 @@ class ConditioningRun:
         return sum(counter.entries for counter in list(self._counters))
 
     def _enlarge_cache(self, left: int) -> None:
-        """Give all threads a larger cache: for about so many steps to come, or a multiple of what is known."""
+        """Give all threads a larger cache: for about so many steps to come, or a multiple of what is known.
+
+        It is empty: the threads put what was known into it before they go on.
+        """
         least, most = SHARED_SLOTS
         wanted = max(min(left, most), SLOTS_OF_AN_ENTRY * self._entries, least)
         self._slots = min(1 << wanted.bit_length(), self.tunables.conditioning_slots)
-        table = self._counters[0].enlarged(self._slots)
-        for counter in self._counters[1:]:
+        self._former, table = self._counters[0].cached, empty_table(self._slots)
+        for counter in self._counters:
             counter.use(table)
+
+    def _taken_from_former(self) -> np.ndarray:
+        """The slots of the cache before, to be put into that of now, once."""
+        slots, self._former = self._former, NO_SLOTS
+        return slots
 
     def _count_or_help(self, counter: RootCounter, budget: int) -> bool:
         """Count from a pending range, or help one that does; False if all is counted."""

@@ -41,9 +41,9 @@ def _neighbours(local: CandidateGraph) -> list[int]:
 
 
 def initial_arrays(
-    local: CandidateGraph, tunables: Tunables, ended: np.ndarray
-) -> tuple[int, ListArrays | BitArrays, int]:
-    """The vertex that is branched on first, the arrays, and where the pool begins in the store.
+    local: CandidateGraph, tunables: Tunables, ended: np.ndarray, threads: int
+) -> tuple[int, ListArrays | BitArrays, range]:
+    """The vertex that is branched on first, the arrays, and where the pool of each thread begins in the store.
 
     `ended` is the flag of the arrays.
     """
@@ -76,4 +76,4 @@ def initial_arrays(
         "table": empty_table(tunables.conditioning_slots),
     }
     make = bit_arrays if fits_bits(local, tunables) else list_arrays
-    return order[0], *make(local, lists, begins, random, common)
+    return order[0], *make(local, lists, begins, random, common, threads)

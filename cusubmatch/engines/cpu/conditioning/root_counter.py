@@ -12,7 +12,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits import state as bits
-from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, empty_table, refill
+from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, refill
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
 
@@ -33,12 +33,12 @@ class RootCounter:
         The vertex that is branched on first.
     size : int
         Vertices of the pattern.
-    pool_begin : int
-        Where the pool begins in the store.
+    pool : int
+        Where its pool begins in the store.
     """
 
-    def __init__(self, arrays: lists.Arrays | bits.Arrays, root: int, size: int, pool_begin: int):
-        self._root, self._size, self._pool_begin = root, size, pool_begin
+    def __init__(self, arrays: lists.Arrays | bits.Arrays, root: int, size: int, pool: int):
+        self._root, self._size, self._pool = root, size, pool
         self._on_bits = isinstance(arrays, bits.Arrays)
         self._count_roots = count_roots_of_bits if self._on_bits else count_roots_of_lists
         self._set(arrays)
@@ -56,15 +56,12 @@ class RootCounter:
         self._arrays = arrays
         self._places = np.array([x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays], np.int64)
 
-    def another(self) -> RootCounter:
-        """A counter for one more thread, with the same cache; this one may count meanwhile."""
+    def another(self, pool: int) -> RootCounter:
+        """A counter for one more thread, with the same cache and a pool of its own; this one may count meanwhile."""
         arrays: Any = self._arrays
-        store = np.empty_like(arrays.store)
-        store[: self._pool_begin] = arrays.store[: self._pool_begin]
         names = bits.CHANGED if self._on_bits else lists.CHANGED
         changed = {name: np.zeros_like(getattr(arrays, name)) for name in names}
-        changed["store"] = store
-        counter = RootCounter(arrays._replace(**changed), self._root, self._size, self._pool_begin)
+        counter = RootCounter(arrays._replace(**changed), self._root, self._size, pool)
         counter.use(arrays.table)
         return counter
 
@@ -75,12 +72,15 @@ class RootCounter:
         registers[c.TABLE_MASK] = registers[c.CAPACITY_MASK] = len(table) // SLOT_WORDS - 1
         registers[c.ENTRIES] = 0
 
-    def enlarged(self, slots: int) -> np.ndarray:
-        """Take a cache with so many slots, with the entries of the one before; its table."""
-        before = self._arrays.table[: SLOT_WORDS * (int(self._arrays.registers[c.TABLE_MASK]) + 1)]
-        self.use(empty_table(slots))
-        refill(self._places, before, self._on_bits)
-        return self._arrays.table
+    @property
+    def cached(self) -> np.ndarray:
+        """The slots that it uses."""
+        return self._arrays.table[: SLOT_WORDS * (int(self._arrays.registers[c.TABLE_MASK]) + 1)]
+
+    def refill(self, slots: np.ndarray) -> None:
+        """Put the entries of some slots of another cache into its own; others may do so at the same time."""
+        if len(slots):
+            refill(self._places, slots, self._on_bits)
 
     @property
     def entries(self) -> int:
@@ -92,7 +92,7 @@ class RootCounter:
         arrays = self._arrays
         arrays.prime[0] = prime
         self._sums[:], self._bounds[:] = 0, 0
-        arrays.table[: SLOT_WORDS * (int(arrays.registers[c.TABLE_MASK]) + 1)] = 0
+        self.cached[:] = 0
         arrays.registers[:] = 0
         arrays.registers[c.TABLE_MASK] = FIRST_SLOTS - 1
         arrays.registers[c.CAPACITY_MASK] = len(arrays.table) // SLOT_WORDS - 1
@@ -105,7 +105,7 @@ class RootCounter:
         registers[c.POSITION] = begin
         vertices = (1 << self._size) - 1
         registers[c.SHIFT] = 0
-        self._count_roots(self._places, self._root, vertices, end, self._sums, self._bounds, budget, self._pool_begin)
+        self._count_roots(self._places, self._root, vertices, end, self._sums, self._bounds, budget, self._pool)
         position = int(registers[c.POSITION])
         self._stuck = self._stuck + 1 if position == begin else 0
         if self._stuck == CALLS_BEFORE_LONGER:  # more may be forgotten in a call than is found
@@ -120,7 +120,7 @@ class RootCounter:
         registers = self._arrays.registers
         registers[c.POSITION], registers[c.SHIFT] = begin, int(share * (1 << c.WHOLE_SHIFT))
         vertices = (1 << self._size) - 1
-        self._count_roots(self._places, self._root, vertices, end, *self._unused, budget, self._pool_begin)
+        self._count_roots(self._places, self._root, vertices, end, *self._unused, budget, self._pool)
 
     def end_turn(self) -> None:
         """Let the turn that another thread takes with this counter end soon; at the latest after its steps."""

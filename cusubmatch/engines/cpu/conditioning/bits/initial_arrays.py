@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays
+from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.registers import MAX_VERTICES, TRAIL_ENTRIES
 from cusubmatch.engines.cpu.primitives.bitsets import SET_BITS, SET_WORDS
 from cusubmatch.engines.cpu.primitives.jit import jit
@@ -32,9 +33,14 @@ def _width(locals_: int) -> int:
 
 
 def bit_arrays(
-    local: CandidateGraph, lists: np.ndarray, begins: np.ndarray, _random: np.random.Generator, common: dict[str, Any]
-) -> tuple[Arrays, int]:
-    """The arrays, with those that are `common` to all states, and where the pool begins in the store."""
+    local: CandidateGraph,
+    lists: np.ndarray,
+    begins: np.ndarray,
+    _random: np.random.Generator,
+    common: dict[str, Any],
+    threads: int,
+) -> tuple[Arrays, range]:
+    """The arrays, with those that are `common` to all states, and where the pool of each thread begins in the store."""
     locals_, n = len(local.candidates.masks), MAX_VERTICES
     width = _width(locals_)
     offsets, targets, _ = local.adjacency
@@ -43,19 +49,20 @@ def bit_arrays(
     _set_bits(offsets, targets, locals_ * width, width, rows)
     _set_bits(begins[None], lists, 0, SET_WORDS, whole)
     conflicts = sum(int(some).bit_count() for some in common["all_conflicts"])  # each twice
+    pools = pools_of(threads, (n + conflicts) * locals_)
     arrays = Arrays(
         rows=rows,
         set_factors=_set_factors(),
         whole=whole,
         domains=whole.copy(),
-        store=np.empty((n + conflicts) * locals_, np.int32),
+        store=np.empty(pools.stop, np.int32),
         trail=np.zeros(2 * TRAIL_ENTRIES, np.int64),
         trail_sets=np.empty(SET_WORDS * TRAIL_ENTRIES, np.uint64),
         locals=locals_,
         width=width,
         **common,
     )
-    return arrays, 0
+    return arrays, pools
 
 
 @functools.cache

@@ -38,7 +38,7 @@ class Arrays(NamedTuple):
     whole, domains : uint64 (32 * 8)
         Domains at first and now.
     store : int32
-        The pool: candidates that are gone through.
+        A pool for each thread: candidates that are gone through.
     trail : int64
         Former domains (vertex, touched), to be restored.
     trail_sets : uint64
@@ -76,7 +76,7 @@ class Arrays(NamedTuple):
     width: int
 
 
-CHANGED = "conflicts", "domains", "trail", "trail_sets", "registers"  # by a count, besides the store
+CHANGED = "conflicts", "domains", "trail", "trail_sets", "registers"  # by a count, besides its pool
 DTYPES = {"roots": types.int32, "relations": types.int32, "store": types.int32, "locals": None, "width": None}
 DTYPES |= dict.fromkeys(
     ("factors", "rows", "set_factors", "whole", "domains", "trail_sets", "prime", "table"), types.uint64

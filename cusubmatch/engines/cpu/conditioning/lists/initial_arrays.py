@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning.lists.state import Arrays
+from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.registers import MAX_VERTICES, TRAIL_ENTRIES
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.plan.candidate_graph import CandidateGraph
@@ -15,18 +16,24 @@ __all__ = ["list_arrays"]
 
 
 def list_arrays(
-    local: CandidateGraph, lists: np.ndarray, begins: np.ndarray, random: np.random.Generator, common: dict[str, Any]
-) -> tuple[Arrays, int]:
-    """The arrays, with those that are `common` to all states, and where the pool begins in the store."""
+    local: CandidateGraph,
+    lists: np.ndarray,
+    begins: np.ndarray,
+    random: np.random.Generator,
+    common: dict[str, Any],
+    threads: int,
+) -> tuple[Arrays, range]:
+    """The arrays, with those that are `common` to all states, and where the pool of each thread begins in the store."""
     size, n = len(begins) - 1, MAX_VERTICES
     offsets, rows, _ = local.adjacency
     masks = local.candidates.masks
     list_begin, list_end = np.zeros((2, n), np.int64)
     list_begin[:size], list_end[:size] = begins[:-1] + len(rows), begins[1:] + len(rows)
     longest = int(np.diff(offsets, axis=1).max(initial=0))
-    pool = len(rows) + len(lists)
-    store = np.empty(pool + size * size * longest + 2 * size * (len(masks) + 1) + 1, np.int32)
-    store[: len(rows)], store[len(rows) : pool] = rows, lists
+    first_pool, pool = len(rows) + len(lists), size * size * longest + 2 * size * (len(masks) + 1) + 1
+    pools = pools_of(threads, pool, first_pool)
+    store = np.empty(pools.stop, np.int32)
+    store[: len(rows)], store[len(rows) : first_pool] = rows, lists
     words = random.integers(0, 1 << 64, (2, len(masks) + 1), np.uint64)
     prefix = np.zeros((2, len(rows) + 1), np.uint64)
     _add_words(rows, words, prefix)
@@ -51,7 +58,7 @@ def list_arrays(
         stride=offsets.shape[1],
         **common,
     )
-    return arrays, pool
+    return arrays, pools
 
 
 @jit

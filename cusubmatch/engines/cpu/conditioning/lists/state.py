@@ -30,7 +30,7 @@ class Arrays(NamedTuple):
     offsets : int64
         Row x of block r is store[offsets[r * stride + x] : offsets[r * stride + x + 1]].
     store : int32
-        Rows, candidate lists, pool.
+        Rows, candidate lists, and a pool for each thread.
     prefix_1, prefix_2 : uint64
         Sums of the random words of the elements of the rows, so that a row's fingerprint is a difference.
     masks : uint32
@@ -97,7 +97,7 @@ class Arrays(NamedTuple):
 
 
 CHANGED: tuple[str, ...] = "conflicts", "begin", "end", "fingerprint_1", "fingerprint_2", "image", "trail"
-CHANGED += "trail_fingerprints", "marks", "registers"  # by a count, besides the store
+CHANGED += "trail_fingerprints", "marks", "registers"  # by a count, besides its pool
 DTYPES = {"relations": types.int32, "store": types.int32, "roots": types.int32, "stride": None}
 DTYPES |= dict.fromkeys(("masks", "marks"), types.uint32)
 WORDS = "prefix_1", "prefix_2", "words_1", "words_2", "factors", "fingerprint_1", "fingerprint_2"
