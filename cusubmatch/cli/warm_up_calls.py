@@ -83,7 +83,7 @@ def _count_labelled_in_larger_graph(engine: EngineName) -> None:
 
 
 def _count_labelled_for_long(_engine: EngineName) -> None:
-    compile_long_counts()
+    compile_long_counts(_labelled(), csm.Pattern.parse(LABELLED))
 
 
 def _count_timed(engine: EngineName) -> None:

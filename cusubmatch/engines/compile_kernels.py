@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from cusubmatch.errors import EngineUnavailable
+
+if TYPE_CHECKING:
+    from cusubmatch.graph import Graph
+    from cusubmatch.pattern import Pattern
 
 __all__ = ["compile_gpu_kernels", "compile_long_counts"]
 
@@ -28,8 +33,16 @@ def compile_gpu_kernels(
     return compile_kernels(capabilities, progress)
 
 
-def compile_long_counts() -> None:
-    """Compile what the CPU engine needs for labelled counts that take long; no small one needs it."""
+def compile_long_counts(graph: Graph, pattern: Pattern) -> None:
+    """Compile what the CPU engine needs for labelled counts that take long, on small ones; no small one needs it."""
+    from cusubmatch.engines.base import RunOptions
     from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
+    from cusubmatch.engines.cpu.engine import CpuEngine
+    from cusubmatch.engines.cpu.tunables import Tunables
+    from cusubmatch.plan import constraints_of
 
     compile_elimination()
+    engine = CpuEngine(Tunables(threads=2, conditioning_steps=1, alone_conditioning_steps=1, steps_worth_a_thread=1))
+    prepared = engine.prepare(graph.host, pattern, constraints_of(pattern, graph.host, "monomorphism"), True)
+    engine.condition(prepared, RunOptions(), None, None).total()
+    engine.descents(prepared).order(0, range(len(pattern)))
