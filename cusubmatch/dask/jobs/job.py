@@ -88,10 +88,8 @@ class Job:
         """
         self._futures.begin(self._time_limit)
         try:
-            weights, threads = (
-                [self._weights[question.number] for question in self._questions],
-                threads_of(self._client),
-            )
+            threads = threads_of(self._client)
+            weights = [self._weights[question.number] for question in self._questions]
             tasks = list(map(_task_of, batches_of(self._questions, weights, threads)))
             self._futures.submit(tasks[:threads], FIRST_PRIORITY)  # workers begin while others are handed over
             self._futures.submit(tasks[threads:], FIRST_PRIORITY)

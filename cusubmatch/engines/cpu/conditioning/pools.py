@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = ["pools_of"]
 
-MOST_ELEMENTS = 1 << 30  # of all pools; memory is taken as it is used
+MOST_ELEMENTS = 1 << 28  # of all pools; memory is taken as it is used
 
 
 def pools_of(threads: int, elements: int, begin: int = 0) -> range:
