@@ -23,7 +23,7 @@ import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
-from cusubmatch.engines.cpu.conditioning import conditioning_run
+from cusubmatch.engines.cpu.conditioning import conditioning_run, pools
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.pools import pools_of
@@ -307,6 +307,13 @@ def test_pools_of_threads_follow_each_other_and_are_fewer_where_they_are_large()
     assert list(pools_of(16, 1 << 26)) == [0, 1 << 26, 2 << 26, 3 << 26]
     assert list(pools_of(2, 1 << 40)) == [0]
     assert list(pools_of(2, 0)) == [0, 1]
+
+
+def test_where_pools_are_large_fewer_threads_count(monkeypatch):
+    monkeypatch.setattr(pools, "MOST_ELEMENTS", 1)
+    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
+    alone = count_of(graph, pattern, "monomorphism", threads=1)
+    assert count_of(graph, pattern, "monomorphism", threads=5, **SOON) == alone > 0
 
 
 def test_threads_share_what_they_know_in_a_cache_that_grows(monkeypatch):

@@ -42,7 +42,7 @@ HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than ano
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
 STEPS_OF_A_START = 1 << 13  # that are taken in the time that threads are started in, about
 STEPS_OF_A_RANGE = 1024  # at the least, about: less is done sooner than it is handed out
-NO_SLOTS = np.empty(0, np.uint64)
+NO_SLOTS = np.empty((0, SLOT_WORDS), np.uint64)
 
 
 class _Turn(NamedTuple):
@@ -164,18 +164,18 @@ class ConditioningRun:
         self._pending = list(_divided(self._pending, parts))
         workers, steps = Workers(), self.tunables.conditioning_steps
 
-        def work(counter: RootCounter, slots: np.ndarray) -> None:
-            counter.refill(slots)
+        shares = np.array_split(self._taken_from_former(), threads)
+
+        def work(counter: RootCounter) -> None:
+            counter.refill(shares.pop())
             while not workers.stopped and not self._is_interrupted and self._count_or_help(counter, steps):
                 pass
 
         for number in range(len(self._counters), threads):
             self._counters.append(self._counters[0].another(self._pools[number]))
         try:
-            shares = np.array_split(self._taken_from_former().reshape(-1, SLOT_WORDS), threads)
-            works = zip(self._counters[1:threads], shares[1:], strict=True)
-            workers.start(*(functools.partial(work, counter, share.ravel()) for counter, share in works))
-            self._counters[0].refill(shares[0].ravel())
+            workers.start(*(functools.partial(work, counter) for counter in self._counters[1:threads]))
+            self._counters[0].refill(shares.pop())
             while not self._is_interrupted and self._count_or_help(self._counters[0], steps):
                 self._report()
             while not workers.wait():

@@ -74,13 +74,13 @@ class RootCounter:
 
     @property
     def cached(self) -> np.ndarray:
-        """The slots that it uses."""
-        return self._arrays.table[: SLOT_WORDS * (int(self._arrays.registers[c.TABLE_MASK]) + 1)]
+        """The slots that it uses, a row each."""
+        return self._arrays.table.reshape(-1, SLOT_WORDS)[: int(self._arrays.registers[c.TABLE_MASK]) + 1]
 
     def refill(self, slots: np.ndarray) -> None:
-        """Put the entries of some slots of another cache into its own; others may do so at the same time."""
+        """Put the entries of some slots of another cache, a row each, into its own; others may do so meanwhile."""
         if len(slots):
-            refill(self._places, slots, self._on_bits)
+            refill(self._places, slots.ravel(), self._on_bits)
 
     @property
     def entries(self) -> int:
