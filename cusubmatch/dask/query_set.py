@@ -17,6 +17,7 @@ from cusubmatch.api.outcomes import DONE, Outcome, outcome_of
 from cusubmatch.dask.workers.tasks import GraphSummary
 from cusubmatch.frames import as_frame, family_of
 from cusubmatch.pattern import Pattern
+from cusubmatch.pattern.connectivity import neighbour_sets
 
 __all__ = ["NamedQuery", "guess_on", "longest_first", "queries_of"]
 
@@ -94,7 +95,8 @@ def guess_on(graph: GraphSummary) -> Callable[[Pattern], float]:
         return float(graph.vertices if labels is None else sum(graph.labels.get(label, 0) for label in labels))
 
     def seconds_of(pattern: Pattern) -> float:
-        unmatched = _neighbours(pattern)
+        pairs = ((edge.source, edge.target) for edge in pattern.edges)
+        unmatched = dict(enumerate(neighbour_sets(len(pattern), pairs)))
         expected = [size_of(labels) for labels in pattern.labels]
         frontier, partial, visited = {min(unmatched, key=expected.__getitem__)}, 1.0, 0.0
         while frontier:
@@ -109,12 +111,3 @@ def guess_on(graph: GraphSummary) -> Callable[[Pattern], float]:
         return PLANNING_S + PLANNING_S_PER_VERTEX * len(pattern) + CANDIDATE_S * min(visited, math.exp(600))
 
     return seconds_of
-
-
-def _neighbours(pattern: Pattern) -> dict[int, set[int]]:
-    """The neighbours of each vertex."""
-    neighbours: dict[int, set[int]] = {vertex: set() for vertex in range(len(pattern))}
-    for edge in pattern.edges:
-        neighbours[edge.source].add(edge.target)
-        neighbours[edge.target].add(edge.source)
-    return neighbours

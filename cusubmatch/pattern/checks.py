@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from cusubmatch.errors import PatternError
-from cusubmatch.pattern.connectivity import reachable_from
+from cusubmatch.pattern.connectivity import neighbour_sets, reachable_from
 
 __all__ = [
     "MAX_VERTICES",
@@ -127,15 +127,13 @@ def check_pattern(names, edges, distinct):
         raise PatternError("pattern: it has no vertices; give edges, or vertices=['a'] for a single vertex")
     if size > MAX_VERTICES:
         raise PatternError(f"pattern: it has {size} vertices; at most {MAX_VERTICES} are supported")
-    neighbours: list[set[int]] = [set() for _ in names]
     for edge in edges:
         if edge.source == edge.target:
             raise PatternError(f"pattern: {shown[edge.source]} has an edge to itself; self loops are not matched")
-        neighbours[edge.source].add(edge.target)
-        neighbours[edge.target].add(edge.source)
     for a, b in distinct:
         if a == b:
             raise PatternError(f"distinct: {shown[a]} cannot differ from itself")
+    neighbours = neighbour_sets(size, ((edge.source, edge.target) for edge in edges))
     reached = reachable_from(0, neighbours, range(size))
     if len(reached) < size:
         missing = ", ".join(shown[v] for v in range(size) if v not in reached)

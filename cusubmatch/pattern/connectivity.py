@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-__all__ = ["is_connected", "reachable_from"]
+__all__ = ["is_connected", "neighbour_sets", "reachable_from"]
+
+
+def neighbour_sets(size: int, pairs: Iterable[tuple[int, int]]) -> list[set[int]]:
+    """The neighbours of each of so many vertices, which these pairs join."""
+    neighbours: list[set[int]] = [set() for _ in range(size)]
+    for u, w in pairs:
+        neighbours[u].add(w)
+        neighbours[w].add(u)
+    return neighbours
 
 
 def reachable_from(start: int, neighbours: Sequence[Iterable[int]], within: Iterable[int]) -> set[int]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cusubmatch.pattern.connectivity import neighbour_sets
+
 __all__ = ["irreducible_vertices", "suits_elimination"]
 
 MAX_WALKED = 4  # vertices
@@ -20,10 +22,7 @@ def suits_elimination(size: int, pairs: Iterable[tuple[int, int]]) -> bool:
 
 def irreducible_vertices(size: int, pairs: Iterable[tuple[int, int]]) -> int:
     """The vertices that are left when those with at most two neighbours are eliminated."""
-    neighbours: list[set[int]] = [set() for _ in range(size)]
-    for u, w in pairs:
-        neighbours[u].add(w)
-        neighbours[w].add(u)
+    neighbours = neighbour_sets(size, pairs)
     left = set(range(size))
     small = [v for v in left if len(neighbours[v]) <= 2]
     while small:
