@@ -214,10 +214,8 @@ class Engine(Protocol):
         """How many parts a count by conditioning has: candidates of the vertex that is matched first."""
         ...
 
-    def condition(
-        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
-    ) -> ConditionedCount:
-        """A count of embeddings by conditioning on the candidate graph; raises `StepsSpent` after so many steps."""
+    def condition(self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None) -> ConditionedCount:
+        """A count of embeddings by conditioning on the candidate graph."""
         ...
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
@@ -257,19 +255,19 @@ class StepsSpent(Exception):
 
 
 class ConditionedCount(Count, Protocol):
-    """A count by conditioning; after `StepsSpent`, with `max_steps` raised, `total` goes on where it has stopped.
+    """A count by conditioning.
 
     Attributes
     ----------
-    steps, max_steps : int
-        Candidates tried so far, about, and the most that may be tried.
-    successive_steps : float
-        Steps that were taken one after the other: those of threads at the same time count once, about.
+    steps : int
+        Candidates tried so far, about.
+    between_turns : callable or None
+        Called with this count by the thread that counts, now and then, while other threads go on; not once all that is
+        left is to be done a second time. After an exception of it, `total` goes on where it has stopped.
     """
 
     steps: int
-    max_steps: int | None
-    successive_steps: float
+    between_turns: Callable[[ConditionedCount], None] | None
 
 
 class EliminatedCount(Count, Protocol):

@@ -44,5 +44,5 @@ def compile_long_counts(graph: Graph, pattern: Pattern) -> None:
     compile_elimination()
     engine = CpuEngine(Tunables(threads=2, conditioning_steps=1, alone_conditioning_steps=1, steps_worth_a_thread=1))
     prepared = engine.prepare(graph.host, pattern, constraints_of(pattern, graph.host, "monomorphism"), True)
-    engine.condition(prepared, RunOptions(), None, None).total()
+    engine.condition(prepared, RunOptions(), None).total()
     engine.descents(prepared).order(0, range(len(pattern)))

@@ -5,8 +5,8 @@ started, and in the middle of `Condition.__enter__` or `Queue.get`, which then l
 main thread shares only plain locks, `SimpleQueue`s and attributes with workers, which are changed in one step.
 Whoever starts workers ends them in a `finally` whose `try` begins before the first of them starts.
 
-Each thread starts the next one, so that the first begins to work while others are still being started, and so does
-whoever started it.
+Each thread starts two others, which start two each, so that the first begins to work while others are still being
+started, and so does whoever started it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Workers:
 
     def __init__(self) -> None:
         self.stopped, self.error = False, None  # type: tuple[bool, BaseException | None]
-        self._threads: list[threading.Thread] = []  # a thread appends the one that it starts before it ends
+        self._threads: list[threading.Thread] = []  # a thread appends those that it starts before it ends
 
     def start(self, *works: Callable[[], None]) -> None:
         """Call each of these in a thread of its own."""
@@ -69,7 +69,8 @@ class Workers:
         if self.stopped:  # the call was interrupted while this thread was started
             return
         try:
-            self.start(*others)
+            self.start(*others[::2])
+            self.start(*others[1::2])
             work()
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
             self.error = self.error or error

@@ -130,13 +130,11 @@ class CpuEngine:
 
         return number_of_roots(_candidate_graph(prepared))
 
-    def condition(
-        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
-    ) -> ConditionedCount:
+    def condition(self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None) -> ConditionedCount:
         """A count of embeddings by conditioning; see `ConditioningRun`."""
         from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun
 
-        return ConditioningRun(_candidate_graph(prepared), options, tasks, self.tunables, max_steps)
+        return ConditioningRun(_candidate_graph(prepared), options, tasks, self.tunables)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """A count of embeddings by elimination; see `EliminationRun`."""

@@ -162,9 +162,7 @@ class GpuEngine:
         """Not offered: this engine builds no candidate graph."""
         raise NotImplementedError
 
-    def condition(
-        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
-    ) -> ConditionedCount:
+    def condition(self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None) -> ConditionedCount:
         """Not offered: this engine builds no candidate graph."""
         raise NotImplementedError
 

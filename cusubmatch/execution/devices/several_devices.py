@@ -124,11 +124,9 @@ class SeveralDevices:
         """As on the first device."""
         return self.home.number_of_conditioned(prepared)
 
-    def condition(
-        self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None, max_steps: int | None
-    ) -> ConditionedCount:
+    def condition(self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None) -> ConditionedCount:
         """As on the first device."""
-        return self.home.condition(prepared, options, tasks, max_steps)
+        return self.home.condition(prepared, options, tasks)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """As on the first device."""

@@ -7,6 +7,9 @@ has taken more steps than most counts do, the walk is planned anew by sampled de
 The walk has its turn once conditioning has taken about as long as it is expected to. If that was wrong, the turns grow,
 so that a count takes a few times the better way. Turns are counted in steps and work, not in seconds, so that on one
 core equal calls go the same way.
+
+The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,
+they go on while it plans a walk.
 """
 
 from __future__ import annotations
@@ -119,6 +122,14 @@ def begun_without_plan(
     return Conditioning(engine, prepared, pattern, unique, conditioning, walking)
 
 
+class _WalkIsDueError(Exception):
+    """A walk is to have a turn, until it has taken so many times its expected work."""
+
+    def __init__(self, walk: Walk, factor: float):
+        super().__init__()
+        self.walk, self.factor = walk, factor
+
+
 class WorkRace(Race):
     """A walk on a candidate graph that gives way to conditioning after ten times the expected work."""
 
@@ -157,6 +168,8 @@ class ConditioningCount:
         self._progress: ProgressCallback | None = self.progress  # of what is begun
         self.walk: Walk | None = None  # once it is planned anew
         self.doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
+        self.walks_soon = first is None and not strategy.conditioning.goes_first
+        self.elimination_at, self.walk_at = FIRST_STEPS, MIN_STEPS  # the steps at which they are looked at
 
     def total(self) -> int:
         """The number of embeddings.
@@ -165,7 +178,7 @@ class ConditioningCount:
         ------
         DeadlinePassed
         """
-        return self._conditioned(None).total()
+        return self._conditioned().total()
 
     def count(self) -> int:
         """The number of matches.
@@ -193,56 +206,60 @@ class ConditioningCount:
 
     def _count_by_turns(self, eliminated: EliminationTurns | None) -> int:
         """The number of matches by conditioning, elimination or walking, whichever is the first."""
-        walks_soon = self.first is None and not self.strategy.conditioning.goes_first
-        first_steps = SHORT_STEPS if walks_soon else MIN_STEPS
-        conditioned = self._conditioned(first_steps if eliminated is None else FIRST_STEPS)
+        conditioned = self._conditioned()
+        conditioned.between_turns = functools.partial(self._between_turns, eliminated)
         while True:
-            matches = self._turn(conditioned)
-            if matches is None and eliminated is not None:
-                matches = self._turn_of_elimination(eliminated, conditioned.successive_steps * STEP_NS)
-            if matches is None and walks_soon and conditioned.steps >= SHORT_STEPS:
-                matches, walks_soon = self._turn_of_planned_walk(), False
-            if matches is None and conditioned.steps >= MIN_STEPS:
-                matches = self._turn_of_walk(conditioned.steps * STEP_NS)
-            if matches is not None:
-                return matches
-            conditioned.max_steps = int(TURN_FACTOR * conditioned.steps)
+            try:
+                return self._report(self.strategy.matches_of(conditioned.total()))
+            except _WalkIsDueError as due:
+                walked = self._walked(due.walk, due.factor)
+            if walked is not None:
+                return walked
 
-    def _turn(self, conditioned: ConditionedCount) -> int | None:
-        """The number of matches by conditioning; None if it has spent what it may."""
-        try:
-            return self._report(self.strategy.matches_of(conditioned.total()))
-        except StepsSpent:
-            return None
+    def _between_turns(self, eliminated: EliminationTurns | None, conditioned: ConditionedCount) -> None:
+        """After a turn of conditioning: let elimination go on, and plan a walk once that is worth it.
 
-    def _turn_of_elimination(self, eliminated: EliminationTurns, spent_ns: float) -> int | None:
-        """The number of matches by elimination if it is done, else None; it goes on beside where a core is free."""
+        Raises
+        ------
+        EliminationIsDoneError
+        _WalkIsDueError
+        """
+        if eliminated is not None and conditioned.steps >= self.elimination_at:
+            self._go_on_with(eliminated, conditioned.steps)
+        if self.walks_soon and conditioned.steps >= SHORT_STEPS:
+            self.walks_soon = False
+            self._look_at_planned_walk()
+        if conditioned.steps >= self.walk_at:
+            self.walk_at = int(TURN_FACTOR * conditioned.steps)
+            self._look_at_walk(conditioned.steps * STEP_NS)
+
+    def _go_on_with(self, eliminated: EliminationTurns, steps: int) -> None:
+        """Let elimination go on for a share of what so many steps have taken; beside, where a core is free."""
+        self.elimination_at = int(TURN_FACTOR * steps)
         if eliminated.goes_beside:
             eliminated.begin()
-            eliminated.check()
-            return None
-        total = eliminated.take(ELIMINATION_SHARE * spent_ns)
-        return None if total is None else self._report(self.strategy.matches_of(total))
+        elif eliminated.take(ELIMINATION_SHARE * steps * STEP_NS) is not None:
+            raise EliminationIsDoneError
 
-    def _turn_of_planned_walk(self) -> int | None:
-        """The number of matches by the plan of walking, if its estimate is low and holds; else None."""
+    def _look_at_planned_walk(self) -> None:
+        """Plan the walk; raise if its estimate is low."""
         strategy = self.strategy
         walk = Walk(strategy.engine, strategy.walking(), strategy.prepared)
-        return self._walked(walk, SURPRISE_FACTOR) if walk.estimate < strategy.conditioning.cost else None
+        if walk.estimate < strategy.conditioning.cost:
+            raise _WalkIsDueError(walk, SURPRISE_FACTOR)
 
-    def _turn_of_walk(self, spent_ns: float) -> int | None:
-        """The number of matches by walking, if that is worth a try when so much was spent; else None."""
+    def _look_at_walk(self, spent_ns: float) -> None:
+        """Raise if walking by sampled descents is worth a try when so much was spent."""
         if self.walk is None:
             self.walk = self._replanned()
-        if self.doubt * self.walk.estimate > spent_ns:
-            return None
-        walked = self._walked(self.walk, WALK_FACTOR * self.doubt)
-        self.doubt *= TURN_FACTOR * WALK_FACTOR
-        return walked
+        if self.doubt * self.walk.estimate <= spent_ns:
+            factor = WALK_FACTOR * self.doubt
+            self.doubt *= TURN_FACTOR * WALK_FACTOR
+            raise _WalkIsDueError(self.walk, factor)
 
-    def _conditioned(self, max_steps: int | None) -> ConditionedCount:
+    def _conditioned(self) -> ConditionedCount:
         strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self._progress)
-        return strategy.engine.condition(strategy.prepared, options, self.tasks, max_steps)
+        return strategy.engine.condition(strategy.prepared, options, self.tasks)
 
     def _eliminated(self) -> EliminationTurns | None:
         """A count by elimination, where it is worth a turn."""

@@ -6,7 +6,6 @@ import math
 import threading
 import time
 from itertools import combinations, pairwise, permutations, product
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,7 @@ from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
+from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.conditioning import conditioning_run, pools
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
@@ -52,7 +51,7 @@ def prepared_for(graph, pattern, semantics, **changes):
 
 def count_of(graph, pattern, semantics="monomorphism", tasks=None, **changes):
     engine, prepared = prepared_for(graph, pattern, semantics, **changes)
-    return engine.condition(prepared, RunOptions(), tasks, None).total()
+    return engine.condition(prepared, RunOptions(), tasks).total()
 
 
 def multipartite(parts, size):
@@ -80,7 +79,7 @@ def test_a_count_is_that_of_the_definition(semantics, changes, kind, data):
     graph = raw.graph()
     engine, prepared = prepared_for(graph, pattern, semantics, **changes, **kind)
     if prepared.candidate_graph is not None:
-        found = engine.condition(prepared, RunOptions(), None, None).total()
+        found = engine.condition(prepared, RunOptions(), None).total()
         assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
 
 
@@ -102,7 +101,7 @@ def test_many_vertices_of_one_label_do_not_double_the_steps_each():
     graph = Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
     tree = [(0, 1), (0, 2), (0, 3), *((1 + i // 3, 4 + i) for i in range(8))]
     engine, prepared = prepared_for(graph, Pattern(tree, labels=dict.fromkeys(range(12), 0)), "monomorphism")
-    run = engine.condition(prepared, RunOptions(), None, None)
+    run = engine.condition(prepared, RunOptions(), None)
     assert run.total() == 73_584
     assert run.steps < 10_000  # inclusion and exclusion of all conflicts takes 615,210
 
@@ -113,7 +112,7 @@ def test_domains_are_bits_up_to_512_candidates_and_lists_beyond(size):
     engine, prepared = prepared_for(graph, pattern, "homomorphism")
     _, arrays, _ = initial_arrays(prepared.candidate_graph, engine.tunables, np.zeros(1, np.int64), 1)
     assert isinstance(arrays, BitArrays) == (size <= 512)
-    assert engine.condition(prepared, RunOptions(), None, None).total() == size**5
+    assert engine.condition(prepared, RunOptions(), None).total() == size**5
 
 
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
@@ -215,15 +214,21 @@ def test_a_count_that_conditioning_may_end_soon_is_begun_without_a_plan(monkeypa
 def test_a_count_that_was_begun_without_a_plan_is_planned_when_its_steps_are_spent(monkeypatch):
     graph = skewed_graph()
     wanted = csm.count_matches(graph, QUERY, engine="cpu")
-    all_spent = SimpleNamespace(total=spent, steps=1 << 20, max_steps=0, successive_steps=0.0)
-    monkeypatch.setattr(CpuEngine, "condition", lambda *_: all_spent)
+    monkeypatch.setattr(CpuEngine, "condition", lambda *_: EndlessCount())
     graph.host.cache.forget("prepared", "plans")
     assert csm.count_matches(graph, QUERY, engine="cpu") == wanted
     assert graph.host.cache.values("plans")
 
 
-def spent():
-    raise StepsSpent
+class EndlessCount:
+    """A count whose turns find nothing."""
+
+    steps = 0
+
+    def total(self):
+        while True:
+            self.steps += 1 << 20
+            self.between_turns(self)
 
 
 def test_induced_counts_and_rows_are_walked():
@@ -233,13 +238,11 @@ def test_induced_counts_and_rows_are_walked():
     assert plan.conditioning is None
 
 
-def test_it_ends_at_a_deadline_and_after_its_steps():
+def test_it_ends_at_a_deadline():
     graph, pattern = hard()
     engine, prepared = prepared_for(graph, pattern, "monomorphism")
     with pytest.raises(DeadlinePassed):
-        engine.condition(prepared, RunOptions(deadline=time.monotonic() + 0.1), None, None).total()
-    with pytest.raises(StepsSpent):
-        engine.condition(prepared, RunOptions(), None, 1000).total()
+        engine.condition(prepared, RunOptions(deadline=time.monotonic() + 0.1), None).total()
     with pytest.raises(csm.TimeLimitExceeded):
         csm.count_matches(graph, pattern, unique=False, engine="cpu", time_limit=0.3)
 
@@ -250,7 +253,7 @@ def test_another_thread_ends_a_count_within_a_turn(threads):
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads, conditioning_steps=1 << 40, **SOON)
     flag = np.zeros(1, np.int64)
     with ended_by(flag):
-        run = engine.condition(prepared, RunOptions(), None, None)
+        run = engine.condition(prepared, RunOptions(), None)
     threading.Timer(0.2, flag.fill, [1]).start()
     with pytest.raises(DeadlinePassed):
         run.total()
@@ -324,7 +327,7 @@ def test_threads_share_what_they_know_in_a_cache_that_grows(monkeypatch):
     runs = []
     for threads in (1, 4):
         engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads, conditioning_steps=8, **SOON)
-        runs.append(engine.condition(prepared, RunOptions(), None, None))
+        runs.append(engine.condition(prepared, RunOptions(), None))
     alone, together = runs
     assert together.total() == alone.total() > 0
     assert len(enlarged) > 1
@@ -358,31 +361,41 @@ def test_the_cache_of_a_thread_that_is_left_alone_grows_too(monkeypatch):
     slots = []
     original = RootCounter.count
     monkeypatch.setattr(RootCounter, "count", lambda self, *given: slots.append(run._slots) or original(self, *given))
-    run = engine.condition(prepared, RunOptions(), TaskRange(0, 8), None)
+    run = engine.condition(prepared, RunOptions(), TaskRange(0, 8))
     run.total()
     alone = prepared_for(graph, pattern, "monomorphism", threads=1)[0]
-    assert run.total() == alone.condition(prepared, RunOptions(), TaskRange(0, 8), None).total() > 0
+    assert run.total() == alone.condition(prepared, RunOptions(), TaskRange(0, 8)).total() > 0
     assert max(slots) > 4
 
 
-def test_threads_that_have_spent_their_steps_go_on_with_more():
-    graph = multipartite(4, 12)
-    engine, prepared = prepared_for(
-        graph,
-        path([0, 1, 2, 3, 0, 1]),
-        "monomorphism",
-        threads=3,
-        conditioning_steps=5,
-        **SOON,
-    )
-    run, stops = engine.condition(prepared, RunOptions(), None, 10), 0
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_count_that_is_interrupted_between_turns_goes_on(threads):
+    graph, settings = multipartite(4, 12), {"threads": threads, "conditioning_steps": 5, **SOON}
+    engine, prepared = prepared_for(graph, path([0, 1, 2, 3, 0, 1]), "monomorphism", **settings)
+    run, interrupts, heard = engine.condition(prepared, RunOptions(), None), 0, []
+
+    def interrupt(count):
+        heard.append(count.steps)
+        if len(heard) % 3 == 1:
+            raise InterruptedError
+
+    run.between_turns = interrupt
     while True:
         try:
             found = run.total()
             break
-        except StepsSpent:
-            stops += 1
-            run.max_steps = 2 * run.steps + 10
-    assert stops
-    assert found == engine.condition(prepared, RunOptions(), None, None).total()
+        except InterruptedError:
+            interrupts += 1
+    assert interrupts
+    assert heard == sorted(heard)
+    assert found == engine.condition(prepared, RunOptions(), None).total()
     assert found == 12 * 12 * 12 * 12 * 11 * 11
+
+
+def test_nothing_is_looked_at_while_a_count_is_made_modulo_primes():
+    graph, pattern = multipartite(12, 60), path(range(12))
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=1, conditioning_steps=5)
+    run, primes = engine.condition(prepared, RunOptions(), None), set()
+    run.between_turns = lambda count: primes.add(count._prime)
+    assert run.total() == 60**12
+    assert primes == {0}

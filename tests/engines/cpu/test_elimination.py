@@ -25,6 +25,7 @@ from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import sum_of_quotients
+from cusubmatch.engines.cpu.engine import CpuEngine
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.elimination_turns import EliminationIsDoneError, EliminationTurns
@@ -84,7 +85,7 @@ def test_it_agrees_with_conditioning_whatever_coincides(edges, labels):
     size = max(map(max, edges)) + 1
     pattern = Pattern(edges, labels={v: v % labels for v in range(size)})
     engine, prepared = prepared_for(graph, pattern, "monomorphism")
-    wanted = engine.condition(prepared, RunOptions(), None, None).total()
+    wanted = engine.condition(prepared, RunOptions(), None).total()
     assert engine.eliminate(prepared, RunOptions()).total() == wanted > 0
 
 
@@ -148,7 +149,7 @@ def test_a_count_that_is_given_up_goes_on_where_it_was():
     graph = random_graph(60, 0.3, 2, seed=9)
     pattern = Pattern(EDGES["4-clique with paths"], labels={v: v % 2 for v in range(8)})
     engine, prepared = prepared_for(graph, pattern, "monomorphism")
-    wanted = engine.condition(prepared, RunOptions(), None, None).total()
+    wanted = engine.condition(prepared, RunOptions(), None).total()
     run = engine.eliminate(prepared, RunOptions())
     run.max_cost, given_up = 1e5, 0
     while True:
@@ -245,6 +246,22 @@ def test_an_error_reaches_the_caller(monkeypatch):
         turns.end()
 
 
+class Waiting:
+    """A count by conditioning that comes to no end."""
+
+    steps = 0
+
+    def __init__(self, options):
+        self.options = options
+
+    def total(self):
+        while True:
+            self.steps += 1
+            time.sleep(1e-3)
+            self.options.progress(0.0, 0)
+            self.between_turns(self)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("hopeless", [False, True])
 def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, hopeless, threads):
@@ -252,7 +269,7 @@ def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, ho
     graph = random_graph(80, 0.2, 2, seed=4)
     pattern = Pattern(EDGES["two cycles"], labels={v: v % 2 for v in range(8)})
     engine, prepared = prepared_for(graph, pattern, "monomorphism")
-    wanted = engine.condition(prepared, RunOptions(), None, None).total()
+    wanted = engine.condition(prepared, RunOptions(), None).total()
     ended, total = [], elimination_run.EliminationRun.total
 
     def watched(run):
@@ -266,8 +283,7 @@ def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, ho
     if hopeless:
         monkeypatch.setattr(factor_store, "MAX_ENTRIES", 100)
     elif threads > 1:  # conditioning waits for what goes on beside it
-        monkeypatch.setattr(conditioning_count.ConditioningCount, "_turn", lambda *_: time.sleep(1e-3))
-        monkeypatch.setattr(conditioning_count.ConditioningCount, "_turn_of_walk", lambda *_: None)
+        monkeypatch.setattr(CpuEngine, "condition", lambda _engine, _prepared, options, _tasks: Waiting(options))
     with tuned(threads=threads):
         assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == wanted
     assert ended == ([] if hopeless else [wanted])

@@ -21,7 +21,7 @@ from cusubmatch.engines.cpu.conditioning.representation import domains_key
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, prefetch
 
-__all__ = ["SLOT_WORDS", "ask_for", "empty_table", "key_of", "lookup", "refill", "remember"]
+__all__ = ["SLOT_WORDS", "ask_for", "empty_table", "key_of", "key_of_block", "lookup", "refill", "remember"]
 
 PROBES = 8
 SLOT_WORDS = 4  # two of the key, mixed with the others; a count; the bits of a bound on it
@@ -53,6 +53,15 @@ def key_of(s, component):
             first += np.uint64(waived) * s.factors[64 + w]
             second += np.uint64(waived) * s.factors[96 + w]
     return first, second
+
+
+@inner
+def key_of_block(s, first, second, u, number):
+    """The two words that stand for a block of the candidates of u, where these are matched in a component."""
+    return (
+        first + np.uint64(u + 1) * s.factors[2] + np.uint64(number + 1) * s.factors[3],
+        second + np.uint64(u + 1) * s.factors[4] + np.uint64(number + 1) * s.factors[5],
+    )
 
 
 @inner

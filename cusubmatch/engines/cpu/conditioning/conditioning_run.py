@@ -1,8 +1,11 @@
 """Running a count by recursive conditioning: turns of bounded length, in threads, until all roots are counted.
 
-The caller's thread works alone at first, which tells about how long the rest takes. Where that is worth more threads,
-the roots are divided among them (`root_counter`). Threads that find no root any more go through one that another thread
-counts, in another order: each finds in the cache what the other has met.
+The caller's thread works alone at first, which tells about how long the rest takes. Others join it as that is worth
+more threads, and the roots are divided among them (`root_counter`). Threads that find no root any more go through one
+that another thread counts, in another order: each finds in the cache what the other has met.
+
+Between its turns the caller's thread tells how far the count is. Whoever hears of it may do something else meanwhile,
+while the other threads count, or end the count by an exception; asked again, it goes on where it was.
 
 A count is first made modulo 2^64, with a bound. Where the bound shows that more bits are needed, it is made again
 modulo as many primes as these take.
@@ -10,15 +13,17 @@ modulo as many primes as these take.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
+from cusubmatch.engines.base import ConditionedCount, RunOptions, TaskRange
 from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, empty_table
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
@@ -34,13 +39,13 @@ from cusubmatch.system.workers import Workers
 __all__ = ["ConditioningRun"]
 
 RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
-SHARED_SLOTS = 1 << 14, 1 << 17  # of the cache that threads share at first; later it has
-SLOTS_OF_AN_ENTRY = 2  # when it is enlarged
+SHARED_SLOTS = 1 << 14, 1 << 15  # of the cache that threads share at first; later it has
+SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
-STEPS_OF_A_START = 1 << 13  # that are taken in the time that threads are started in, about
+FIRST_PARTS = 8  # of the roots, the last of which is counted first
 STEPS_OF_A_RANGE = 1024  # at the least, about: less is done sooner than it is handed out
 NO_SLOTS = np.empty((0, SLOT_WORDS), np.uint64)
 
@@ -66,39 +71,32 @@ class ConditioningRun:
     tasks : TaskRange, optional
         A range of the roots, the candidates of the vertex that is branched on first.
     tunables : Tunables
-    max_steps : int or None
-        After so many steps the count stops; it may be asked to go on with more.
 
     Attributes
     ----------
     matches : None
         Nothing is known before the end.
-    steps, max_steps : int
-        Candidates tried so far, about, and the most that may be tried.
-    successive_steps : float
-        Steps that were taken one after the other: those of threads at the same time count once, about.
+    steps : int
+        Candidates tried so far, about.
+    between_turns : callable or None
+        Called with this count by the thread that counts, after each of its turns, until all is counted modulo 2^64.
     """
 
     matches: int | None = None
+    between_turns: Callable[[ConditionedCount], None] | None = None
 
-    def __init__(
-        self,
-        local: CandidateGraph,
-        options: RunOptions,
-        tasks: TaskRange | None,
-        tunables: Tunables,
-        max_steps: int | None = None,
-    ):
+    def __init__(self, local: CandidateGraph, options: RunOptions, tasks: TaskRange | None, tunables: Tunables):
         self.local, self.deadline, self.progress, self.tunables = local, options.deadline, options.progress, tunables
-        self.steps, self.max_steps, self.successive_steps = 0, max_steps, 0.0
+        self.steps, self._threads = 0, 1
         self._prime: int | None = None
         self._ended = flag_of_thread()
         root, arrays, self._pools = initial_arrays(local, tunables, self._ended, tunables.threads_for(MANY_STEPS))
         roots = len(arrays.roots)
         self.tasks = tasks or TaskRange(0, roots)
-        self._counters = [RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])]
+        first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])
+        self._counters = {0: first}  # of each thread that has counted
         self._pending: list[tuple[int, int]] = []  # ranges of roots, the next one last
-        self._roots_of_turn, self._steps_of_turn = 1, 0  # of the last turn
+        self._last_turn = 1, 0  # its roots and steps
         self._slots = 0  # of the cache that the threads share, if there is one
         self._former = NO_SLOTS  # of the cache before it, whose entries are to be put into it
         self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now
@@ -114,7 +112,6 @@ class ConditioningRun:
         Raises
         ------
         DeadlinePassed
-        StepsSpent
         """
         value, bound = self._count(0)
         if bound < EXACT_BELOW:
@@ -125,26 +122,20 @@ class ConditioningRun:
     def _count(self, prime: int) -> tuple[int, float]:
         """The count modulo a prime, or 2^64, and its bound; goes on where an earlier call has ended."""
         if self._prime != prime:
-            del self._counters[1:]
+            self._counters = {0: self._counters[0]}
             with announced(self._counters[0].part):
                 self._counters[0].begin(prime)
             self._prime, self._pending = prime, [(self.tasks.begin, self.tasks.end)]
-            self._roots_of_turn, self._steps_of_turn, self._slots, self._former = 1, 0, 0, NO_SLOTS
+            self._last_turn = max(self._roots_left, 1), self.steps
+            if len(self._pools) > 1:  # a turn of those that have most neighbours tells who else is needed
+                self._pending = list(_divided(self._pending, FIRST_PARTS))
+            self._slots, self._former = 0, NO_SLOTS
         while self._pending:
-            left, most = self._steps_left(), len(self._pools)
-            threads, before = min(most, left // self.tunables.steps_worth_a_thread + 1), self.steps
-            if before < self.tunables.alone_conditioning_steps:
-                threads = 1
-            if self._cache_is_small and (threads > 1 or self._slots):
-                self._enlarge_cache(left)
-            if threads > 1:
-                self._count_in_threads(threads, left)
-            else:
-                self._counters[0].refill(self._taken_from_former())
-                self._take_turn(self._counters[0], self.tunables.conditioning_steps)
-            self.successive_steps += (self.steps - before) / threads + (STEPS_OF_A_START if threads > 1 else 0)
+            if self._cache_is_small:
+                self._enlarge_cache()
+            self._take_turns()
             self._check()
-        sums, bounds = zip(*(counter.sum for counter in self._counters), strict=True)
+        sums, bounds = zip(*(counter.sum for counter in self._counters.values()), strict=True)
         return sum(sums) % (prime or 1 << 64), sum(bounds)
 
     @property
@@ -153,58 +144,84 @@ class ConditioningRun:
 
     def _steps_left(self) -> int:
         """About how many steps are to be taken, from those of the last turn; 0 if there was none."""
-        left = MANY_STEPS  # if one of the roots takes long
-        if self._roots_of_turn:
-            left = self._steps_of_turn * self._roots_left // self._roots_of_turn
-        return left if self.max_steps is None or self._prime else min(left, max(self.max_steps - self.steps, 0))
+        roots, steps = self._last_turn
+        return steps * self._roots_left // roots if roots else MANY_STEPS  # one of the roots takes long
 
-    def _count_in_threads(self, threads: int, left: int) -> None:
-        """Count all that is pending, about so many steps, or until it has to end."""
-        parts = min(max(left // STEPS_OF_A_RANGE, threads), threads * RANGES_OF_A_THREAD)
-        self._pending = list(_divided(self._pending, parts))
-        workers, steps = Workers(), self.tunables.conditioning_steps
+    def _take_turns(self) -> None:
+        """Count, in threads, until all is counted, the cache is to be enlarged, or the count has to end."""
+        workers, shares = Workers(), np.array_split(self._taken_from_former(), self._threads)
 
-        shares = np.array_split(self._taken_from_former(), threads)
+        def refill_by(counter: RootCounter) -> None:
+            with contextlib.suppress(IndexError):  # who joins later finds none
+                counter.refill(shares.pop())
 
-        def work(counter: RootCounter) -> None:
-            counter.refill(shares.pop())
-            while not workers.stopped and not self._is_interrupted and self._count_or_help(counter, steps):
+        def work(number: int) -> None:
+            counter = self._counter(number)
+            refill_by(counter)
+            while not workers.stopped and not self._is_interrupted and self._count_or_help(counter):
                 pass
 
-        for number in range(len(self._counters), threads):
-            self._counters.append(self._counters[0].another(self._pools[number]))
+        def let_work(first: int, end: int) -> None:
+            self._divide(end)
+            workers.start(*(functools.partial(work, number) for number in range(first, end)))
+
         try:
-            workers.start(*(functools.partial(work, counter) for counter in self._counters[1:threads]))
-            self._counters[0].refill(shares.pop())
-            while not self._is_interrupted and self._count_or_help(self._counters[0], steps):
+            let_work(1, self._threads)
+            refill_by(self._counters[0])
+            while not workers.stopped and not self._is_interrupted and self._count_or_help(self._counters[0]):
                 self._report()
+                before, self._threads = self._threads, max(self._threads, self._threads_worth())
+                if before < self._threads and self._slots:
+                    let_work(before, self._threads)
+            self._end_turns()
             while not workers.wait():
                 self._report()
         finally:
+            self._end_turns()
             workers.end()
         if workers.error is not None:
             raise workers.error
+
+    def _counter(self, number: int) -> RootCounter:
+        """The counter of a thread, made if it is not there."""
+        counter = self._counters.get(number)
+        if counter is None:
+            counter = self._counters[number] = self._counters[0].another(self._pools[number])
+        return counter
+
+    def _threads_worth(self) -> int:
+        """How many threads the steps that are left are worth."""
+        if self.steps < self.tunables.alone_conditioning_steps:
+            return 1
+        return min(len(self._pools), self._steps_left() // self.tunables.steps_worth_a_thread + 1)
+
+    def _divide(self, threads: int) -> None:
+        """Divide what is pending into ranges for so many threads."""
+        parts = min(max(self._steps_left() // STEPS_OF_A_RANGE, threads), threads * RANGES_OF_A_THREAD)
+        with self._lock:
+            if threads > 1 and len(self._pending) < parts:
+                self._pending = list(_divided(self._pending, parts))
 
     @property
     def _cache_is_small(self) -> bool:
         """Whether the cache that threads share is half full or not there, and may be larger."""
         slots = self._slots
-        return slots < self.tunables.conditioning_slots and 2 * self._entries >= slots
+        return self._threads > 1 and slots < self.tunables.conditioning_slots and 2 * self._entries >= slots
 
     @property
     def _entries(self) -> int:
-        return sum(counter.entries for counter in list(self._counters))
+        return sum(counter.entries for counter in list(self._counters.values()))
 
-    def _enlarge_cache(self, left: int) -> None:
-        """Give all threads a larger cache: for about so many steps to come, or a multiple of what is known.
+    def _enlarge_cache(self) -> None:
+        """Give all threads a larger cache: for about the steps that are left, or a multiple of what is known.
 
         It is empty: the threads put what was known into it before they go on.
         """
         least, most = SHARED_SLOTS
-        wanted = max(min(left, most), SLOTS_OF_AN_ENTRY * self._entries, least)
+        wanted = max(min(self._steps_left(), most), SLOTS_OF_AN_ENTRY * self._entries, least)
         self._slots = min(1 << wanted.bit_length(), self.tunables.conditioning_slots)
         self._former, table = self._counters[0].cached, empty_table(self._slots)
-        for counter in self._counters:
+        for counter in self._counters.values():
             counter.use(table)
 
     def _taken_from_former(self) -> np.ndarray:
@@ -212,8 +229,11 @@ class ConditioningRun:
         slots, self._former = self._former, NO_SLOTS
         return slots
 
-    def _count_or_help(self, counter: RootCounter, budget: int) -> bool:
+    def _count_or_help(self, counter: RootCounter) -> bool:
         """Count from a pending range, or help one that does; False if all is counted."""
+        few, budget = self.tunables.alone_conditioning_steps, self.tunables.conditioning_steps
+        if self.steps < few and len(self._pools) > 1:
+            budget = min(few, budget)
         return self._take_turn(counter, budget) or self._help(counter, budget // HELP_PART)
 
     def _take_turn(self, counter: RootCounter, budget: int) -> bool:
@@ -227,12 +247,17 @@ class ConditioningRun:
         with self._lock:
             del self._turns[counter]
             self.steps += steps
-            self._roots_of_turn, self._steps_of_turn = position - begin, steps
+            self._last_turn = position - begin, steps
             if position < end:
                 self._pending.append((position, end))
             for helper in turn.helpers:
                 helper.end_turn()
         return True
+
+    def _end_turns(self) -> None:
+        """Let the turns of all threads end soon."""
+        for counter in list(self._turns):
+            counter.end_turn()
 
     def _help(self, counter: RootCounter, budget: int) -> bool:
         """Fill the cache for the turn that has the fewest helpers, or wait; False if no counter has one."""
@@ -262,29 +287,29 @@ class ConditioningRun:
         return self.deadline is not None and time.monotonic() > self.deadline
 
     @property
-    def _is_spent(self) -> bool:
-        return self.max_steps is not None and self.steps > self.max_steps and not self._prime
-
-    @property
     def _is_due(self) -> bool:
         """Whether the count has to end."""
-        return self._is_late or self._is_spent or bool(self._ended[0])
+        return self._is_late or bool(self._ended[0])
 
     def _check(self) -> None:
         if self._pending and (self._is_late or self._ended[0]):
             raise DeadlinePassed
-        if self._pending and self._is_spent:
-            raise StepsSpent
-        self._report()
 
     def _report(self) -> None:
+        """Tell how far the count is, unless it is at its end."""
+        left = self._roots_left
+        if not left and not self._turns:
+            return
         if self.progress is not None:
-            self.progress(1.0 - self._roots_left / max(self.tasks.end - self.tasks.begin, 1), 0)
+            self.progress(1.0 - left / max(self.tasks.end - self.tasks.begin, 1), 0)
+        if self.between_turns is not None and not self._prime:
+            self.between_turns(self)
 
 
 def _divided(ranges: Sequence[tuple[int, int]], parts: int) -> Iterator[tuple[int, int]]:
     """The same numbers in about so many ranges, or one more for each."""
-    step = max(sum(end - begin for begin, end in ranges) // parts, 1)
+    numbers = max(sum(end - begin for begin, end in ranges), 1)
     for begin, end in ranges:
-        for first in range(begin, end, step):
-            yield first, min(first + step, end)
+        pieces = -(-(end - begin) * parts // numbers)
+        cuts = [begin + (end - begin) * i // pieces for i in range(pieces + 1)]
+        yield from ((first, last) for first, last in pairwise(cuts) if first < last)

@@ -23,6 +23,7 @@ __all__ = [
     "most_waived",
     "overlap",
     "restart",
+    "takes_long",
     "undo",
     "write_overlap",
 ]
@@ -94,3 +95,8 @@ def domains_key(s, component):
 @_by_state(small_of_lists.count_small, small_of_bits.count_small)
 def count_small(s, component):
     """The count of a component of few vertices; -1 for others."""
+
+
+@_by_state(small_of_lists.takes_long, small_of_bits.takes_long)
+def takes_long(s, component):
+    """Whether the count of a component of few vertices takes longer than to look it up."""

@@ -35,13 +35,20 @@ class RootCounter:
         Vertices of the pattern.
     pool : int
         Where its pool begins in the store.
+    places : int64, optional
+        The addresses of the arrays, if they are known.
     """
 
-    def __init__(self, arrays: lists.Arrays | bits.Arrays, root: int, size: int, pool: int):
+    def __init__(
+        self, arrays: lists.Arrays | bits.Arrays, root: int, size: int, pool: int, places: np.ndarray | None = None
+    ):
         self._root, self._size, self._pool = root, size, pool
         self._on_bits = isinstance(arrays, bits.Arrays)
         self._count_roots = count_roots_of_bits if self._on_bits else count_roots_of_lists
-        self._set(arrays)
+        self._arrays: Any = arrays
+        if places is None:
+            places = np.array([x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays], np.int64)
+        self._places = places
         self._sums, self._bounds = np.zeros(1, np.uint64), np.zeros(1)
         self._unused = np.zeros(1, np.uint64), np.zeros(1)
         self._stuck = self._longer = 0
@@ -51,23 +58,23 @@ class RootCounter:
         """What is compiled for it (`jit.announced`)."""
         return "conditioning" if self._on_bits else "conditioning on lists"
 
-    def _set(self, arrays: Any) -> None:
-        """Take other arrays."""
-        self._arrays = arrays
-        self._places = np.array([x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays], np.int64)
+    def take(self, **arrays: np.ndarray) -> None:
+        """Take other arrays in place of those of these names."""
+        self._arrays = self._arrays._replace(**arrays)
+        for name, array in arrays.items():
+            self._places[self._arrays._fields.index(name)] = array.ctypes.data
 
     def another(self, pool: int) -> RootCounter:
         """A counter for one more thread, with the same cache and a pool of its own; this one may count meanwhile."""
-        arrays: Any = self._arrays
-        names = bits.CHANGED if self._on_bits else lists.CHANGED
-        changed = {name: np.zeros_like(getattr(arrays, name)) for name in names}
-        counter = RootCounter(arrays._replace(**changed), self._root, self._size, pool)
-        counter.use(arrays.table)
+        counter = RootCounter(self._arrays, self._root, self._size, pool, self._places.copy())
+        changed = {name: getattr(self._arrays, name) for name in (bits.CHANGED if self._on_bits else lists.CHANGED)}
+        counter.take(**{name: np.zeros(array.shape, array.dtype) for name, array in changed.items()})
+        counter.use(self._arrays.table)
         return counter
 
     def use(self, table: np.ndarray) -> None:
         """Take a cache, all of which it uses; other counters may have it, too."""
-        self._set(self._arrays._replace(table=table))
+        self.take(table=table)
         registers = self._arrays.registers
         registers[c.TABLE_MASK] = registers[c.CAPACITY_MASK] = len(table) // SLOT_WORDS - 1
         registers[c.ENTRIES] = 0

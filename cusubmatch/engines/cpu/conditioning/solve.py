@@ -12,6 +12,9 @@ send one of the others to one of these. No map is taken off twice, since the oth
 terms of either sum are more than the candidates of some vertex: that is matched instead. One with a single candidate is
 matched at once, without a look whether the component is known.
 
+Where a vertex has many candidates, the sums over blocks of them are kept as well: a count that was interrupted, or that
+other threads help, does no block twice.
+
 Counts are modulo 2^64 or a prime, and come with a bound, as floats, that tells whether 64 bits suffice.
 """
 
@@ -22,7 +25,7 @@ import numpy as np
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits.state import on_bits
 from cusubmatch.engines.cpu.conditioning.branching import MATCH, SET_APART, WAIVE, component_of, division, scarcest
-from cusubmatch.engines.cpu.conditioning.component_cache import ask_for, key_of, lookup, remember
+from cusubmatch.engines.cpu.conditioning.component_cache import ask_for, key_of, key_of_block, lookup, remember
 from cusubmatch.engines.cpu.conditioning.lists.state import on_lists
 from cusubmatch.engines.cpu.conditioning.representation import (
     assign,
@@ -30,6 +33,7 @@ from cusubmatch.engines.cpu.conditioning.representation import (
     choices,
     count_small,
     restart,
+    takes_long,
     undo,
     write_overlap,
 )
@@ -38,6 +42,7 @@ from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 __all__ = ["EXACT_BELOW", "count_roots_of_bits", "count_roots_of_lists"]
 
 EXACT_BELOW = float(1 << 62)  # counts below it are exact in 64 bits
+BLOCK = 32  # candidates whose sum is kept
 
 
 @inner
@@ -94,6 +99,17 @@ def _solve(s, rest):
     while rest:
         component = component_of(s, rest)
         rest &= ~component
+        if takes_long(s, component):
+            first, second = key_of(s, component)
+            known, value, bound = lookup(s, first, second)
+            if not known:
+                small = count_small(s, component)
+                value, bound = _residue(s, small), np.float64(small)
+                remember(s, first, second, value, bound)
+            if bound == 0.0:
+                return np.uint64(0), 0.0
+            total, total_bound = _times(s, total, value), total_bound * bound
+            continue
         small = count_small(s, component)
         if small == 0:
             return np.uint64(0), 0.0
@@ -126,19 +142,34 @@ def _solve(s, rest):
                 if way != MATCH:
                     others &= ~(np.int64(1) << w)
                 begin, end = candidates(s, u) if way == MATCH else write_overlap(s, u, w)
-                pool_end = registers[c.POOL_TOP]
-                at = begin + ((end - begin) * registers[c.SHIFT] >> c.WHOLE_SHIFT)
-                for _ in range(begin, end):
-                    i, at = at, (at + 1 if at + 1 < end else begin)
-                    if _spend_step(s):
-                        return np.uint64(0), 0.0
-                    if assign(s, u, s.store[i], others) and (way == MATCH or assign(s, w, s.store[i], others)):
-                        part, part_bound = _solve(s, others)
-                        if way == MATCH:
-                            value, bound = _plus(s, value, part), bound + part_bound
-                        else:
-                            value = _minus(s, value, part)
-                    undo(s, trail_top, pool_end, matched)
+                pool_end, size = registers[c.POOL_TOP], end - begin
+                block = BLOCK if way == MATCH and size >= 2 * BLOCK else max(size, 1)
+                blocks = (size + block - 1) // block
+                number = blocks * registers[c.SHIFT] >> c.WHOLE_SHIFT
+                for _ in range(blocks):
+                    key_1, key_2 = key_of_block(s, first, second, u, number)
+                    known, part, part_bound = False, np.uint64(0), 0.0
+                    if blocks > 1:
+                        known, part, part_bound = lookup(s, key_1, key_2)
+                    if not known:
+                        low = begin + number * block
+                        high = min(low + block, end)
+                        at = low + (0 if blocks > 1 else (high - low) * registers[c.SHIFT] >> c.WHOLE_SHIFT)
+                        for _ in range(low, high):
+                            i, at = at, (at + 1 if at + 1 < high else low)
+                            if _spend_step(s):
+                                return np.uint64(0), 0.0
+                            if assign(s, u, s.store[i], others) and (way == MATCH or assign(s, w, s.store[i], others)):
+                                one, one_bound = _solve(s, others)
+                                part, part_bound = _plus(s, part, one), part_bound + one_bound
+                            undo(s, trail_top, pool_end, matched)
+                        if blocks > 1 and not registers[c.ABORTED]:
+                            remember(s, key_1, key_2, part, _tightened(s, part, part_bound))
+                    if way == MATCH:
+                        value, bound = _plus(s, value, part), bound + part_bound
+                    else:
+                        value = _minus(s, value, part)
+                    number = number + 1 if number + 1 < blocks else 0
                 registers[c.POOL_TOP] = pool_top
             if way == WAIVE:
                 _waive(s, trailing_zeros(partners), w)

@@ -20,6 +20,7 @@ __all__ = [
     "count_common",
     "count_marked",
     "has",
+    "have_common",
     "intersect",
     "intersect_marked",
     "keep_masked",
@@ -134,6 +135,19 @@ def count_common(a, a0, a1, b, b0, b1):
             a0 += x <= y
             b0 += y <= x
     return size
+
+
+@inner
+def have_common(a, a0, a1, b0, b1):
+    """Whether a[a0:a1) and a[b0:b1) have an element in common."""
+    while a0 < a1 and b0 < b1:
+        if a[a0] == a[b0]:
+            return True
+        if a[a0] < a[b0]:
+            a0 = _gallop(a, a0, a1, a[b0])
+        else:
+            b0 = _gallop(a, b0, b1, a[a0])
+    return False
 
 
 @inner

@@ -8,7 +8,7 @@ from cusubmatch.engines.cpu.conditioning.bits.domains import choices, domain, ov
 from cusubmatch.engines.cpu.primitives.bitsets import SET_WORDS, count_common, count_common_3, count_common_4
 from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 
-__all__ = ["count_small"]
+__all__ = ["count_small", "takes_long"]
 
 MOST_ROWS = 64  # that a triangle is counted by: with more its count is worth keeping, and a vertex is matched
 
@@ -146,3 +146,9 @@ def _count_triangle(s, a, b, d):
                     inside &= inside - np.uint64(1)
                     n += count_common_3(domain(s, d), to_d, row_of(s, b, d, y))
     return n
+
+
+@inner
+def takes_long(_s, _component):
+    """Whether the count of a component of few vertices takes longer than to look it up: never."""
+    return False

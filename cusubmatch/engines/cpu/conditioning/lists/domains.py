@@ -10,7 +10,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
-from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, has, intersect
+from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, has, have_common, intersect
 
 __all__ = [
     "assign",
@@ -192,13 +192,21 @@ def candidates(s, v):
     return begin, end
 
 
-@inner
+@jit
 def may_collide(s, u, w):
     """Whether two vertices in conflict can still take the same candidate."""
     touched = s.registers[c.TOUCHED]
-    if not (touched >> u) & 1 and not (touched >> w) & 1:
+    if not (touched >> u) & 1:
+        u, w = w, u
+    if not (touched >> u) & 1:
         return True
-    return overlap(s, u, w) > 0
+    if (touched >> w) & 1:
+        return have_common(s.store, s.begin[u], s.end[u], s.begin[w], s.end[w])
+    for i in range(s.begin[u], s.end[u]):
+        x = s.store[i]
+        if (s.masks[x] >> w) & 1 and not is_pending(s, w, x):
+            return True
+    return False
 
 
 @inner

@@ -9,9 +9,10 @@ from cusubmatch.engines.cpu.conditioning.lists.domains import choices, is_pendin
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_marked, has
 
-__all__ = ["count_small"]
+__all__ = ["count_small", "takes_long"]
 
 MIN_MARKED = 8  # rows that are intersected with one domain, for which it is worth marking in a bitmap
+MIN_KEPT = 32  # rows that are intersected with one domain, for which the count is worth keeping
 LONG_ROW = 8  # a row that is longer than the domain by this factor is searched, not looked up
 
 
@@ -74,3 +75,15 @@ def count_small(s, component):
             return choices(s, u) * choices(s, w) - overlap(s, u, w)
         return _count_edge(s, u, w)
     return -1
+
+
+@inner
+def takes_long(s, component):
+    """Whether the count of a component of few vertices takes longer than to look it up."""
+    rest = component & (component - 1)
+    if rest == 0 or rest & (rest - 1) != 0:
+        return False
+    u, w = trailing_zeros(component), trailing_zeros(rest)
+    if not (s.registers[c.TOUCHED] >> u) & (s.registers[c.TOUCHED] >> w) & (s.neighbours[u] >> w) & 1:
+        return False
+    return min(s.end[u] - s.begin[u], s.end[w] - s.begin[w]) >= MIN_KEPT
