@@ -310,6 +310,6 @@ def _divided(ranges: Sequence[tuple[int, int]], parts: int) -> Iterator[tuple[in
     """The same numbers in about so many ranges, or one more for each."""
     numbers = max(sum(end - begin for begin, end in ranges), 1)
     for begin, end in ranges:
-        pieces = -(-(end - begin) * parts // numbers)
+        pieces = max(-(-(end - begin) * parts // numbers), 1)
         cuts = [begin + (end - begin) * i // pieces for i in range(pieces + 1)]
         yield from ((first, last) for first, last in pairwise(cuts) if first < last)
