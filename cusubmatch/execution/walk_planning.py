@@ -18,6 +18,7 @@ from cusubmatch.system.deadlines import check_deadline
 
 if TYPE_CHECKING:
     from cusubmatch.plan.decomposition.expression import EnumerateTerm
+    from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = ["MAX_WORTH", "MIN_KEPT_PLANS", "kept_candidates", "kept_plan", "replan", "walk_plan", "walking"]
 
@@ -108,7 +109,7 @@ def kept_plan(
     return plan, prepared
 
 
-def replan(engine: Engine, plan: Plan, prepared: Prepared) -> Plan:
+def replan(plan: Plan, prepared: Prepared, descents: Descents) -> Plan:
     """A better plan of a walk on a candidate graph that takes longer than was expected, by sampled descents."""
     from cusubmatch.plan.sampled_orders import make_sampled_plan
 
@@ -116,7 +117,7 @@ def replan(engine: Engine, plan: Plan, prepared: Prepared) -> Plan:
 
     def make() -> Plan:
         problem = _problem(prepared, pattern, None, plan.semantics, plan.unique, True)
-        return make_sampled_plan(problem, plan, engine.descents(prepared))
+        return make_sampled_plan(problem, plan, descents)
 
     key = pattern, plan.semantics, plan.unique
     return graph.cache.get("sampled plans", key, make, graph.keep(MIN_KEPT_PLANS))

@@ -36,7 +36,15 @@ class SampledOrder(NamedTuple):
 
 
 class Descents(Protocol):
-    """Samples of partial matches; an engine makes them."""
+    """Samples of partial matches; an engine makes them.
+
+    Attributes
+    ----------
+    preparation : float
+        Nanoseconds that they wait for a compiler before they begin, about.
+    """
+
+    preparation: float
 
     def order(self, first: int, within: Collection[int]) -> SampledOrder:
         """A connected order of the vertices `within` that begins with `first`, chosen by the sample."""

@@ -55,7 +55,7 @@ def rivals(engine, plan, prepared):
     """The walk by estimates, the walk by sampled descents, and conditioning that is not given up for a walk."""
     yield Walk(engine, plan, prepared)
     if plan.conditioning is not None:
-        yield Walk(engine, replan(engine, plan, prepared), prepared)
+        yield Walk(engine, replan(plan, prepared, engine.descents(prepared)), prepared)
         alone = dataclasses.replace(plan, conditioning=dataclasses.replace(plan.conditioning, walking=math.inf))
         yield strategy_of(engine, alone, prepared)
 

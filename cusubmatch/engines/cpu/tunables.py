@@ -113,8 +113,8 @@ class Tunables:
     descent_population: int = 64
     compiled_gather: int = 1 << 14
     conditioning_steps: int = 1 << 13
-    alone_conditioning_steps: int = 1 << 11
-    steps_worth_a_thread: int = 1 << 10
+    alone_conditioning_steps: int = 1 << 15
+    steps_worth_a_thread: int = 1 << 13
     conditioning_slots: int = 1 << 23
     most_set_elements: int = 1 << 9
     most_set_row_words: int = 1 << 19

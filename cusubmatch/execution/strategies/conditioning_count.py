@@ -251,7 +251,12 @@ class ConditioningCount:
     def _look_at_walk(self, spent_ns: float) -> None:
         """Raise if walking by sampled descents is worth a try when so much was spent."""
         if self.walk is None:
-            self.walk = self._replanned()
+            strategy = self.strategy
+            descents = strategy.engine.descents(strategy.prepared)
+            if descents.preparation > spent_ns:
+                return
+            plan = replan(strategy.walking(), strategy.prepared, descents)
+            self.walk = Walk(strategy.engine, plan, strategy.prepared)
         if self.doubt * self.walk.estimate <= spent_ns:
             factor = WALK_FACTOR * self.doubt
             self.doubt *= TURN_FACTOR * WALK_FACTOR
@@ -272,11 +277,6 @@ class ConditioningCount:
         with ended_by(flag):
             count = strategy.engine.eliminate(strategy.prepared, RunOptions(deadline=self.deadline))
         return EliminationTurns(count, flag)
-
-    def _replanned(self) -> Walk:
-        strategy = self.strategy
-        plan = replan(strategy.engine, strategy.walking(), strategy.prepared)
-        return Walk(strategy.engine, plan, strategy.prepared)
 
     def _walked(self, walk: Walk, factor: float) -> int | None:
         """The number of matches by walking; None if that takes so many times the expected work."""

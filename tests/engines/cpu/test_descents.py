@@ -75,11 +75,11 @@ def test_a_population_that_dies_out_is_no_proof_of_no_matches(planned):
 
 def test_a_plan_by_descents_counts_the_same_and_says_better_what_it_takes(planned):
     graph, engine, pattern, plan, prepared = planned
-    again = replan(engine, plan, prepared)
+    again = replan(plan, prepared, engine.descents(prepared))
     run = engine.run(again, prepared)
     assert run.count() == csm.count_matches(graph, pattern, unique=False, engine="cpu")
     assert again.cost > 10 * plan.cost
-    assert replan(engine, plan, prepared) is again
+    assert replan(plan, prepared, engine.descents(prepared)) is again
 
 
 def test_a_walk_ends_after_its_work(planned):

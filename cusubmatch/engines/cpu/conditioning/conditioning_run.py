@@ -45,7 +45,6 @@ MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
-FIRST_PARTS = 8  # of the roots, the last of which is counted first
 STEPS_OF_A_RANGE = 1024  # at the least, about: less is done sooner than it is handed out
 NO_SLOTS = np.empty((0, SLOT_WORDS), np.uint64)
 
@@ -127,8 +126,6 @@ class ConditioningRun:
                 self._counters[0].begin(prime)
             self._prime, self._pending = prime, [(self.tasks.begin, self.tasks.end)]
             self._last_turn = max(self._roots_left, 1), self.steps
-            if len(self._pools) > 1:  # a turn of those that have most neighbours tells who else is needed
-                self._pending = list(_divided(self._pending, FIRST_PARTS))
             self._slots, self._former = 0, NO_SLOTS
         while self._pending:
             if self._cache_is_small:
@@ -231,9 +228,7 @@ class ConditioningRun:
 
     def _count_or_help(self, counter: RootCounter) -> bool:
         """Count from a pending range, or help one that does; False if all is counted."""
-        few, budget = self.tunables.alone_conditioning_steps, self.tunables.conditioning_steps
-        if self.steps < few and len(self._pools) > 1:
-            budget = min(few, budget)
+        budget = self.tunables.conditioning_steps
         return self._take_turn(counter, budget) or self._help(counter, budget // HELP_PART)
 
     def _take_turn(self, counter: RootCounter, budget: int) -> bool:

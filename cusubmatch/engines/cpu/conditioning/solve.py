@@ -92,6 +92,21 @@ def _waive(s, u, w):
 
 
 @inner
+def _small(s, component):
+    """The count of a component of few vertices and its bound, kept where it takes long; for others a bound of -1."""
+    if not takes_long(s, component):
+        small = count_small(s, component)
+        return _residue(s, small), np.float64(small)
+    first, second = key_of(s, component)
+    known, value, bound = lookup(s, first, second)
+    if not known:
+        small = count_small(s, component)
+        value, bound = _residue(s, small), np.float64(small)
+        remember(s, first, second, value, bound)
+    return value, bound
+
+
+@inner
 def _solve(s, rest):
     """The number of ways to match the vertices of `rest`, and a bound on it; nothing is promised once it is ABORTED."""
     registers = s.registers
@@ -99,22 +114,11 @@ def _solve(s, rest):
     while rest:
         component = component_of(s, rest)
         rest &= ~component
-        if takes_long(s, component):
-            first, second = key_of(s, component)
-            known, value, bound = lookup(s, first, second)
-            if not known:
-                small = count_small(s, component)
-                value, bound = _residue(s, small), np.float64(small)
-                remember(s, first, second, value, bound)
-            if bound == 0.0:
-                return np.uint64(0), 0.0
-            total, total_bound = _times(s, total, value), total_bound * bound
-            continue
-        small = count_small(s, component)
-        if small == 0:
+        value, bound = _small(s, component)
+        if bound == 0.0:
             return np.uint64(0), 0.0
-        if small > 0:
-            total, total_bound = _times(s, total, _residue(s, small)), total_bound * small
+        if bound > 0.0:
+            total, total_bound = _times(s, total, value), total_bound * bound
             continue
         w, fewest = scarcest(s, component)
         way, partners = MATCH, np.int64(1) << w
