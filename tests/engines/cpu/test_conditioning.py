@@ -7,6 +7,7 @@ import threading
 import time
 from itertools import combinations, pairwise, permutations, product
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,6 +28,7 @@ from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
+from cusubmatch.engines.cpu.primitives.sorted_sets import have_common
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
@@ -113,6 +115,34 @@ def test_domains_are_bits_up_to_512_candidates_and_lists_beyond(size):
     _, arrays, _ = initial_arrays(prepared.candidate_graph, engine.tunables, np.zeros(1, np.int64), 1)
     assert isinstance(arrays, BitArrays) == (size <= 512)
     assert engine.condition(prepared, RunOptions(), None).total() == size**5
+
+
+@pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
+@pytest.mark.parametrize("changes", [{"threads": 1}, {"threads": 3, **SOON}], ids=["alone", "threads"])
+@pytest.mark.parametrize("steps", [1 << 13, 50])
+def test_sums_over_blocks_of_many_candidates_are_those_of_matrices(kind, changes, steps):
+    size, between = 100, np.random.default_rng(9).random((5, 100, 100)) < 0.8
+    pairs = [np.argwhere(part) + np.array([size * u, size * ((u + 1) % 5)]) for u, part in enumerate(between)]
+    vertices = pd.DataFrame({"vertex": range(5 * size), "label": np.repeat(range(5), size)})
+    edges = pd.DataFrame(np.concatenate(pairs), columns=["src", "dst"])
+    graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    cycle = Pattern([(v, (v + 1) % 5) for v in range(5)], labels=dict(enumerate(range(5))))
+    wanted = int(np.trace(np.linalg.multi_dot(between.astype(np.float64))))
+    assert count_of(graph, cycle, conditioning_steps=steps, **changes, **kind) == wanted
+
+
+@numba.njit
+def common_of(both, length):
+    return have_common(both, 0, length, length, len(both))
+
+
+def test_whether_two_lists_have_an_element_in_common():
+    random = np.random.default_rng(2)
+    for sizes in [(0, 5), (3, 3), (1, 200), (200, 2), (60, 40)]:
+        for _ in range(20):
+            a, b = (np.sort(random.choice(1000, size, replace=False)).astype(np.int32) for size in sizes)
+            both = np.concatenate([a, b])
+            assert common_of(both, len(a)) == bool(set(a.tolist()) & set(b.tolist()))
 
 
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
