@@ -133,7 +133,7 @@ def test_sums_over_blocks_of_many_candidates_are_those_of_matrices(kind, changes
 
 @numba.njit
 def common_of(both, length):
-    return have_common(both, 0, length, length, len(both))
+    return have_common(both, 0, length, both, length, len(both))
 
 
 def test_whether_two_lists_have_an_element_in_common():
@@ -244,20 +244,26 @@ def test_a_count_that_conditioning_may_end_soon_is_begun_without_a_plan(monkeypa
 def test_a_count_that_was_begun_without_a_plan_is_planned_when_its_steps_are_spent(monkeypatch):
     graph = skewed_graph()
     wanted = csm.count_matches(graph, QUERY, engine="cpu")
-    monkeypatch.setattr(CpuEngine, "condition", lambda *_: EndlessCount())
+    monkeypatch.setattr(
+        CpuEngine, "condition", lambda _engine, _prepared, options, _tasks: EndlessCount(options, 1 << 20)
+    )
     graph.host.cache.forget("prepared", "plans")
     assert csm.count_matches(graph, QUERY, engine="cpu") == wanted
     assert graph.host.cache.values("plans")
 
 
 class EndlessCount:
-    """A count whose turns find nothing."""
+    """A count whose turns take so many steps and find nothing."""
 
-    steps = 0
+    def __init__(self, options, steps_of_turn):
+        self.options, self.steps_of_turn, self.steps = options, steps_of_turn, 0
 
     def total(self):
         while True:
-            self.steps += 1 << 20
+            self.steps += self.steps_of_turn
+            time.sleep(1e-3)
+            if self.options.progress is not None:
+                self.options.progress(0.0, 0)
             self.between_turns(self)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from naive import embeddings
 from plans import tuned
 from strategies import cases
-from test_conditioning import multipartite, path, prepared_for
+from test_conditioning import EndlessCount, multipartite, path, prepared_for
 from tiers import examples
 
 import cusubmatch as csm
@@ -246,22 +246,6 @@ def test_an_error_reaches_the_caller(monkeypatch):
         turns.end()
 
 
-class Waiting:
-    """A count by conditioning that comes to no end."""
-
-    steps = 0
-
-    def __init__(self, options):
-        self.options = options
-
-    def total(self):
-        while True:
-            self.steps += 1
-            time.sleep(1e-3)
-            self.options.progress(0.0, 0)
-            self.between_turns(self)
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("hopeless", [False, True])
 def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, hopeless, threads):
@@ -283,7 +267,9 @@ def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, ho
     if hopeless:
         monkeypatch.setattr(factor_store, "MAX_ENTRIES", 100)
     elif threads > 1:  # conditioning waits for what goes on beside it
-        monkeypatch.setattr(CpuEngine, "condition", lambda _engine, _prepared, options, _tasks: Waiting(options))
+        monkeypatch.setattr(
+            CpuEngine, "condition", lambda _engine, _prepared, options, _tasks: EndlessCount(options, 1)
+        )
     with tuned(threads=threads):
         assert csm.count_matches(graph, pattern, unique=False, engine="cpu") == wanted
     assert ended == ([] if hopeless else [wanted])

@@ -278,16 +278,12 @@ class ConditioningRun:
         return self._is_due or self._cache_is_small
 
     @property
-    def _is_late(self) -> bool:
-        return self.deadline is not None and time.monotonic() > self.deadline
-
-    @property
     def _is_due(self) -> bool:
         """Whether the count has to end."""
-        return self._is_late or bool(self._ended[0])
+        return bool(self._ended[0]) or (self.deadline is not None and time.monotonic() > self.deadline)
 
     def _check(self) -> None:
-        if self._pending and (self._is_late or self._ended[0]):
+        if self._pending and self._is_due:
             raise DeadlinePassed
 
     def _report(self) -> None:

@@ -151,9 +151,10 @@ def _solve(s, rest):
                 blocks = (size + block - 1) // block
                 number = blocks * registers[c.SHIFT] >> c.WHOLE_SHIFT
                 for _ in range(blocks):
-                    key_1, key_2 = key_of_block(s, first, second, u, number)
                     known, part, part_bound = False, np.uint64(0), 0.0
+                    key_1 = key_2 = np.uint64(0)
                     if blocks > 1:
+                        key_1, key_2 = key_of_block(s, first, second, u, number)
                         known, part, part_bound = lookup(s, key_1, key_2)
                     if not known:
                         low = begin + number * block

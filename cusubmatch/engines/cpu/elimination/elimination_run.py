@@ -12,15 +12,13 @@ from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, sum_of_quotients
-from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled
+from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled, preparation
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
 from cusubmatch.system.deadlines import flag_of_thread
 
 __all__ = ["EliminationRun", "compile_elimination"]
-
-COMPILE_NS = 5e9
 
 
 class EliminationRun:
@@ -52,7 +50,7 @@ class EliminationRun:
         self.local, self.deadline, self.beside = local, options.deadline, beside
         self.cost, self.max_cost = 0.0, float("inf")
         self.when_spent: Callable[[], None] = _stop
-        self.preparation = 0.0 if is_compiled("elimination") else COMPILE_NS
+        self.preparation = preparation("elimination")
         required = local.constraints.required
         self._conflicts: Conflicts = frozenset(pair for pair in local.constraints.distinct if pair not in required)
         self._ended = flag_of_thread()

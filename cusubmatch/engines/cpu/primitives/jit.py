@@ -24,9 +24,12 @@ __all__ = [
     "is_compiled",
     "jit",
     "popcount",
+    "preparation",
     "threads",
     "trailing_zeros",
 ]
+
+COMPILE_NS = 5e9  # of a part, about
 
 _announced: set[str] = set()  # by this process
 _compiled: set[str] = set()
@@ -93,6 +96,11 @@ def is_compiled(part: str) -> bool:
     """Whether `part` has been compiled, by this process or an earlier one."""
     mark = _mark(part)
     return part in _compiled or bool(mark and mark.exists())
+
+
+def preparation(part: str) -> float:
+    """Nanoseconds that `part` waits for a compiler before it begins, about."""
+    return 0.0 if is_compiled(part) else COMPILE_NS
 
 
 def _mark(part):

@@ -138,15 +138,15 @@ def count_common(a, a0, a1, b, b0, b1):
 
 
 @inner
-def have_common(a, a0, a1, b0, b1):
-    """Whether a[a0:a1) and a[b0:b1) have an element in common."""
+def have_common(a, a0, a1, b, b0, b1):
+    """Whether a[a0:a1) and b[b0:b1) have an element in common."""
     while a0 < a1 and b0 < b1:
-        if a[a0] == a[b0]:
+        if a[a0] == b[b0]:
             return True
-        if a[a0] < a[b0]:
-            a0 = _gallop(a, a0, a1, a[b0])
+        if a[a0] < b[b0]:
+            a0 = _gallop(a, a0, a1, b[b0])
         else:
-            b0 = _gallop(a, b0, b1, a[a0])
+            b0 = _gallop(b, b0, b1, a[a0])
     return False
 
 

@@ -15,14 +15,13 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from cusubmatch.engines.cpu.candidates.lists import candidate_lists
-from cusubmatch.engines.cpu.primitives.jit import announced, inner, is_compiled, jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import announced, inner, jit, preparation, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import has
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.sampled_orders import SampledOrder
 
 __all__ = ["SampledDescents"]
 
-COMPILE_NS = 5e9
 SEED = 1951
 SECOND_POPULATION = 8  # times as large, where no partial match of the first one can be extended
 FREE = -1  # in an order: the vertex with the fewest local candidates
@@ -44,7 +43,7 @@ class SampledDescents:
     """
 
     def __init__(self, local: CandidateGraph, population: int):
-        self.preparation = 0.0 if is_compiled("descents") else COMPILE_NS
+        self.preparation = preparation("descents")
         self.population, constraints = population, local.constraints
         self.size = size = len(constraints.labels)
         self.offsets, self.targets, _ = local.adjacency

@@ -201,7 +201,7 @@ def may_collide(s, u, w):
     if not (touched >> u) & 1:
         return True
     if (touched >> w) & 1:
-        return have_common(s.store, s.begin[u], s.end[u], s.begin[w], s.end[w])
+        return have_common(s.store, s.begin[u], s.end[u], s.store, s.begin[w], s.end[w])
     for i in range(s.begin[u], s.end[u]):
         x = s.store[i]
         if (s.masks[x] >> w) & 1 and not is_pending(s, w, x):
