@@ -261,12 +261,15 @@ class ConditionedCount(Count, Protocol):
     ----------
     steps : int
         Candidates tried so far, about.
+    yields : bool
+        Whether most of the cores are left to what else counts; it may be set at any time.
     between_turns : callable or None
         Called with this count by the thread that counts, now and then, while other threads go on; not once all that is
         left is to be done a second time. After an exception of it, `total` goes on where it has stopped.
     """
 
     steps: int
+    yields: bool
     between_turns: Callable[[ConditionedCount], None] | None
 
 

@@ -1,7 +1,8 @@
 """Which labelled patterns are counted by variable elimination on the candidate graph, besides by conditioning.
 
 Vertices with at most two neighbours are eliminated, which joins these two (series-parallel reduction; what is left of a
-graph of treewidth 2 is nothing). What is left otherwise is walked, which is worth while if it is small.
+graph of treewidth 2 is nothing). To eliminate more takes tables over three vertices or more, which pays where few are
+left.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from cusubmatch.pattern.connectivity import neighbour_sets
 
 __all__ = ["irreducible_vertices", "suits_elimination"]
 
-MAX_WALKED = 4  # vertices
+MAX_LEFT = 4  # vertices
 
 
 def suits_elimination(size: int, pairs: Iterable[tuple[int, int]]) -> bool:
     """Whether a pattern of so many vertices, and these pairs of neighbours, is worth it."""
-    return irreducible_vertices(size, pairs) <= MAX_WALKED
+    return irreducible_vertices(size, pairs) <= MAX_LEFT
 
 
 def irreducible_vertices(size: int, pairs: Iterable[tuple[int, int]]) -> int:

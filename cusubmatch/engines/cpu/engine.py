@@ -140,7 +140,7 @@ class CpuEngine:
         """A count of embeddings by elimination; see `EliminationRun`."""
         from cusubmatch.engines.cpu.elimination.elimination_run import EliminationRun
 
-        return EliminationRun(_candidate_graph(prepared), options, beside=self.tunables.threads_for(2) > 1)
+        return EliminationRun(_candidate_graph(prepared), options, self.tunables)
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph in host memory."""

@@ -46,6 +46,8 @@ __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"
 
 FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
 ELIMINATION_SHARE = 0.5  # of the time of conditioning
+YIELD_STEPS = 1 << 22  # of conditioning, before most cores are left to elimination
+YIELD_S = 30.0  # since that has begun, after which they are not any more
 SHORT_STEPS = 1 << 14  # of conditioning, in the time that planning a walk takes
 MIN_STEPS = 1 << 17  # before a walk is planned by sampled descents
 STEP_NS = 150.0  # of a step of conditioning, about
@@ -224,8 +226,12 @@ class ConditioningCount:
         EliminationIsDoneError
         _WalkIsDueError
         """
-        if eliminated is not None and conditioned.steps >= self.elimination_at:
-            self._go_on_with(eliminated, conditioned.steps)
+        if eliminated is not None:
+            conditioned.yields = conditioned.steps >= YIELD_STEPS and 0.0 < eliminated.seconds_beside < YIELD_S
+            if conditioned.steps >= self.elimination_at:
+                self._go_on_with(eliminated, conditioned.steps)
+            if conditioned.yields:
+                return
         if self.walks_soon and conditioned.steps >= SHORT_STEPS:
             self.walks_soon = False
             self._look_at_planned_walk()

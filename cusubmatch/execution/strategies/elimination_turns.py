@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import queue
+import time
 
 import numpy as np
 
@@ -45,12 +46,18 @@ class EliminationTurns:
         self._workers, self._error = Workers(), None  # type: Workers, BaseException | None
         self._turn, self._back = queue.SimpleQueue(), queue.SimpleQueue()  # type: queue.SimpleQueue, queue.SimpleQueue
         self._begun = self._over = False
+        self._begun_s: float | None = None
         count.when_spent = self._wait_for_turn
 
     @property
     def goes_beside(self) -> bool:
         """Whether a core is free for it, and it need not be compiled."""
         return self.count.beside and self.count.preparation == 0.0
+
+    @property
+    def seconds_beside(self) -> float:
+        """Since when it goes on beside the caller; 0 if it does not, or has ended."""
+        return 0.0 if self._over or self._begun_s is None else time.monotonic() - self._begun_s
 
     def take(self, nanoseconds: float) -> int | None:
         """Let it spend so many nanoseconds in all, and wait; the total if it is known then."""
@@ -63,6 +70,7 @@ class EliminationTurns:
     def begin(self) -> None:
         """Let it go on beside the caller for as long as it takes."""
         if not self._begun:
+            self._begun_s = time.monotonic()
             self._go_on(math.inf)
 
     def check(self) -> None:

@@ -42,6 +42,9 @@ RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
 SHARED_SLOTS = 1 << 14, 1 << 15  # of the cache that threads share at first; later it has
 SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
+TURNS_SO_FAR = 512  # at the most, as if all had been as long as the next: the interpreter is asked for less often
+LONGEST_TURN = 1 << 17  # steps
+YIELDING_PART = 4  # of the threads that count, where it yields
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
@@ -77,11 +80,14 @@ class ConditioningRun:
         Nothing is known before the end.
     steps : int
         Candidates tried so far, about.
+    yields : bool
+        Whether most of the cores are left to what else counts; it may be set at any time.
     between_turns : callable or None
         Called with this count by the thread that counts, after each of its turns, until all is counted modulo 2^64.
     """
 
     matches: int | None = None
+    yields = False
     between_turns: Callable[[ConditionedCount], None] | None = None
 
     def __init__(self, local: CandidateGraph, options: RunOptions, tasks: TaskRange | None, tunables: Tunables):
@@ -147,6 +153,7 @@ class ConditioningRun:
     def _take_turns(self) -> None:
         """Count, in threads, until all is counted, the cache is to be enlarged, or the count has to end."""
         workers, shares = Workers(), np.array_split(self._taken_from_former(), self._threads)
+        working: set[int] = set()  # numbers of threads; one that is to yield goes on for a while
 
         def refill_by(counter: RootCounter) -> None:
             with contextlib.suppress(IndexError):  # who joins later finds none
@@ -155,19 +162,28 @@ class ConditioningRun:
         def work(number: int) -> None:
             counter = self._counter(number)
             refill_by(counter)
-            while not workers.stopped and not self._is_interrupted and self._count_or_help(counter):
+            while (
+                number < self._most_threads
+                and not workers.stopped
+                and not self._is_interrupted
+                and self._count_or_help(counter)
+            ):
                 pass
+            working.discard(number)
 
         def let_work(first: int, end: int) -> None:
             self._divide(end)
-            workers.start(*(functools.partial(work, number) for number in range(first, end)))
+            new = [number for number in range(first, end) if number not in working]
+            working.update(new)
+            workers.start(*(functools.partial(work, number) for number in new))
 
         try:
             let_work(1, self._threads)
             refill_by(self._counters[0])
             while not workers.stopped and not self._is_interrupted and self._count_or_help(self._counters[0]):
                 self._report()
-                before, self._threads = self._threads, max(self._threads, self._threads_worth())
+                before = min(self._threads, self._most_threads)
+                self._threads = max(before, self._threads_worth())
                 if before < self._threads and self._slots:
                     let_work(before, self._threads)
             self._end_turns()
@@ -190,7 +206,11 @@ class ConditioningRun:
         """How many threads the steps that are left are worth."""
         if self.steps < self.tunables.alone_conditioning_steps:
             return 1
-        return min(len(self._pools), self._steps_left() // self.tunables.steps_worth_a_thread + 1)
+        return min(self._most_threads, self._steps_left() // self.tunables.steps_worth_a_thread + 1)
+
+    @property
+    def _most_threads(self) -> int:
+        return -(-len(self._pools) // YIELDING_PART) if self.yields else len(self._pools)
 
     def _divide(self, threads: int) -> None:
         """Divide what is pending into ranges for so many threads."""
@@ -228,7 +248,7 @@ class ConditioningRun:
 
     def _count_or_help(self, counter: RootCounter) -> bool:
         """Count from a pending range, or help one that does; False if all is counted."""
-        budget = self.tunables.conditioning_steps
+        budget = max(self.tunables.conditioning_steps, min(self.steps // TURNS_SO_FAR, LONGEST_TURN))
         return self._take_turn(counter, budget) or self._help(counter, budget // HELP_PART)
 
     def _take_turn(self, counter: RootCounter, budget: int) -> bool:

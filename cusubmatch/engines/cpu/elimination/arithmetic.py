@@ -8,37 +8,55 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import inner
+from cusubmatch.plan.crt import WORD
 
-__all__ = ["FLOATS", "WORDS", "number_one", "one", "plus", "times"]
+__all__ = ["FLOATS", "WORDS", "kinds_of", "number_one", "one", "plus", "times", "weights_of"]
 
 WORDS = np.uint64(0)  # in place of a modulus: 2^64
 FLOATS = np.uint64(1)  # in place of a modulus: values are the bits of float64
 ONE = np.uint64(1)
 
 
-def number_one(modulus: np.uint64) -> np.uint64:
+def kinds_of(moduli: list[int]) -> np.ndarray:
+    """uint64: what stands for each modulus."""
+    return np.array([WORDS if modulus == WORD else modulus for modulus in moduli], np.uint64)
+
+
+def weights_of(weight: int, kinds: np.ndarray) -> np.ndarray:
+    """uint64: an integer in each of these kinds of arithmetic."""
+    return np.array([_in_kind(weight, kind) for kind in kinds], np.uint64)
+
+
+def _in_kind(weight: int, kind: np.uint64) -> np.uint64:
+    if kind == FLOATS:
+        return np.float64(weight).view(np.uint64)
+    return np.uint64(weight % (WORD if kind == WORDS else int(kind)))
+
+
+def number_one(kind: np.uint64) -> np.uint64:
     """The number 1."""
-    return np.float64(1.0).view(np.uint64) if modulus == FLOATS else ONE
+    return np.float64(1.0).view(np.uint64) if kind == FLOATS else ONE
 
 
 one = inner(number_one)  # for code that is compiled
 
 
 @inner
-def times(a, b, modulus):
+def times(a, b, kind):
     """Multiply two numbers."""
-    if modulus == WORDS:
+    if kind == WORDS:
         return a * b
-    if modulus == FLOATS:
+    if kind == FLOATS:
         return np.float64(np.uint64(a).view(np.float64) * np.uint64(b).view(np.float64)).view(np.uint64)
-    return a * b % modulus
+    return a * b % kind
 
 
 @inner
-def plus(a, b, modulus):
+def plus(a, b, kind):
     """Add two numbers."""
-    if modulus == WORDS:
+    if kind == WORDS:
         return a + b
-    if modulus == FLOATS:
+    if kind == FLOATS:
         return np.float64(np.uint64(a).view(np.float64) + np.uint64(b).view(np.float64)).view(np.uint64)
-    return (a + b) % modulus
+    total = a + b
+    return total - kind if total >= kind else total

@@ -9,16 +9,19 @@ from itertools import combinations
 import numpy as np
 
 from cusubmatch.engines.base import RunOptions, StepsSpent
-from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS, kinds_of
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, sum_of_quotients
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled, preparation
+from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
 from cusubmatch.system.deadlines import flag_of_thread
 
 __all__ = ["EliminationRun", "compile_elimination"]
+
+MANY_STEPS = 1 << 10  # that threads do at the same time
 
 
 class EliminationRun:
@@ -29,13 +32,14 @@ class EliminationRun:
     local : CandidateGraph
     options : RunOptions
         The deadline; the count also ends when the flag of this thread says so (`system.deadlines`).
-    beside : bool
-        Whether a core is free for it.
+    tunables : Tunables
 
     Attributes
     ----------
     matches : None
         Nothing is known before the end.
+    beside : bool
+        Whether a core is free for it while the caller counts in another way.
     cost, max_cost : float
         Nanoseconds spent so far, about, and the most that may be spent.
     when_spent : callable
@@ -46,22 +50,22 @@ class EliminationRun:
 
     matches: int | None = None
 
-    def __init__(self, local: CandidateGraph, options: RunOptions, beside: bool = False):
-        self.local, self.deadline, self.beside = local, options.deadline, beside
+    def __init__(self, local: CandidateGraph, options: RunOptions, tunables: Tunables):
+        self.local, self.deadline, self.threads = local, options.deadline, tunables.threads_for(MANY_STEPS)
+        self.beside = self.threads > 1
         self.cost, self.max_cost = 0.0, float("inf")
         self.when_spent: Callable[[], None] = _stop
         self.preparation = preparation("elimination")
         required = local.constraints.required
         self._conflicts: Conflicts = frozenset(pair for pair in local.constraints.distinct if pair not in required)
         self._ended = flag_of_thread()
-        self._stores: dict[int, tuple[FactorStore, list[int]]] = {}
 
     def count(self) -> int:
         """The number of embeddings."""
         return self.total()
 
     def total(self) -> int:
-        """The number of embeddings; asked again after `StepsSpent`, it knows what was done.
+        """The number of embeddings.
 
         Raises
         ------
@@ -69,28 +73,21 @@ class EliminationRun:
         StepsSpent
         """
         compile_elimination()
-        bits = self._sum(FLOATS, WORD, frozenset())
+        (bits,) = self._sum(np.array([FLOATS]), frozenset())
         moduli = [WORD, *primes_beside_word(float(np.uint64(bits).view(np.float64)))]
-        residues = [self._sum(WORDS if m == WORD else np.uint64(m), m, self._conflicts) for m in moduli]
-        return chinese_remainder(residues, moduli)
+        return chinese_remainder(self._sum(kinds_of(moduli), self._conflicts), moduli)
 
-    def _sum(self, arithmetic: np.uint64, modulus: int, conflicts: Conflicts) -> int:
-        """The sum over all maps that have the conflicts apart, by one of the kinds of arithmetic."""
-        if int(arithmetic) not in self._stores:
-            self._stores[int(arithmetic)] = self._new_store(arithmetic)
-        store, arcs = self._stores[int(arithmetic)]
-        return sum_of_quotients(store, arcs, len(self.local.constraints.labels), conflicts, modulus)
-
-    def _new_store(self, arithmetic: np.uint64) -> tuple[FactorStore, list[int]]:
-        """A store with the factors of the pattern's edges, and their numbers."""
-        store = FactorStore(len(self.local.candidates.masks), arithmetic, self._spend)
+    def _sum(self, kinds: np.ndarray, conflicts: Conflicts) -> list[int]:
+        """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
+        store = FactorStore(len(self.local.candidates.masks), kinds, self._spend, self.threads)
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]
-        return store, [store.add_arcs(u, w, offsets[relation], targets) for u, w, relation in edges]
+        arcs = [store.add_arcs(u, w, offsets[relation], targets) for u, w, relation in edges]
+        return sum_of_quotients(store, arcs, len(self.local.constraints.labels), conflicts)
 
     def _spend(self, cost: float) -> None:
         self._check()
-        if cost == float("inf"):  # the factors have become too large to go on
+        if cost == float("inf"):  # factors have become too large, or of too many vertices, to go on
             raise StepsSpent
         while self.cost + cost > self.max_cost:
             self.when_spent()
@@ -107,12 +104,16 @@ def _stop() -> None:
 
 
 def compile_elimination() -> None:
-    """Have all that a count calls compiled, unless it has been: by a small count that does everything once."""
+    """Have all that a count calls compiled, unless it has been: by small counts that do everything once."""
     if is_compiled("elimination"):
         return
     with announced("elimination"):
-        store = FactorStore(2, WORDS, lambda _: None)
-        offsets, targets = np.array([0, 2, 4]), np.array([0, 1, 0, 1], np.int32)
-        edges = [*combinations(range(4), 2), (0, 4), (1, 4), (0, 5), (0, 6)]
-        arcs = [store.add_arcs(*edge, offsets, targets) for edge in edges]
-        sum_of_quotients(store, arcs, 7, frozenset({(5, 6)}), WORD)
+        for size in (2, 1 << 12):  # with a place for each key, and without
+            offsets, targets = np.minimum(np.arange(size + 1) * 2, 4), np.array([0, 1, 0, 1], np.int32)
+            store = FactorStore(size, np.array([WORDS]), lambda _: None)
+            edges = [*combinations(range(4), 2), (0, 4), (1, 4), (0, 5), (0, 6), (2, 7), (3, 7)]
+            arcs = [store.add_arcs(*edge, offsets, targets) for edge in edges]
+            merged = store.merge(arcs[0], 0, 2)
+            store.multiply(merged, store.keep_apart(merged, 1, 2))
+            store.combine(merged, 1, merged, -1)
+            sum_of_quotients(store, arcs, 8, frozenset({(4, 7), (5, 6)}))

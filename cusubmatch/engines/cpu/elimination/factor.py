@@ -1,11 +1,13 @@
 """Factors: sparse tables of numbers over the candidates of a few pattern vertices.
 
 An entry's key holds a local index of each vertex of the scope, one field of bits each, the first vertex in the highest
-field; absent entries are 0. Keys ascend, so factors of one scope are multiplied and added by merging.
+field; absent entries are 0. Keys ascend, so factors of one scope are multiplied and added by merging. An entry has a
+value in each of a few kinds of arithmetic.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,9 +15,23 @@ import numpy as np
 from cusubmatch.engines.cpu.elimination.arithmetic import one, plus, times
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 
-__all__ = ["Factor", "arcs_of", "combined", "multiplied", "rearranged", "sort_entries", "sum_equal"]
+__all__ = [
+    "Factor",
+    "Fields",
+    "apart",
+    "arcs_of",
+    "combined",
+    "entries_of_images",
+    "moved",
+    "multiplied",
+    "rearranged",
+    "sort_entries",
+    "sum_equal",
+    "summed_out",
+]
 
-DIGIT_BITS = 11  # of the keys, that a pass of sorting goes by
+KEY_BITS = 64
+DIGIT_BITS = 11  # of the keys that a pass of sorting goes by, at most
 
 
 class Factor(NamedTuple):
@@ -27,7 +43,7 @@ class Factor(NamedTuple):
         Pattern vertices, ascending.
     keys : uint64 (n,)
         Ascending, each once.
-    values : uint64 (n,)
+    values : uint64 (n, kinds)
     """
 
     scope: tuple[int, ...]
@@ -35,103 +51,204 @@ class Factor(NamedTuple):
     values: np.ndarray
 
 
+class Fields:
+    """Where vertices have their fields in the keys of factors.
+
+    Parameters
+    ----------
+    size : int
+        Local indices are below it.
+
+    Attributes
+    ----------
+    bits : int
+        Of a field.
+    mask : uint64
+        Of a field.
+    """
+
+    def __init__(self, size: int):
+        self.bits = max((size - 1).bit_length(), 1)
+        self.mask = np.uint64((1 << self.bits) - 1)
+
+    def fit(self, vertices: int) -> bool:
+        """Whether a key has room for so many."""
+        return vertices * self.bits <= KEY_BITS
+
+    def position(self, scope: Sequence[int], vertex: int) -> int:
+        """The lowest bit of the field of a vertex."""
+        return self.bits * (len(scope) - 1 - scope.index(vertex))
+
+    def moves(self, scope: Sequence[int], result: Sequence[int]) -> np.ndarray:
+        """uint64 (fields, 2): where the vertices of two scopes have their fields in the first one, and in the other."""
+        both = [u for u in scope if u in result]
+        moves = [(self.position(scope, u), self.position(result, u)) for u in both]
+        return np.array(moves, np.uint64).reshape(-1, 2)
+
+    def digits(self, scope: Sequence[int], order: Sequence[int]) -> np.ndarray:
+        """uint64 (digits, 2): positions and masks of what keys are sorted by, the least first, to have an order."""
+        width, digits = min(self.bits, DIGIT_BITS), list[tuple[int, int]]()
+        for u in reversed(order):
+            for begin in range(0, self.bits, width):
+                digits.append((self.position(scope, u) + begin, (1 << min(width, self.bits - begin)) - 1))
+        return np.array(digits, np.uint64).reshape(-1, 2)
+
+
+@inner
+def moved(key, moves, mask):
+    """The fields of a key at other places; `moves`: rows of positions (from, to)."""
+    result = np.uint64(0)
+    for move in range(len(moves)):
+        result |= ((key >> moves[move, 0]) & mask) << moves[move, 1]
+    return result
+
+
 @jit
-def arcs_of(offsets, targets, bits, modulus):
+def arcs_of(offsets, targets, bits, kinds):
     """The keys and values, all 1, of the arcs of one relation's rows."""
     begin, arcs = offsets[0], offsets[-1] - offsets[0]
-    keys, values = np.empty(arcs, np.uint64), np.full(arcs, one(modulus), np.uint64)
+    keys, values = np.empty(arcs, np.uint64), np.empty((arcs, len(kinds)), np.uint64)
     for x in range(len(offsets) - 1):
-        for j in range(offsets[x], offsets[x + 1]):
-            keys[j - begin] = (np.uint64(x) << bits) | np.uint64(targets[j])
+        for j in range(offsets[x] - begin, offsets[x + 1] - begin):
+            keys[j] = (np.uint64(x) << bits) | np.uint64(targets[begin + j])
+            for kind in range(len(kinds)):
+                values[j, kind] = one(kinds[kind])
     return keys, values
 
 
 @jit
-def multiplied(keys, values, other_keys, other_values, modulus):
+def multiplied(keys, values, other_keys, other_values, kinds):
     """The product of two factors of one scope."""
     most = min(len(keys), len(other_keys))
-    out_keys, out_values, n, j = np.empty(most, np.uint64), np.empty(most, np.uint64), 0, 0
+    out_keys, out_values, n, j = np.empty(most, np.uint64), np.empty((most, len(kinds)), np.uint64), 0, 0
     for i in range(len(keys)):
         while j < len(other_keys) and other_keys[j] < keys[i]:
             j += 1
         if j < len(other_keys) and other_keys[j] == keys[i]:
-            out_keys[n], out_values[n] = keys[i], times(values[i], other_values[j], modulus)
+            out_keys[n] = keys[i]
+            for kind in range(len(kinds)):
+                out_values[n, kind] = times(values[i, kind], other_values[j, kind], kinds[kind])
             n += 1
-    return out_keys[:n], out_values[:n]
+    return out_keys[:n].copy(), out_values[:n].copy()
 
 
 @jit
-def combined(keys, values, weight, other_keys, other_values, other_weight, modulus):
-    """The sum of two factors of one scope, each times its weight."""
+def combined(keys, values, weights, other_keys, other_values, other_weights, kinds):
+    """The sum of two factors of one scope, each times its weight, which has a number in each kind of arithmetic."""
     most = len(keys) + len(other_keys)
-    out_keys, out_values, n, i, j = np.empty(most, np.uint64), np.empty(most, np.uint64), 0, 0, 0
+    out_keys, out_values, n, i, j = np.empty(most, np.uint64), np.empty((most, len(kinds)), np.uint64), 0, 0, 0
     while i < len(keys) or j < len(other_keys):
         first = j == len(other_keys) or (i < len(keys) and keys[i] <= other_keys[j])
         second = i == len(keys) or (j < len(other_keys) and other_keys[j] <= keys[i])
-        out_keys[n], out_values[n] = keys[i] if first else other_keys[j], np.uint64(0)
-        if first:
-            out_values[n] = times(values[i], weight, modulus)
-            i += 1
-        if second:
-            out_values[n] = plus(out_values[n], times(other_values[j], other_weight, modulus), modulus)
-            j += 1
-        n += out_values[n] != 0
-    return out_keys[:n], out_values[:n]
+        out_keys[n], kept = keys[i] if first else other_keys[j], False
+        for kind in range(len(kinds)):
+            value = np.uint64(0)
+            if first:
+                value = times(values[i, kind], weights[kind], kinds[kind])
+            if second:
+                value = plus(value, times(other_values[j, kind], other_weights[kind], kinds[kind]), kinds[kind])
+            out_values[n, kind] = value
+            kept |= value != 0
+        i, j, n = i + first, j + second, n + kept
+    return out_keys[:n].copy(), out_values[:n].copy()
 
 
 @jit
-def rearranged(keys, values, moves, mask, equal, bits):
-    """The entries with their fields moved, in order; `moves`: rows of positions (from, to).
+def rearranged(keys, values, moves, mask, equal, digits):
+    """The entries with their fields moved, in order.
 
     Where `equal` is a pair of positions, only entries whose fields there are equal are kept.
     """
     out_keys, out_values, n = np.empty_like(keys), np.empty_like(values), 0
     for i in range(len(keys)):
-        key = keys[i]
-        if len(equal) and ((key >> equal[0]) ^ (key >> equal[1])) & mask:
+        if len(equal) and ((keys[i] >> equal[0]) ^ (keys[i] >> equal[1])) & mask:
             continue
-        moved = np.uint64(0)
-        for move in range(len(moves)):
-            moved |= ((key >> moves[move, 0]) & mask) << moves[move, 1]
-        out_keys[n], out_values[n] = moved, values[i]
+        out_keys[n] = moved(keys[i], moves, mask)
+        _copy_values(values, i, out_values, n)
         n += 1
-    out_keys, out_values = out_keys[:n], out_values[:n]
-    for i in range(1, n):
-        if out_keys[i] < out_keys[i - 1]:
-            sort_entries(out_keys, out_values, bits)
-            break
-    return out_keys, out_values
+    return sort_entries(out_keys[:n].copy(), out_values[:n].copy(), digits, False)
+
+
+@jit
+def summed_out(keys, values, moves, mask, digits, kinds):
+    """A factor with some of its fields, summed over the others."""
+    out_keys = np.empty_like(keys)
+    for i in range(len(keys)):
+        out_keys[i] = moved(keys[i], moves, mask)
+    out_keys, out_values = sort_entries(out_keys, values.copy(), digits, False)
+    n = sum_equal(out_keys, out_values, kinds)
+    return out_keys[:n].copy(), out_values[:n].copy()
+
+
+@jit
+def apart(keys, values, first, second, mask):
+    """The entries whose fields at two positions differ."""
+    out_keys, out_values, n = np.empty_like(keys), np.empty_like(values), 0
+    for i in range(len(keys)):
+        out_keys[n] = keys[i]
+        _copy_values(values, i, out_values, n)
+        n += ((keys[i] >> first) ^ (keys[i] >> second)) & mask != 0
+    return out_keys[:n].copy(), out_values[:n].copy()
+
+
+@jit
+def entries_of_images(keys, field, mask, size):
+    """int64 (size,): how many entries each image has of the vertex whose field is at a position."""
+    entries = np.zeros(size, np.int64)
+    for i in range(len(keys)):
+        entries[np.int64((keys[i] >> field) & mask)] += 1
+    return entries
 
 
 @inner
-def sort_entries(keys, values, bits):
-    """Sort entries by keys of so many bits, digit by digit."""
-    n, digits = len(keys), np.uint64((1 << DIGIT_BITS) - 1)
-    source_keys, source_values = keys, values
-    target_keys, target_values = np.empty_like(keys), np.empty_like(values)
-    for shift in range(0, bits, DIGIT_BITS):
-        places = np.zeros((1 << DIGIT_BITS) + 1, np.int64)
-        for i in range(n):
-            places[np.int64((source_keys[i] >> np.uint64(shift)) & digits) + 1] += 1
-        for digit in range(1 << DIGIT_BITS):
+def sort_entries(keys, values, digits, keep):
+    """The entries in the order of some digits of their keys (`Fields.digits`); equal ones stay as they were.
+
+    Unless they are to be kept, the arrays may be written to, and hold something else afterwards.
+    """
+    free_keys, free_values = keys[:0], values[:0]  # to write to
+    for d in range(len(digits)):
+        shift, mask = digits[d, 0], digits[d, 1]
+        places = np.zeros(np.int64(mask) + 2, np.int64)
+        ascending, before = True, np.uint64(0)
+        for i in range(len(keys)):
+            digit = (keys[i] >> shift) & mask
+            ascending &= before <= digit
+            before = digit
+            places[np.int64(digit) + 1] += 1
+        if ascending:
+            continue
+        for digit in range(len(places) - 1):
             places[digit + 1] += places[digit]
-        for i in range(n):
-            digit = np.int64((source_keys[i] >> np.uint64(shift)) & digits)
-            target_keys[places[digit]], target_values[places[digit]] = source_keys[i], source_values[i]
+        if len(free_keys) == 0:
+            free_keys, free_values = np.empty_like(keys), np.empty_like(values)
+        for i in range(len(keys)):
+            digit = np.int64((keys[i] >> shift) & mask)
+            free_keys[places[digit]] = keys[i]
+            _copy_values(values, i, free_values, places[digit])
             places[digit] += 1
-        source_keys, source_values, target_keys, target_values = target_keys, target_values, source_keys, source_values
-    if ((bits + DIGIT_BITS - 1) // DIGIT_BITS) % 2:
-        keys[:], values[:] = source_keys, source_values
+        sorted_keys, sorted_values = free_keys, free_values
+        free_keys, free_values = (keys[:0], values[:0]) if keep else (keys, values)
+        keys, values, keep = sorted_keys, sorted_values, False
+    return keys, values
 
 
 @inner
-def sum_equal(keys, values, modulus):
+def sum_equal(keys, values, kinds):
     """Add up values of equal keys, which lie together; the number of keys."""
     n = 0
     for i in range(len(keys)):
         if n and keys[n - 1] == keys[i]:
-            values[n - 1] = plus(values[n - 1], values[i], modulus)
+            for kind in range(len(kinds)):
+                values[n - 1, kind] = plus(values[n - 1, kind], values[i, kind], kinds[kind])
         else:
-            keys[n], values[n] = keys[i], values[i]
+            keys[n] = keys[i]
+            _copy_values(values, i, values, n)
             n += 1
     return n
+
+
+@inner
+def _copy_values(values, i, out, n):
+    for kind in range(values.shape[1]):
+        out[n, kind] = values[i, kind]

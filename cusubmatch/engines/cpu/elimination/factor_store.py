@@ -1,83 +1,140 @@
 """Factors by number, and the operations on them, each of which is done once: equal parts of two terms are shared.
 
-An operation that is given up because it would take too long is asked for again with more time, and what was done before
-it is still known.
+Eliminations are done together, in threads; other operations, which take little, one after the other.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.core import Core, core_of
-from cusubmatch.engines.cpu.elimination.core_walk import WalkState, new_state, walk_core
-from cusubmatch.engines.cpu.elimination.eliminate import eliminated, products
-from cusubmatch.engines.cpu.elimination.factor import Factor, arcs_of, combined, multiplied, rearranged
+from cusubmatch.engines.cpu.elimination.arithmetic import weights_of
+from cusubmatch.engines.cpu.elimination.factor import (
+    Factor,
+    Fields,
+    apart,
+    arcs_of,
+    combined,
+    entries_of_images,
+    multiplied,
+    rearranged,
+)
+from cusubmatch.engines.cpu.elimination.summed_product import DENSE_PRODUCT_NS, PRODUCT_NS, Product, SummedProduct
+from cusubmatch.engines.cpu.elimination.task_stack import do_all
 
-__all__ = ["FactorStore"]
+__all__ = ["FactorStore", "Step"]
 
-KEY_BITS = 64
-DENSE_BITS = 22  # of keys, at most, whose sums have a place each
-DENSE_SHARE = 16  # such places for each product, at most
 OPERATION_NS = 3e4  # of any operation, about
-DENSE_PRODUCT_NS = 2.5
-PRODUCT_NS = 25.0
-WORK_NS = 12.0  # of a unit of work of a walk
-WALK_TURN = 1 << 16  # units, after which a walk may be given up
 ENTRY_NS = 8.0  # to move an entry
-MAX_PRODUCTS = 1 << 22  # of one operation; bounds its memory and its time
-MAX_ENTRIES = 1 << 24  # of all factors together
+MAX_WORDS = 1 << 27  # of all factors together
+
+
+class Step(NamedTuple):
+    """An elimination: of a vertex, from the product of some factors by number, ascending."""
+
+    vertex: int
+    factors: tuple[int, ...]
 
 
 class FactorStore:
-    """The factors of one count, all values modulo one number.
+    """The factors of one count.
 
     Parameters
     ----------
     size : int
         Local indices are below it.
-    modulus : uint64
-        As `arithmetic` has it.
+    kinds : uint64 (kinds,)
+        The kinds of arithmetic of their values.
     spend : callable
-        spend(nanoseconds) is called before an operation that takes about so long, and may raise.
+        spend(nanoseconds) is called, by any thread, before it does what takes about so long, and may raise.
+    threads : int
+        That eliminations are divided among.
     """
 
-    def __init__(self, size: int, modulus: np.uint64, spend: Callable[[float], None]):
-        self.size, self.modulus, self._spend = size, modulus, spend
-        self._bits = max((size - 1).bit_length(), 1)
-        self._mask = np.uint64((1 << self._bits) - 1)
-        self._factors: list[Factor] = []
-        self._known: dict[Hashable, int] = {}
-        self._most: dict[Hashable, float] = {}  # products of eliminating a vertex that some factors hold
-        self._walks: dict[Hashable, tuple[Core, WalkState]] = {}  # that have begun
-        self._sums: dict[Hashable, int] = {}  # of those that have ended
-        self._scratch = np.empty(1 << DENSE_BITS, np.uint64)
-        self._entries = 0
+    def __init__(self, size: int, kinds: np.ndarray, spend: Callable[[float], None], threads: int = 1):
+        self.size, self.kinds, self.threads, self._spend = size, kinds, threads, spend
+        self._fields = Fields(size)
+        self._summed_product = SummedProduct(size, self._fields, kinds, spend)
+        self._factors: dict[int, Factor] = {}
+        self._added = self._words = self._words_made = 0
+        self._known: dict[Hashable, int] = {}  # the number of what an operation made
+        self._images: dict[tuple[int, int], np.ndarray] = {}  # entries of the images of a vertex, by factor and vertex
+        self._costs: dict[tuple[int, ...], float] = {}
 
     def add_arcs(self, u: int, w: int, offsets: np.ndarray, targets: np.ndarray) -> int:
         """A factor that is 1 for the arcs from candidates of u to those of w, u < w, by their rows."""
-        return self._add(Factor((u, w), *arcs_of(offsets, targets, np.uint64(self._bits), self.modulus)))
+        return self._add(Factor((u, w), *arcs_of(offsets, targets, np.uint64(self._fields.bits), self.kinds)))
 
     def __getitem__(self, number: int) -> Factor:
         return self._factors[number]
 
-    def cost(self, vertex: int, numbers: Sequence[int]) -> float:
-        """About how many nanoseconds it takes to eliminate a vertex that these factors hold; inf: too long."""
-        factors = [self._factors[number] for number in numbers]
-        return self._time(self._products(vertex, numbers), self._scope(vertex, factors))
+    @property
+    def is_full(self) -> bool:
+        """Whether the factors take as much memory as they may."""
+        return self._words > MAX_WORDS
 
-    def eliminate(self, vertex: int, numbers: Sequence[int]) -> int:
-        """The product of factors, summed over a vertex that all of them hold."""
-        return self._once(("eliminate", vertex, *numbers), lambda: self._eliminated(vertex, numbers))
+    def give_up(self) -> None:
+        """End the count: its factors have too many entries, or vertices."""
+        self._spend(math.inf)
+
+    def keep_only(self, numbers: Collection[int]) -> None:
+        """Forget all other factors."""
+        kept = set(numbers)
+        self._factors = {number: self._factors[number] for number in kept}
+        self._known = {key: number for key, number in self._known.items() if number in kept}
+        self._images = {key: images for key, images in self._images.items() if key[0] in kept}
+        self._costs.clear()
+        self._words = sum(map(_words, self._factors.values()))
+
+    def cost(self, vertex: int, numbers: Sequence[int]) -> float:
+        """About how many nanoseconds it takes to eliminate a vertex that these factors hold; inf: it cannot be."""
+        key = vertex, *numbers
+        cost = self._costs.get(key)
+        if cost is None:
+            cost = self._costs[key] = self._cost(vertex, numbers)
+        return cost
+
+    def eliminate(self, steps: Iterable[Step]) -> None:
+        """Do these steps, in threads if that is worth it; `eliminated` then has what they made."""
+        new = [step for step in dict.fromkeys(steps) if step not in self._known]
+        sums: list[list[Factor]] = [[] for _ in new]  # each of them the sum of these
+        self._words_made = 0
+        new.sort(key=self._time)  # the longest one is done first
+        products = [(number, self._begun(step)) for number, step in enumerate(new)]
+
+        def advance(task: tuple[int, Product]) -> list[tuple[int, Product]]:
+            number, product = task
+            made = self._summed_product.advance(product)
+            if isinstance(made, Factor):
+                sums[number].append(made)
+                self._words_made += _words(made)  # about: threads may do this at the same time
+                if self._words + self._words_made > 2 * MAX_WORDS:
+                    self.give_up()
+                return []
+            return [(number, one) for one in made]
+
+        def add_up(number: int) -> list[int]:
+            sums[number] = [self._summed_product.sum(sums[number])]
+            return []
+
+        do_all(products, advance, self.threads, self._check)
+        do_all([number for number, parts in enumerate(sums) if len(parts) > 1], add_up, self.threads, self._check)
+        for step, (factor,) in zip(new, sums, strict=True):
+            self._known[step] = self._add(factor)
+
+    def eliminated(self, step: Step) -> int:
+        """The product of the step's factors, summed over its vertex."""
+        return self._known[step]
 
     def multiply(self, number: int, other: int) -> int:
         """The product of two factors of one scope."""
         return self._once(("multiply", *sorted((number, other))), lambda: self._multiplied(number, other))
 
     def combine(self, number: int, weight: int, other: int, other_weight: int) -> int:
-        """The sum of two factors of one scope, each times its weight, a residue."""
+        """The sum of two factors of one scope, each times its weight."""
         key = "combine", number, weight, other, other_weight
         return self._once(key, lambda: self._combined(number, weight, other, other_weight))
 
@@ -85,26 +142,9 @@ class FactorStore:
         """A factor of a vertex as one of another vertex, which has the same image."""
         return self._once(("merge", number, vertex, into), lambda: self._merged(number, vertex, into))
 
-    def walk(self, numbers: Collection[int], conflicts: Collection[tuple[int, int]]) -> int:
-        """The sum of the product of factors over all images that differ where they have to, by walking.
-
-        A walk that is given up goes on where it has stopped when it is asked for again.
-        """
-        key = frozenset(numbers), frozenset(conflicts)
-        if key not in self._sums:
-            if key not in self._walks:
-                factors = [self._factors[number] for number in numbers]
-                core = core_of(factors, conflicts, self.size, self._bits, self.modulus)
-                self._spend(OPERATION_NS if core.elements <= MAX_ENTRIES else math.inf)
-                self._walks[key] = core, new_state(core, self.modulus)
-            core, state = self._walks[key]
-            ended = False
-            while not ended:
-                self._spend(WALK_TURN * WORK_NS)
-                ended = walk_core(core, state, self.modulus, WALK_TURN)
-            del self._walks[key]
-            self._sums[key] = int(state.sum[0])
-        return self._sums[key]
+    def keep_apart(self, number: int, u: int, w: int) -> int:
+        """A factor where two of its vertices have different images, 0 elsewhere."""
+        return self._once(("apart", number, u, w), lambda: self._kept_apart(number, u, w))
 
     def _once(self, key: Hashable, make: Callable[[], Factor]) -> int:
         if key not in self._known:
@@ -112,84 +152,88 @@ class FactorStore:
         return self._known[key]
 
     def _add(self, factor: Factor) -> int:
-        self._entries += len(factor.keys)
-        if self._entries > MAX_ENTRIES:
-            self._spend(math.inf)
-        self._factors.append(factor)
-        return len(self._factors) - 1
+        self._factors[self._added] = factor
+        self._words += _words(factor)
+        self._added += 1
+        return self._added - 1
 
-    def _products(self, vertex: int, numbers: Sequence[int]) -> float:
-        """How many products eliminating a vertex that these factors hold takes, at most."""
-        key = vertex, *numbers
-        if key not in self._most:
-            factors = [self._factors[number] for number in numbers]
-            keys = np.concatenate([factor.keys for factor in factors])
-            fields = np.array([self._position(factor.scope, vertex) for factor in factors], np.uint64)
-            self._most[key] = products(keys, _ends(factors), fields, self._mask, self.size)
-        return self._most[key]
-
-    def _scope(self, vertex: int, factors: Sequence[Factor]) -> tuple[int, ...]:
-        return tuple(sorted({u for factor in factors for u in factor.scope} - {vertex}))
-
-    def _time(self, products: float, scope: Sequence[int]) -> float:
-        if self._is_dense(products, scope):
-            return OPERATION_NS + DENSE_PRODUCT_NS * products
-        if products > MAX_PRODUCTS or len(scope) * self._bits > KEY_BITS:
+    def _cost(self, vertex: int, numbers: Sequence[int]) -> float:
+        scope = {u for number in numbers for u in self._factors[number].scope} - {vertex}
+        if not self._fields.fit(len(scope) + 1):
             return math.inf
-        return OPERATION_NS + PRODUCT_NS * products
+        products = self._expected_products(vertex, numbers)
+        is_dense = self._summed_product.is_dense(products, len(scope))
+        return OPERATION_NS + products * (DENSE_PRODUCT_NS if is_dense else PRODUCT_NS)
 
-    def _is_dense(self, products: float, scope: Sequence[int]) -> bool:
-        """Whether the sums of a result have a place for each key."""
-        bits = len(scope) * self._bits
-        return bits <= DENSE_BITS and 1 << bits <= DENSE_SHARE * products + (1 << 12)
+    def _time(self, step: Step) -> float:
+        vertex = step.vertex
+        return self.cost(vertex, [number for number in step.factors if vertex in self._factors[number].scope])
 
-    def _position(self, scope: Sequence[int], vertex: int) -> int:
-        """Where the field of a vertex is in the keys of a factor: its lowest bit."""
-        return self._bits * (len(scope) - 1 - scope.index(vertex))
+    def _expected_products(self, vertex: int, numbers: Sequence[int]) -> float:
+        """Of eliminating a vertex: those of the entries of its images, other vertices taken to be independent."""
+        of_images, share = np.ones(self.size), 1.0
+        most_images: dict[int, int] = {}  # of each of the other vertices, in one factor
+        for number in numbers:
+            of_images *= self._entries_of_images(number, vertex)
+            for u in self._factors[number].scope:
+                if u != vertex:
+                    images = self._number_of_images(number, u)
+                    if u in most_images:
+                        images = max(images, most_images[u])
+                        share /= max(images, 1)
+                    most_images[u] = images
+        return float(of_images.sum()) * share
 
-    def _eliminated(self, vertex: int, numbers: Sequence[int]) -> Factor:
-        factors = sorted((self._factors[number] for number in numbers), key=lambda one: (len(one.scope), len(one.keys)))
-        scope, most = self._scope(vertex, factors), self._products(vertex, numbers)
-        self._spend(self._time(most, scope))
-        fields = np.array([self._position(factor.scope, vertex) for factor in factors], np.uint64)
-        moves = np.zeros((len(factors), max(len(factor.scope) for factor in factors), 3), np.uint64)
-        shared, taken = np.zeros(len(factors), np.uint64), 0
-        for f, factor in enumerate(factors):
-            places = 0
-            for i, u in enumerate(one for one in factor.scope if one != vertex):
-                place = self._position(scope, u)
-                moves[f, i] = self._position(factor.scope, u), place, self._mask
-                places |= int(self._mask) << place
-            shared[f] = places & taken
-            taken |= places
-        keys = np.concatenate([factor.keys for factor in factors])
-        values = np.concatenate([factor.values for factor in factors])
-        form = self._mask, self.size, self.modulus, self._bits * len(scope)
-        arrays = keys, values, _ends(factors), fields, moves, shared
-        return Factor(scope, *eliminated(*arrays, *form, int(most), self._is_dense(most, scope), self._scratch))
+    def _entries_of_images(self, number: int, vertex: int) -> np.ndarray:
+        """How many entries of a factor each image of one of its vertices has."""
+        key = number, vertex
+        if key not in self._images:
+            scope, keys, _ = self._factors[number]
+            field = np.uint64(self._fields.position(scope, vertex))
+            self._images[key] = entries_of_images(keys, field, self._fields.mask, self.size)
+        return self._images[key]
+
+    def _number_of_images(self, number: int, vertex: int) -> int:
+        return int(np.count_nonzero(self._entries_of_images(number, vertex)))
+
+    def _begun(self, step: Step) -> Product:
+        self._spend(OPERATION_NS)
+        return self._summed_product.begin(step.vertex, [self._factors[number] for number in step.factors])
+
+    def _check(self) -> None:
+        self._spend(0.0)
 
     def _multiplied(self, number: int, other: int) -> Factor:
         (scope, *entries), (_, *others) = self._factors[number], self._factors[other]
         self._spend(OPERATION_NS + ENTRY_NS * (len(entries[0]) + len(others[0])))
-        return Factor(scope, *multiplied(*entries, *others, self.modulus))
+        return Factor(scope, *multiplied(*entries, *others, self.kinds))
 
     def _combined(self, number: int, weight: int, other: int, other_weight: int) -> Factor:
         (scope, *entries), (_, *others) = self._factors[number], self._factors[other]
         self._spend(OPERATION_NS + ENTRY_NS * (len(entries[0]) + len(others[0])))
-        weights = np.uint64(weight), np.uint64(other_weight)
-        return Factor(scope, *combined(*entries, weights[0], *others, weights[1], self.modulus))
+        weights = weights_of(weight, self.kinds), weights_of(other_weight, self.kinds)
+        return Factor(scope, *combined(*entries, weights[0], *others, weights[1], self.kinds))
 
     def _merged(self, number: int, vertex: int, into: int) -> Factor:
         scope, keys, values = self._factors[number]
         self._spend(OPERATION_NS + ENTRY_NS * len(keys))
+        fields, both = self._fields, into in scope
         result = tuple(sorted({into if u == vertex else u for u in scope}))
-        moves = [(self._position(scope, u), self._position(result, into if u == vertex else u)) for u in scope]
-        both = into in scope
-        equal = [self._position(scope, vertex), self._position(scope, into)] if both else []
-        moves = [move for u, move in zip(scope, moves, strict=True) if not (both and u == vertex)]
-        arrays = np.array(moves, np.uint64).reshape(-1, 2), self._mask, np.array(equal, np.uint64)
-        return Factor(result, *rearranged(keys, values, *arrays, self._bits * len(result)))
+        equal = [fields.position(scope, vertex), fields.position(scope, into)] if both else []
+        moves = [
+            (fields.position(scope, u), fields.position(result, into if u == vertex else u))
+            for u in scope
+            if not (both and u == vertex)
+        ]
+        arrays = np.array(moves, np.uint64).reshape(-1, 2), fields.mask, np.array(equal, np.uint64)
+        return Factor(result, *rearranged(keys, values, *arrays, fields.digits(result, result)))
+
+    def _kept_apart(self, number: int, u: int, w: int) -> Factor:
+        scope, keys, values = self._factors[number]
+        self._spend(OPERATION_NS + ENTRY_NS * len(keys))
+        fields = np.uint64(self._fields.position(scope, u)), np.uint64(self._fields.position(scope, w))
+        return Factor(scope, *apart(keys, values, *fields, self._fields.mask))
 
 
-def _ends(factors: Sequence[Factor]) -> np.ndarray:
-    return np.cumsum([0, *(len(factor.keys) for factor in factors)])
+def _words(factor: Factor) -> int:
+    return factor.keys.size + factor.values.size

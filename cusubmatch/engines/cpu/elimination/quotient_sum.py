@@ -1,26 +1,27 @@
 """The embeddings of a pattern as a sum over its quotients, which is made vertex by vertex.
 
-A vertex with at most two neighbours and no conflict is eliminated: the factors that hold it become one factor of its
-neighbours (bucket elimination, Dechter 1999). A conflict of it with another vertex is left out, and the maps that give
-both the same image are subtracted, in which the two are one vertex: so each conflict makes two terms of one. Terms that
-differ in one factor only, as they do once both have eliminated what a conflict concerned, become one again. What no
-elimination makes smaller is walked.
+A vertex is eliminated: the factors that hold it become one factor of its neighbours (bucket elimination, Dechter 1999).
+A conflict of it with another vertex that no factor holds with it is left out, and the maps that give both the same
+image are subtracted, in which the two are one vertex: so each such conflict makes two terms of one. Terms that differ
+in one factor only, as they do once both have eliminated what a conflict concerned, become one again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
+from cusubmatch.engines.cpu.elimination.factor_store import FactorStore, Step
 
 __all__ = ["Conflicts", "sum_of_quotients"]
 
 Conflicts = frozenset[tuple[int, int]]
 
-MAX_NEIGHBOURS = 2  # of a vertex that is eliminated: factors have two vertices at most
-MAX_ELIMINATION_NS = 1e7  # for more the rest is walked
+_Key = tuple[Conflicts, tuple[int, ...], int]  # conflicts, the scope of a factor, and a hash of the other factors
+
+TERMS_AT_ONCE = 256
+TERM_NS = 2e6  # that one more term costs, about, until it is at its end
 
 
 class _Term(NamedTuple):
@@ -29,11 +30,10 @@ class _Term(NamedTuple):
     Attributes
     ----------
     weight : int
-        A residue.
     factors : frozenset of int
         Numbers of factors, one of each scope.
     conflicts : frozenset of (u, w)
-        Pairs of vertices, u < w, that must differ.
+        Pairs of vertices, u < w, that must differ, and that no factor holds both.
     """
 
     weight: int
@@ -41,7 +41,7 @@ class _Term(NamedTuple):
     conflicts: Conflicts
 
 
-def sum_of_quotients(store: FactorStore, arcs: Iterable[int], vertices: int, conflicts: Conflicts, modulus: int) -> int:
+def sum_of_quotients(store: FactorStore, arcs: Iterable[int], vertices: int, conflicts: Conflicts) -> list[int]:
     """The sum of the product of all arcs over the maps of so many vertices that have all conflicts apart.
 
     Parameters
@@ -52,65 +52,94 @@ def sum_of_quotients(store: FactorStore, arcs: Iterable[int], vertices: int, con
     vertices : int
     conflicts : frozenset of (u, w)
         Pairs, u < w, that no arc joins.
-    modulus : int
-        That the result, and weights of terms, are residues of.
+
+    Returns
+    -------
+    list of int
+        A number in each of the store's kinds of arithmetic, not reduced; of floats the sum of words that are their
+        bits, which is that of one word where there are no conflicts.
     """
-    return _QuotientSum(store, modulus).run(_Term(1, frozenset(arcs), conflicts), vertices)
+    return _QuotientSum(store).run(_Term(1, frozenset(arcs), conflicts), vertices)
 
 
 class _QuotientSum:
     """Terms by the number of their vertices; those with most vertices are next, so that terms meet that are alike."""
 
-    def __init__(self, store: FactorStore, modulus: int):
-        self.store, self.modulus, self.total = store, modulus, 0
+    def __init__(self, store: FactorStore):
+        self.store = store
+        self.totals = [0] * len(store.kinds)
         self.pools: dict[int, _Pool] = {}
 
-    def run(self, term: _Term, vertices: int) -> int:
+    def run(self, term: _Term, vertices: int) -> list[int]:
         self._add(term, vertices)
         for size in range(vertices, 0, -1):
-            for some in self.pools.pop(size, _Pool(self.store, self.modulus)).terms:
+            terms = list(self.pools.pop(size, _Pool(self.store)).terms)
+            while terms:
+                some, terms = terms[:TERMS_AT_ONCE], terms[TERMS_AT_ONCE:]
                 self._reduce(some, size)
-        return self.total % self.modulus
+                if self.store.is_full or not terms:
+                    self._forget_what_no_term_has(terms)
+        return self.totals
+
+    def _forget_what_no_term_has(self, terms: Sequence[_Term]) -> None:
+        pools = [pool.terms for pool in self.pools.values()]
+        self.store.keep_only({number for some in (terms, *pools) for term in some for number in term.factors})
+        if self.store.is_full:
+            self.store.give_up()
 
     def _add(self, term: _Term, size: int) -> None:
+        term = self._kept_apart(term)
         if term.weight and all(len(self.store[number].keys) for number in term.factors):
-            self.pools.setdefault(size, _Pool(self.store, self.modulus)).add(term)
+            self.pools.setdefault(size, _Pool(self.store)).add(term)
 
-    def _reduce(self, term: _Term, size: int) -> None:
-        """Put terms with a vertex less in place of a term with so many, or walk it."""
-        vertex = self._next(term)
-        if vertex is None:
-            self.total += term.weight * self.store.walk(term.factors, term.conflicts)
-            return
-        for u, w in sorted(pair for pair in term.conflicts if vertex in pair):
+    def _reduce(self, terms: Sequence[_Term], size: int) -> None:
+        """Put terms with a vertex less in place of terms with so many."""
+        steps = [self._next(term) for term in terms]
+        self.store.eliminate(steps)
+        for term, step in zip(terms, steps, strict=True):
+            self._put_in_place(term, step, size - 1)
+
+    def _put_in_place(self, term: _Term, step: Step, size: int) -> None:
+        """Put terms of so many vertices in place of one with one more, whose vertex is eliminated."""
+        for u, w in sorted(pair for pair in term.conflicts if step.vertex in pair):
             rest = term.conflicts - {(u, w)}
-            self._add(self._merged(term, vertex, w if u == vertex else u, rest), size - 1)
+            self._add(self._merged(term, step.vertex, w if u == step.vertex else u, rest), size)
             term = term._replace(conflicts=rest)
-        holding = self._holding(term.factors, vertex)
-        left, rest_of_factors = self.store.eliminate(vertex, holding), term.factors.difference(holding)
-        if self.store[left].scope:
-            self._add(term._replace(factors=self._with(rest_of_factors, left)), size - 1)
-        else:
-            self.total += term.weight * sum(self.store[left].values.tolist())
+        number = self.store.eliminated(step)
+        if size:
+            self._add(term._replace(factors=term.factors.difference(step.factors) | {number}), size)
+            return
+        for values in self.store[number].values.tolist():  # one row, or none
+            self.totals = [total + term.weight * value for total, value in zip(self.totals, values, strict=True)]
 
-    def _next(self, term: _Term) -> int | None:
-        """The vertex that is eliminated next, in the least time for each term that this makes; None if none is."""
+    def _kept_apart(self, term: _Term) -> _Term:
+        """The term without the conflicts of two vertices of one factor, whose entries have them apart."""
+        factors, conflicts = term.factors, term.conflicts
+        for u, w in term.conflicts:
+            for number in factors:
+                scope = self.store[number].scope
+                if u in scope and w in scope:
+                    factors = factors - {number} | {self.store.keep_apart(number, u, w)}
+                    conflicts = conflicts - {(u, w)}
+                    break
+        return term if conflicts is term.conflicts else term._replace(factors=factors, conflicts=conflicts)
+
+    def _next(self, term: _Term) -> Step:
+        """The elimination that takes the least time, for all terms that it makes."""
         holding: dict[int, list[int]] = {}
-        for number in term.factors:
+        for number in sorted(term.factors):
             for v in self.store[number].scope:
                 holding.setdefault(v, []).append(number)
-        best, least = None, math.inf
-        for v, numbers in sorted(holding.items()):
-            neighbours = len({u for number in numbers for u in self.store[number].scope}) - 1
-            if neighbours <= MAX_NEIGHBOURS:
-                cost = self.store.cost(v, sorted(numbers))
-                price = cost * (1 + sum(v in pair for pair in term.conflicts))
-                if price < least and (neighbours <= 1 or cost < MAX_ELIMINATION_NS):
-                    best, least = v, price
-        return best
-
-    def _holding(self, factors: Iterable[int], vertex: int) -> list[int]:
-        return sorted(number for number in factors if vertex in self.store[number].scope)
+        prices = {v: self.store.cost(v, numbers) for v, numbers in holding.items()}
+        for pair in term.conflicts:
+            for v in pair:
+                prices[v] += self.store.cost(v, holding[v]) + TERM_NS
+        price, vertex = min((price, v) for v, price in prices.items())
+        if price == math.inf:
+            self.store.give_up()
+        scope = {u for number in holding[vertex] for u in self.store[number].scope}
+        # The factors of its neighbours, too: they make the product smaller.
+        return Step(vertex, tuple(sorted(n for n in term.factors if scope.issuperset(self.store[n].scope))))
 
     def _with(self, factors: frozenset[int], number: int) -> frozenset[int]:
         """The factors and one more, which is multiplied by that of its scope, if there is one."""
@@ -120,48 +149,53 @@ class _QuotientSum:
 
     def _merged(self, term: _Term, vertex: int, other: int, conflicts: Conflicts) -> _Term:
         """The negated term in which a vertex is the same as another one."""
-        holding = self._holding(term.factors, vertex)
+        holding = sorted(number for number in term.factors if vertex in self.store[number].scope)
         factors = term.factors.difference(holding)
         for number in holding:
             factors = self._with(factors, self.store.merge(number, vertex, other))
         renamed = (sorted(other if v == vertex else v for v in pair) for pair in conflicts)
-        return _Term(-term.weight % self.modulus, factors, frozenset((u, w) for u, w in renamed))
+        return _Term(-term.weight, factors, frozenset((u, w) for u, w in renamed))
 
 
 class _Pool:
     """Terms with equally many vertices, no two of which differ in one factor only."""
 
-    def __init__(self, store: FactorStore, modulus: int):
-        self.store, self.modulus = store, modulus
+    def __init__(self, store: FactorStore):
+        self.store = store
         self.terms: set[_Term] = set()
-        self._by_others: dict[tuple, _Term] = {}  # by all but one factor
+        self._by_others: dict[_Key, _Term] = {}
 
     def add(self, term: _Term) -> None:
         """Put a term, or in place of one that differs in one factor only, the sum of both."""
-        while (match := self._alike(term)) is not None:
-            earlier, number = match
+        keys = self._keys(term)
+        while (match := self._alike(term, keys)) is not None:
+            earlier, same, number = match
             self.terms.discard(earlier)
-            others = term.factors - {number}
-            (same,) = earlier.factors - others
             if same == number:
-                summed = term._replace(weight=(earlier.weight + term.weight) % self.modulus)
+                summed = term._replace(weight=earlier.weight + term.weight)
             else:
                 factor = self.store.combine(same, earlier.weight, number, term.weight)
-                summed = _Term(int(len(self.store[factor].keys) > 0), others | {factor}, term.conflicts)
+                factors = term.factors - {number} | {factor}
+                summed = _Term(int(len(self.store[factor].keys) > 0), factors, term.conflicts)
             if not summed.weight:
                 return
-            term = summed
+            term, keys = summed, self._keys(summed)
         self.terms.add(term)
-        for number in term.factors:
-            self._by_others[self._key(term, number)] = term
+        for _, key in keys:
+            self._by_others[key] = term
 
-    def _alike(self, term: _Term) -> tuple[_Term, int] | None:
-        """A term that differs in one factor at most, and the number of that of `term`."""
-        for number in term.factors:
-            earlier = self._by_others.get(self._key(term, number))
+    def _alike(self, term: _Term, keys: Iterable[tuple[int, _Key]]) -> tuple[_Term, int, int] | None:
+        """An earlier term that differs in one factor at most, and that factor of it and of a term with these keys."""
+        for number, key in keys:
+            earlier = self._by_others.get(key)
             if earlier is not None and earlier in self.terms:
-                return earlier, number
+                new = earlier.factors - term.factors or {number}
+                if len(new) == 1 and earlier.factors - new == term.factors - {number}:  # not the hashes alone
+                    return earlier, *new, number
         return None
 
-    def _key(self, term: _Term, number: int) -> tuple:
-        return term.conflicts, self.store[number].scope, term.factors - {number}
+    def _keys(self, term: _Term) -> list[tuple[int, _Key]]:
+        """Of each factor of a term, its number, and a key that equal terms have without it."""
+        hashes = {number: hash((number,)) for number in term.factors}
+        together = sum(hashes.values())
+        return [(n, (term.conflicts, self.store[n].scope, together - one)) for n, one in hashes.items()]

@@ -1,0 +1,200 @@
+"""Joining two factors: their entries that agree on what both scopes have, with products of their values.
+
+One of them is put in the order of the common fields; each entry of the other one has the range there that it agrees
+with. Where the join is the last one before a vertex is eliminated, it is summed over that vertex at once: at a place of
+its own for each key if keys are few, and otherwise by sorting (expand, sort, compress: Dalton, Olson & Bell 2015).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.cpu.elimination.arithmetic import plus, times
+from cusubmatch.engines.cpu.elimination.factor import moved, sort_entries, sum_equal
+from cusubmatch.engines.cpu.primitives.jit import inner, jit
+
+__all__ = ["Matched", "Ordered", "in_order", "joined", "ranges_of", "summed_by_place", "summed_by_sorting"]
+
+WORD_BITS = 64
+PLACES_FOR_A_KEY = 4  # of a table of ranges, at most
+
+
+class Ordered(NamedTuple):
+    """The factor of a join that is in the order of the common fields, which are the highest ones of its keys.
+
+    Attributes
+    ----------
+    keys : uint64 (n,)
+    values : uint64 (n, kinds)
+    moves : uint64 (fields, 2)
+        Positions of fields in a key, and in the key of the result.
+    """
+
+    keys: np.ndarray
+    values: np.ndarray
+    moves: np.ndarray
+
+
+class Matched(NamedTuple):
+    """The other factor, in any order.
+
+    Attributes
+    ----------
+    keys, values, moves
+        As of `Ordered`.
+    begins, ends : int32 (n,)
+        The range of the ordered factor's entries that each entry agrees with.
+    """
+
+    keys: np.ndarray
+    values: np.ndarray
+    moves: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+
+
+@jit
+def in_order(keys, values, moves, mask, digits):
+    """Entries with their fields moved, in the order of some digits."""
+    out_keys = np.empty_like(keys)
+    for i in range(len(keys)):
+        out_keys[i] = moved(keys[i], moves, mask)
+    return sort_entries(out_keys, values, digits, True)
+
+
+@jit
+def ranges_of(keys, to_common, mask, ordered_keys, shift, bits):
+    """Where the ranges begin and end that entries agree with, in keys in the order of the bits from `shift`, and pairs.
+
+    `to_common` moves the common fields of `keys` to so many lowest bits.
+    """
+    begins, ends, pairs = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32), 0
+    by_table = 1 << bits <= PLACES_FOR_A_KEY * (len(keys) + len(ordered_keys))
+    table = _offsets(ordered_keys, shift, bits) if by_table else np.empty(0, np.int32)
+    for i in range(len(keys)):
+        common = moved(keys[i], to_common, mask)
+        if by_table:
+            begins[i], ends[i] = table[common], table[common + np.uint64(1)]
+        else:
+            begins[i] = _lower_bound(ordered_keys, 0, common, shift)
+            ends[i] = _upper_bound(ordered_keys, begins[i], common, shift)
+        pairs += ends[i] - begins[i]
+    return begins, ends, pairs
+
+
+@inner
+def _offsets(ordered_keys, shift, bits):
+    """Where the entries of each number of so many bits begin."""
+    table = np.zeros((1 << bits) + 1, np.int32)
+    for i in range(len(ordered_keys)):
+        table[np.int64(ordered_keys[i] >> shift) + 1] += 1
+    for place in range(1 << bits):
+        table[place + 1] += table[place]
+    return table
+
+
+@inner
+def _lower_bound(ordered_keys, low, common, shift):
+    """The first entry that has `common` or more."""
+    high = len(ordered_keys)
+    while low < high:
+        middle = (low + high) >> 1
+        if ordered_keys[middle] >> shift < common:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner
+def _upper_bound(ordered_keys, begin, common, shift):
+    """The first entry from `begin` that has more than `common`; by steps that double."""
+    low, step, end = begin - 1, 1, len(ordered_keys)
+    while low + step < end and ordered_keys[low + step] >> shift <= common:
+        low, step = low + step, 2 * step
+    high = min(low + step, end)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if ordered_keys[middle] >> shift <= common:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@jit
+def joined(matched, ordered, mask, pairs, kinds):
+    """The keys and values of so many pairs, in no order."""
+    return _products(matched, ordered, mask, pairs, kinds)
+
+
+@jit
+def summed_by_sorting(matched, ordered, mask, pairs, kinds, digits):
+    """The keys, ascending, and values of a join of so many pairs, those of equal keys added up."""
+    keys, values = _products(matched, ordered, mask, pairs, kinds)
+    keys, values = sort_entries(keys, values, digits, False)
+    n = sum_equal(keys, values, kinds)
+    return keys[:n].copy(), values[:n].copy()
+
+
+@jit
+def summed_by_place(matched, ordered, mask, kinds, bits, scratch):
+    """The same, by a place for each key of so many bits, and for each kind of arithmetic, in `scratch`."""
+    seen, found = np.zeros((1 << bits) // WORD_BITS + 1, np.uint64), 0
+    sums, rows = scratch[: len(kinds) << bits].reshape(-1, len(kinds)), _moved_keys(ordered, mask)
+    for i in range(len(matched.keys)):
+        key = moved(matched.keys[i], matched.moves, mask)
+        for j in range(matched.begins[i], matched.ends[i]):
+            place = np.int64(key | rows[j])
+            word, bit = place >> 6, np.uint64(1) << np.uint64(place & (WORD_BITS - 1))
+            is_first = seen[word] & bit == 0
+            seen[word] |= bit
+            found += is_first
+            for kind in range(len(kinds)):
+                product = times(matched.values[i, kind], ordered.values[j, kind], kinds[kind])
+                sums[place, kind] = product if is_first else plus(sums[place, kind], product, kinds[kind])
+    return _compressed(sums, seen, found)
+
+
+@inner
+def _products(matched, ordered, mask, pairs, kinds):
+    """The keys and values of all pairs."""
+    keys, values, n = np.empty(pairs, np.uint64), np.empty((pairs, len(kinds)), np.uint64), 0
+    rows = _moved_keys(ordered, mask)
+    for i in range(len(matched.keys)):
+        if matched.begins[i] == matched.ends[i]:
+            continue
+        key = moved(matched.keys[i], matched.moves, mask)
+        for j in range(matched.begins[i], matched.ends[i]):
+            keys[n] = key | rows[j]
+            for kind in range(len(kinds)):
+                values[n, kind] = times(matched.values[i, kind], ordered.values[j, kind], kinds[kind])
+            n += 1
+    return keys, values
+
+
+@inner
+def _moved_keys(ordered, mask):
+    rows = np.empty(len(ordered.keys), np.uint64)
+    for j in range(len(rows)):
+        rows[j] = moved(ordered.keys[j], ordered.moves, mask)
+    return rows
+
+
+@inner
+def _compressed(sums, seen, found):
+    """The places that are seen, and their sums."""
+    keys, values, n = np.empty(found, np.uint64), np.empty((found, sums.shape[1]), np.uint64), 0
+    for word in range(len(seen)):
+        rest, place = seen[word], word << 6
+        while rest:
+            if rest & np.uint64(1):
+                keys[n] = np.uint64(place)
+                for kind in range(sums.shape[1]):
+                    values[n, kind] = sums[place, kind]
+                n += 1
+            rest >>= np.uint64(1)
+            place += 1
+    return keys, values

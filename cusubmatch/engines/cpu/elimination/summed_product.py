@@ -1,0 +1,163 @@
+"""The product of some factors, summed over a vertex: what is left of them when the vertex is eliminated.
+
+The factors are joined one after the other, always the one that makes least of what there is. Where a join has more
+entries than memory is taken for, what there is is cut into blocks, each of which is joined with the others alone; so
+other threads can help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.cpu.elimination.arithmetic import weights_of
+from cusubmatch.engines.cpu.elimination.factor import Factor, Fields, combined, summed_out
+from cusubmatch.engines.cpu.elimination.join import (
+    Matched,
+    Ordered,
+    in_order,
+    joined,
+    ranges_of,
+    summed_by_place,
+    summed_by_sorting,
+)
+
+__all__ = ["DENSE_PRODUCT_NS", "PRODUCT_NS", "Product", "SummedProduct"]
+
+PLACES = 1 << 22  # for sums, at most
+PLACES_FOR_A_PRODUCT = 16  # at most
+DENSE_PRODUCT_NS = 2.5  # where the sums of a result have a place for each key
+PRODUCT_NS = 25.0  # elsewhere
+ENTRY_NS = 8.0  # to move an entry
+MAX_PRODUCTS = 1 << 21  # of one join; bounds its memory, and
+MAX_DENSE_PRODUCTS = 1 << 25  # its time
+
+
+class Product(NamedTuple):
+    """A product of factors that is to be summed over what the result does not have.
+
+    Attributes
+    ----------
+    part : Factor
+        In any order.
+    others : tuple of Factor
+    result : tuple of int
+        The scope of the sum.
+    """
+
+    part: Factor
+    others: tuple[Factor, ...]
+    result: tuple[int, ...]
+
+
+class SummedProduct:
+    """How products of factors are summed; threads may call it at the same time.
+
+    Parameters
+    ----------
+    size : int
+        Local indices are below it.
+    fields : Fields
+    kinds : uint64 (kinds,)
+    spend : callable
+        spend(nanoseconds) is called before a join that takes about so long, and may raise.
+    """
+
+    def __init__(self, size: int, fields: Fields, kinds: np.ndarray, spend: Callable[[float], None]):
+        self.size, self.fields, self.kinds, self._spend = size, fields, kinds, spend
+        self._scratches: list[np.ndarray] = []  # that no thread writes to just now
+
+    def is_dense(self, products: float, vertices: int) -> bool:
+        """Whether the sums of a result with so many vertices have a place for each key."""
+        places = len(self.kinds) << vertices * self.fields.bits
+        return places <= min(PLACES, PLACES_FOR_A_PRODUCT * products + (1 << 12))
+
+    def begin(self, vertex: int, factors: Sequence[Factor]) -> Product:
+        """The product of factors, to be summed over a vertex that some of them hold."""
+        first = min((factor for factor in factors if vertex in factor.scope), key=lambda factor: len(factor.keys))
+        result = tuple(sorted({u for factor in factors for u in factor.scope} - {vertex}))
+        return Product(first, tuple(factor for factor in factors if factor is not first), result)
+
+    def advance(self, product: Product) -> Factor | list[Product]:
+        """The factor that a product is when it is summed; or where it is large, products whose sum it is."""
+        part, left = product.part, list(product.others)
+        while left:
+            scope = part.scope
+            number = min(range(len(left)), key=lambda number: self._growth(scope, left[number]))
+            factor = left.pop(number)
+            joined = self._joined(part, factor, tuple(sorted({*scope, *factor.scope})) if left else product.result)
+            if not isinstance(joined, Factor):
+                others = factor, *left
+                return [Product(some, others, product.result) for some in self._blocks(part, joined)]
+            part = joined
+        if part.scope != product.result:
+            self._spend(ENTRY_NS * len(part.keys))
+            moves = self.fields.moves(part.scope, product.result)
+            digits = self.fields.digits(product.result, product.result)
+            entries = summed_out(part.keys, part.values, moves, self.fields.mask, digits, self.kinds)
+            part = Factor(product.result, *entries)
+        return part
+
+    def sum(self, factors: Sequence[Factor]) -> Factor:
+        """The sum of factors of one scope."""
+        left, weights = list(factors), weights_of(1, self.kinds)
+        while len(left) > 1:
+            sums = []
+            for (scope, *entries), (_, *others) in zip(left[::2], left[1::2], strict=False):
+                self._spend(ENTRY_NS * (len(entries[0]) + len(others[0])))
+                sums.append(Factor(scope, *combined(*entries, weights, *others, weights, self.kinds)))
+            left = sums + left[len(left) - len(left) % 2 :]
+        return left[0]
+
+    def _blocks(self, part: Factor, number: int) -> list[Factor]:
+        """Blocks of a factor's entries, so many or as many as there are entries."""
+        blocks = min(number, len(part.keys))
+        cuts = [len(part.keys) * i // blocks for i in range(blocks + 1)]
+        return [Factor(part.scope, part.keys[i:j], part.values[i:j]) for i, j in pairwise(cuts)]
+
+    def _growth(self, scope: Sequence[int], factor: Factor) -> float:
+        """Entries of a factor for each image of what its scope has in common with another one, about."""
+        common = sum(u in scope for u in factor.scope)
+        return len(factor.keys) ** (1.0 - common / len(factor.scope))
+
+    def _joined(self, factor: Factor, other: Factor, result: tuple[int, ...]) -> Factor | int:
+        """The product of two factors, the first one in any order; if it is large, the number of blocks to make it of.
+
+        It is summed over what the result does not have, or else in no order.
+        """
+        fields = self.fields
+        common = tuple(u for u in factor.scope if u in other.scope)
+        is_prefix = other.scope[: len(common)] == common
+        matched, ordered = (factor, other) if is_prefix or len(other.keys) < len(factor.keys) else (other, factor)
+        self._spend(ENTRY_NS * (len(factor.keys) + len(other.keys)))
+        layout = (*common, *(u for u in ordered.scope if u not in common))
+        keys, values = ordered.keys, ordered.values
+        if not (ordered is other and is_prefix):
+            form = fields.moves(ordered.scope, layout), fields.mask, fields.digits(layout, common)
+            keys, values = in_order(keys, values, *form)
+        shift, bits = np.uint64(fields.bits * (len(layout) - len(common))), fields.bits * len(common)
+        to_common = fields.moves(matched.scope, common)
+        *ranges, pairs = ranges_of(matched.keys, to_common, fields.mask, keys, shift, bits)
+        sides = (
+            Matched(matched.keys, matched.values, fields.moves(matched.scope, result), *ranges),
+            Ordered(keys, values, fields.moves(layout, result)),
+        )
+        is_summed = {*factor.scope, *other.scope} != {*result}
+        is_dense = is_summed and self.is_dense(pairs, len(result))
+        most = MAX_DENSE_PRODUCTS if is_dense else MAX_PRODUCTS
+        if pairs > most and len(factor.keys) > 1:  # one entry has at most as many as the other factor
+            return 2 * int(pairs) // most
+        self._spend((DENSE_PRODUCT_NS if is_dense else PRODUCT_NS) * pairs)
+        if is_dense:
+            scratch = self._scratches.pop() if self._scratches else np.empty(PLACES, np.uint64)
+            entries = summed_by_place(*sides, fields.mask, self.kinds, fields.bits * len(result), scratch)
+            self._scratches.append(scratch)
+        elif is_summed:
+            digits = fields.digits(result, result)
+            entries = summed_by_sorting(*sides, fields.mask, pairs, self.kinds, digits)
+        else:
+            entries = joined(*sides, fields.mask, pairs, self.kinds)
+        return Factor(result, *entries)
