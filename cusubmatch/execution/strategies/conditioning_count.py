@@ -46,7 +46,7 @@ __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"
 
 FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
 ELIMINATION_SHARE = 0.5  # of the time of conditioning
-YIELD_STEPS = 1 << 22  # of conditioning, before most cores are left to elimination
+YIELD_STEPS = 1 << 25  # of conditioning, before most cores are left to elimination
 YIELD_S = 30.0  # since that has begun, after which they are not any more
 SHORT_STEPS = 1 << 14  # of conditioning, in the time that planning a walk takes
 MIN_STEPS = 1 << 17  # before a walk is planned by sampled descents

@@ -6,6 +6,7 @@ Eliminations are done together, in threads; other operations, which take little,
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -30,6 +31,8 @@ __all__ = ["FactorStore", "Step"]
 OPERATION_NS = 3e4  # of any operation, about
 ENTRY_NS = 8.0  # to move an entry
 MAX_WORDS = 1 << 27  # of all factors together
+ALONE_S = 0.25  # before threads begin, which would hinder what counts beside,
+LEAST_ALONE_S = 0.001  # and each time that they do
 
 
 class Step(NamedTuple):
@@ -52,13 +55,24 @@ class FactorStore:
         spend(nanoseconds) is called, by any thread, before it does what takes about so long, and may raise.
     threads : int
         That eliminations are divided among.
+    ended : int64 (1,), optional
+        What ends the count when it is not 0; `spend` raises then.
     """
 
-    def __init__(self, size: int, kinds: np.ndarray, spend: Callable[[float], None], threads: int = 1):
+    def __init__(
+        self,
+        size: int,
+        kinds: np.ndarray,
+        spend: Callable[[float], None],
+        threads: int = 1,
+        ended: np.ndarray | None = None,
+    ):
         self.size, self.kinds, self.threads, self._spend = size, kinds, threads, spend
         self._fields = Fields(size)
-        self._summed_product = SummedProduct(size, self._fields, kinds, spend)
+        ended = np.zeros(1, np.int64) if ended is None else ended
+        self._summed_product = SummedProduct(self._fields, kinds, spend, ended)
         self._factors: dict[int, Factor] = {}
+        self._alone_until_s = time.monotonic() + ALONE_S
         self._added = self._words = self._words_made = 0
         self._known: dict[Hashable, int] = {}  # the number of what an operation made
         self._images: dict[tuple[int, int], np.ndarray] = {}  # entries of the images of a vertex, by factor and vertex
@@ -97,6 +111,20 @@ class FactorStore:
             cost = self._costs[key] = self._cost(vertex, numbers)
         return cost
 
+    def step(self, vertex: int, factors: Collection[int]) -> Step:
+        """The elimination of a vertex from the product of some factors.
+
+        Those that its neighbours have among them belong to it: they make its joins smaller, unless one join does it
+        all, and adds up its products as they are made.
+        """
+        holding = sorted(number for number in factors if vertex in self._factors[number].scope)
+        scope = {u for number in holding for u in self._factors[number].scope}
+        if len(holding) == 2:
+            products = self._expected_products(vertex, holding)
+            if self._summed_product.is_dense(products, len(scope) - 1):
+                return Step(vertex, tuple(holding))
+        return Step(vertex, tuple(sorted(n for n in factors if scope.issuperset(self._factors[n].scope))))
+
     def eliminate(self, steps: Iterable[Step]) -> None:
         """Do these steps, in threads if that is worth it; `eliminated` then has what they made."""
         new = [step for step in dict.fromkeys(steps) if step not in self._known]
@@ -120,8 +148,9 @@ class FactorStore:
             sums[number] = [self._summed_product.sum(sums[number])]
             return []
 
-        do_all(products, advance, self.threads, self._check)
-        do_all([number for number, parts in enumerate(sums) if len(parts) > 1], add_up, self.threads, self._check)
+        how = self._check, self.threads, max(self._alone_until_s, time.monotonic() + LEAST_ALONE_S)
+        do_all(products, advance, *how)
+        do_all([number for number, parts in enumerate(sums) if len(parts) > 1], add_up, *how)
         for step, (factor,) in zip(new, sums, strict=True):
             self._known[step] = self._add(factor)
 

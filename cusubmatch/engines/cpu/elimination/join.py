@@ -3,6 +3,7 @@
 One of them is put in the order of the common fields; each entry of the other one has the range there that it agrees
 with. Where the join is the last one before a vertex is eliminated, it is summed over that vertex at once: at a place of
 its own for each key if keys are few, and otherwise by sorting (expand, sort, compress: Dalton, Olson & Bell 2015).
+Where `ended` is not 0 any more all of this stops, and what it returns is of no use.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def in_order(keys, values, moves, mask, digits):
 
 
 @jit
-def ranges_of(keys, to_common, mask, ordered_keys, shift, bits):
+def ranges_of(keys, to_common, mask, ordered_keys, shift, bits, ended):
     """Where the ranges begin and end that entries agree with, in keys in the order of the bits from `shift`, and pairs.
 
     `to_common` moves the common fields of `keys` to so many lowest bits.
@@ -74,6 +75,8 @@ def ranges_of(keys, to_common, mask, ordered_keys, shift, bits):
     by_table = 1 << bits <= PLACES_FOR_A_KEY * (len(keys) + len(ordered_keys))
     table = _offsets(ordered_keys, shift, bits) if by_table else np.empty(0, np.int32)
     for i in range(len(keys)):
+        if ended[0]:
+            break
         common = moved(keys[i], to_common, mask)
         if by_table:
             begins[i], ends[i] = table[common], table[common + np.uint64(1)]
@@ -125,26 +128,28 @@ def _upper_bound(ordered_keys, begin, common, shift):
 
 
 @jit
-def joined(matched, ordered, mask, pairs, kinds):
+def joined(matched, ordered, mask, pairs, kinds, ended):
     """The keys and values of so many pairs, in no order."""
-    return _products(matched, ordered, mask, pairs, kinds)
+    return _products(matched, ordered, mask, pairs, kinds, ended)
 
 
 @jit
-def summed_by_sorting(matched, ordered, mask, pairs, kinds, digits):
+def summed_by_sorting(matched, ordered, mask, pairs, kinds, ended, digits):
     """The keys, ascending, and values of a join of so many pairs, those of equal keys added up."""
-    keys, values = _products(matched, ordered, mask, pairs, kinds)
+    keys, values = _products(matched, ordered, mask, pairs, kinds, ended)
     keys, values = sort_entries(keys, values, digits, False)
     n = sum_equal(keys, values, kinds)
     return keys[:n].copy(), values[:n].copy()
 
 
 @jit
-def summed_by_place(matched, ordered, mask, kinds, bits, scratch):
+def summed_by_place(matched, ordered, mask, kinds, ended, bits, scratch):
     """The same, by a place for each key of so many bits, and for each kind of arithmetic, in `scratch`."""
     seen, found = np.zeros((1 << bits) // WORD_BITS + 1, np.uint64), 0
     sums, rows = scratch[: len(kinds) << bits].reshape(-1, len(kinds)), _moved_keys(ordered, mask)
     for i in range(len(matched.keys)):
+        if ended[0]:
+            break
         key = moved(matched.keys[i], matched.moves, mask)
         for j in range(matched.begins[i], matched.ends[i]):
             place = np.int64(key | rows[j])
@@ -159,11 +164,13 @@ def summed_by_place(matched, ordered, mask, kinds, bits, scratch):
 
 
 @inner
-def _products(matched, ordered, mask, pairs, kinds):
+def _products(matched, ordered, mask, pairs, kinds, ended):
     """The keys and values of all pairs."""
     keys, values, n = np.empty(pairs, np.uint64), np.empty((pairs, len(kinds)), np.uint64), 0
     rows = _moved_keys(ordered, mask)
     for i in range(len(matched.keys)):
+        if ended[0]:
+            break
         if matched.begins[i] == matched.ends[i]:
             continue
         key = moved(matched.keys[i], matched.moves, mask)

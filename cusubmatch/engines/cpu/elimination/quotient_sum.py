@@ -107,7 +107,7 @@ class _QuotientSum:
             term = term._replace(conflicts=rest)
         number = self.store.eliminated(step)
         if size:
-            self._add(term._replace(factors=term.factors.difference(step.factors) | {number}), size)
+            self._add(term._replace(factors=self._with(term.factors.difference(step.factors), number)), size)
             return
         for values in self.store[number].values.tolist():  # one row, or none
             self.totals = [total + term.weight * value for total, value in zip(self.totals, values, strict=True)]
@@ -137,9 +137,7 @@ class _QuotientSum:
         price, vertex = min((price, v) for v, price in prices.items())
         if price == math.inf:
             self.store.give_up()
-        scope = {u for number in holding[vertex] for u in self.store[number].scope}
-        # The factors of its neighbours, too: they make the product smaller.
-        return Step(vertex, tuple(sorted(n for n in term.factors if scope.issuperset(self.store[n].scope))))
+        return self.store.step(vertex, term.factors)
 
     def _with(self, factors: frozenset[int], number: int) -> frozenset[int]:
         """The factors and one more, which is multiplied by that of its scope, if there is one."""

@@ -32,7 +32,7 @@ PLACES_FOR_A_PRODUCT = 16  # at most
 DENSE_PRODUCT_NS = 2.5  # where the sums of a result have a place for each key
 PRODUCT_NS = 25.0  # elsewhere
 ENTRY_NS = 8.0  # to move an entry
-MAX_PRODUCTS = 1 << 21  # of one join; bounds its memory, and
+MAX_PRODUCTS = 1 << 18  # of one join; bounds its memory, and
 MAX_DENSE_PRODUCTS = 1 << 25  # its time
 
 
@@ -58,16 +58,15 @@ class SummedProduct:
 
     Parameters
     ----------
-    size : int
-        Local indices are below it.
     fields : Fields
     kinds : uint64 (kinds,)
     spend : callable
-        spend(nanoseconds) is called before a join that takes about so long, and may raise.
+        spend(nanoseconds) is called before and after what takes about so long, and raises if `ended` is not 0.
+    ended : int64 (1,)
     """
 
-    def __init__(self, size: int, fields: Fields, kinds: np.ndarray, spend: Callable[[float], None]):
-        self.size, self.fields, self.kinds, self._spend = size, fields, kinds, spend
+    def __init__(self, fields: Fields, kinds: np.ndarray, spend: Callable[[float], None], ended: np.ndarray):
+        self.fields, self.kinds, self._spend, self._ended = fields, kinds, spend, ended
         self._scratches: list[np.ndarray] = []  # that no thread writes to just now
 
     def is_dense(self, products: float, vertices: int) -> bool:
@@ -140,7 +139,7 @@ class SummedProduct:
             keys, values = in_order(keys, values, *form)
         shift, bits = np.uint64(fields.bits * (len(layout) - len(common))), fields.bits * len(common)
         to_common = fields.moves(matched.scope, common)
-        *ranges, pairs = ranges_of(matched.keys, to_common, fields.mask, keys, shift, bits)
+        *ranges, pairs = ranges_of(matched.keys, to_common, fields.mask, keys, shift, bits, self._ended)
         sides = (
             Matched(matched.keys, matched.values, fields.moves(matched.scope, result), *ranges),
             Ordered(keys, values, fields.moves(layout, result)),
@@ -153,11 +152,13 @@ class SummedProduct:
         self._spend((DENSE_PRODUCT_NS if is_dense else PRODUCT_NS) * pairs)
         if is_dense:
             scratch = self._scratches.pop() if self._scratches else np.empty(PLACES, np.uint64)
-            entries = summed_by_place(*sides, fields.mask, self.kinds, fields.bits * len(result), scratch)
+            bits = fields.bits * len(result)
+            entries = summed_by_place(*sides, fields.mask, self.kinds, self._ended, bits, scratch)
             self._scratches.append(scratch)
         elif is_summed:
             digits = fields.digits(result, result)
-            entries = summed_by_sorting(*sides, fields.mask, pairs, self.kinds, digits)
+            entries = summed_by_sorting(*sides, fields.mask, pairs, self.kinds, self._ended, digits)
         else:
-            entries = joined(*sides, fields.mask, pairs, self.kinds)
+            entries = joined(*sides, fields.mask, pairs, self.kinds, self._ended)
+        self._spend(0.0)
         return Factor(result, *entries)

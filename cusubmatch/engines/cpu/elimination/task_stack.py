@@ -14,15 +14,16 @@ __all__ = ["do_all"]
 
 T = TypeVar("T")
 
-ALONE_S = 0.001  # before other threads begin
 
-
-def do_all(tasks: list[T], do: Callable[[T], list[T]], threads: int, check: Callable[[], None]) -> None:
+def do_all(
+    tasks: list[T], do: Callable[[T], list[T]], check: Callable[[], None], threads: int, alone_until_s: float
+) -> None:
     """Do the tasks of a list, and those that `do` returns, the last one first; the list is empty afterwards.
 
-    `check` is called while this thread waits for others. What it or a task raises ends all.
+    Threads begin once it is later (`time.monotonic`). `check` is called while this thread waits for them. What it or a
+    task raises ends all.
     """
-    workers, begun_s = Workers(), time.monotonic()
+    workers = Workers()
     unfinished = list(tasks)  # as many as there are tasks on the stack or being done
     turns: queue.SimpleQueue[bool] = queue.SimpleQueue()  # True for each task on the stack
 
@@ -50,7 +51,7 @@ def do_all(tasks: list[T], do: Callable[[T], list[T]], threads: int, check: Call
     for _ in tasks:
         turns.put(True)
     try:
-        while tasks and (threads == 1 or time.monotonic() < begun_s + ALONE_S):
+        while tasks and (threads == 1 or time.monotonic() < alone_until_s):
             turns.get()
             do_next()
         if tasks:
