@@ -25,6 +25,7 @@ from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import sum_of_quotients
+from cusubmatch.engines.cpu.elimination.task_stack import do_all
 from cusubmatch.engines.cpu.engine import CpuEngine
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies import conditioning_count
@@ -97,6 +98,69 @@ def test_results_with_too_many_keys_for_a_place_each_are_sorted(monkeypatch):
     wanted = count_of(graph, pattern)
     monkeypatch.setattr(summed_product, "PLACES", 1)
     assert count_of(graph, pattern) == wanted > 0
+
+
+@pytest.mark.parametrize("edges", ["two cycles", "wheel", "4-clique with paths"])
+def test_threads_share_the_joins_of_a_level(monkeypatch, edges):
+    monkeypatch.setattr(factor_store, "ALONE_S", 0.0)
+    monkeypatch.setattr(factor_store, "LEAST_ALONE_S", 0.0)
+    monkeypatch.setattr(summed_product, "MAX_PRODUCTS", 64)
+    monkeypatch.setattr(summed_product, "PLACES", 1)
+    graph, names = random_graph(30, 0.5, 2, seed=3), set()
+    pattern = Pattern(EDGES[edges], labels={v: v % 2 for v in range(8)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=4)
+    advance = summed_product.SummedProduct.advance
+
+    def watched(products, product):
+        names.add(threading.get_ident())
+        return advance(products, product)
+
+    monkeypatch.setattr(summed_product.SummedProduct, "advance", watched)
+    wanted = engine.condition(prepared, RunOptions(), None).total()
+    assert engine.eliminate(prepared, RunOptions()).total() == wanted > 0
+    assert len(names) > 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_tasks_give_tasks_until_none_is_left(threads):
+    done = []
+
+    def do(depth):
+        done.append(depth)
+        return [depth + 1] * 2 if depth < 6 else []
+
+    do_all([0, 0], do, lambda: None, threads, 0.0)
+    assert sorted(done) == sorted(depth for depth in range(7) for _ in range(2 << depth))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_a_task_raises_ends_all(threads):
+    def do(task):
+        if task == 50:
+            raise ZeroDivisionError
+        return [task + 1]
+
+    with pytest.raises(ZeroDivisionError):
+        do_all([0, 10, 20], do, lambda: None, threads, 0.0)
+    assert not [thread for thread in threading.enumerate() if thread.name == "cusubmatch"]
+
+
+def test_a_count_that_yields_is_the_same():
+    graph = random_graph(60, 0.3, 2, seed=9)
+    pattern = Pattern(EDGES["4-clique with paths"], labels={v: v % 2 for v in range(8)})
+    engine, prepared = prepared_for(
+        graph, pattern, "monomorphism", threads=4, conditioning_steps=64, alone_conditioning_steps=64
+    )
+    wanted = engine.condition(prepared, RunOptions(), None).total()
+    count, turns = engine.condition(prepared, RunOptions(), None), []
+
+    def change(one):
+        turns.append(one.yields)
+        one.yields = len(turns) % 8 < 4
+
+    count.between_turns = change
+    assert count.total() == wanted > 0
+    assert {True, False} <= set(turns)
 
 
 @pytest.mark.parametrize("vertices", [10, 20, 32])
