@@ -269,15 +269,24 @@ def test_turns_do_nothing_twice_and_end_with_the_total():
     assert taken > 5
 
 
-@pytest.mark.parametrize("begun", ["not at all", "by a turn", "beside"])
-def test_a_thread_ends_wherever_it_is(begun):
-    turns, _ = turns_of_a_count()
-    if begun == "by a turn":
-        assert turns.take(1e5) is None
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("begun", ["not at all", "by turns", "beside"])
+def test_a_thread_ends_wherever_it_is(monkeypatch, begun, threads):
+    monkeypatch.setattr(factor_store, "ALONE_S", 0.0)
+    monkeypatch.setattr(factor_store, "LEAST_ALONE_S", 0.0)
+    turns, _ = turns_of_a_count(threads=threads)
+    if begun == "by turns":
+        for budget in np.linspace(1e5, 1.5e6, 8):
+            assert turns.take(budget) is None
+        assert len(threads_of_counts()) == 1  # another one would wait for a turn, too
     elif begun == "beside":
         turns.begin()
     turns.end()
-    assert not [thread for thread in threading.enumerate() if thread.name == "cusubmatch"]
+    assert not threads_of_counts()
+
+
+def threads_of_counts():
+    return [thread for thread in threading.enumerate() if thread.name == "cusubmatch"]
 
 
 def test_beside_the_caller_it_is_looked_at_until_it_is_done():

@@ -79,7 +79,10 @@ class EliminationRun:
 
     def _sum(self, kinds: np.ndarray, conflicts: Conflicts) -> list[int]:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
-        store = FactorStore(len(self.local.candidates.masks), kinds, self._spend, self.threads, self._ended)
+        threads = (
+            self.threads if self.max_cost == float("inf") else 1
+        )  # by turns, only this one waits for the next turn
+        store = FactorStore(len(self.local.candidates.masks), kinds, self._spend, threads, self._ended)
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]
         arcs = [store.add_arcs(u, w, offsets[relation], targets) for u, w, relation in edges]
