@@ -1,12 +1,13 @@
 """A count by recursive conditioning on the candidate graph, with a walk for the patterns that it does not suit.
 
 How many steps conditioning takes is not known beforehand. Where variable elimination suits the pattern, both take turns
-soon, or elimination goes on beside (`elimination_turns.py`). Where conditioning is expected to take longer than it
-takes to plan a walk, the walk is planned after a few steps, and has a turn if its estimate is lower. When conditioning
-has taken more steps than most counts do, the walk is planned anew by sampled descents, which say well what it takes.
-The walk has its turn once conditioning has taken about as long as it is expected to. If that was wrong, the turns grow,
-so that a count takes a few times the better way. Turns are counted in steps and work, not in seconds, so that on one
-core equal calls go the same way.
+soon, or elimination goes on beside (`elimination_turns.py`); a long count leaves most cores to it for a while, since
+elimination is either done soon or given up. Where conditioning is expected to take longer than it takes to plan a walk,
+the walk is planned after a few steps, and has a turn if its estimate is lower. When conditioning has taken more steps
+than most counts do, the walk is planned anew by sampled descents, which say well what it takes. The walk has its turn
+once conditioning has taken about as long as it is expected to. If that was wrong, the turns grow, so that a count takes
+a few times the better way. Turns are counted in steps and work, not in seconds, so that on one core equal calls go the
+same way.
 
 The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,
 they go on while it plans a walk.
