@@ -79,9 +79,8 @@ class EliminationRun:
 
     def _sum(self, kinds: np.ndarray, conflicts: Conflicts) -> list[int]:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
-        threads = (
-            self.threads if self.max_cost == float("inf") else 1
-        )  # by turns, only this one waits for the next turn
+        # Who counts by turns waits for the next one: that is one thread.
+        threads = self.threads if self.max_cost == float("inf") else 1
         store = FactorStore(len(self.local.candidates.masks), kinds, self._spend, threads, self._ended)
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]

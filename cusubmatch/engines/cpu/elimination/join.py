@@ -15,6 +15,7 @@ import numpy as np
 from cusubmatch.engines.cpu.elimination.arithmetic import plus, times
 from cusubmatch.engines.cpu.elimination.factor import moved, sort_entries, sum_equal
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
+from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
 
 __all__ = ["Matched", "Ordered", "in_order", "joined", "ranges_of", "summed_by_place", "summed_by_sorting"]
 
@@ -72,6 +73,7 @@ def ranges_of(keys, to_common, mask, ordered_keys, shift, bits, ended):
     `to_common` moves the common fields of `keys` to so many lowest bits.
     """
     begins, ends, pairs = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32), 0
+    below = (np.uint64(1) << shift) - np.uint64(1)
     by_table = 1 << bits <= PLACES_FOR_A_KEY * (len(keys) + len(ordered_keys))
     table = _offsets(ordered_keys, shift, bits) if by_table else np.empty(0, np.int32)
     for i in range(len(keys)):
@@ -81,8 +83,9 @@ def ranges_of(keys, to_common, mask, ordered_keys, shift, bits, ended):
         if by_table:
             begins[i], ends[i] = table[common], table[common + np.uint64(1)]
         else:
-            begins[i] = _lower_bound(ordered_keys, 0, common, shift)
-            ends[i] = _upper_bound(ordered_keys, begins[i], common, shift)
+            least = common << shift
+            begins[i] = lower_bound(ordered_keys, 0, len(ordered_keys), least)
+            ends[i] = upper_bound(ordered_keys, begins[i], len(ordered_keys), least | below)
         pairs += ends[i] - begins[i]
     return begins, ends, pairs
 
@@ -96,35 +99,6 @@ def _offsets(ordered_keys, shift, bits):
     for place in range(1 << bits):
         table[place + 1] += table[place]
     return table
-
-
-@inner
-def _lower_bound(ordered_keys, low, common, shift):
-    """The first entry that has `common` or more."""
-    high = len(ordered_keys)
-    while low < high:
-        middle = (low + high) >> 1
-        if ordered_keys[middle] >> shift < common:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@inner
-def _upper_bound(ordered_keys, begin, common, shift):
-    """The first entry from `begin` that has more than `common`; by steps that double."""
-    low, step, end = begin - 1, 1, len(ordered_keys)
-    while low + step < end and ordered_keys[low + step] >> shift <= common:
-        low, step = low + step, 2 * step
-    high = min(low + step, end)
-    while high - low > 1:
-        middle = (low + high) >> 1
-        if ordered_keys[middle] >> shift <= common:
-            low = middle
-        else:
-            high = middle
-    return high
 
 
 @jit
