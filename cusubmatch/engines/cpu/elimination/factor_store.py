@@ -23,6 +23,7 @@ from cusubmatch.engines.cpu.elimination.factor import (
     multiplied,
     rearranged,
 )
+from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
 from cusubmatch.engines.cpu.elimination.summed_product import DENSE_PRODUCT_NS, PRODUCT_NS, Product, SummedProduct
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
 
@@ -144,15 +145,16 @@ class FactorStore:
                 return []
             return [(number, one) for one in made]
 
-        def add_up(number: int) -> list[int]:
-            sums[number] = [self._summed_product.sum(sums[number])]
+        def add_up(some: list[Factor]) -> list[list[Factor]]:
+            some[:] = [self._summed_product.sum(some)]
             return []
 
         how = self._check, self.threads, max(self._alone_until_s, time.monotonic() + LEAST_ALONE_S)
         do_all(products, advance, *how)
-        do_all([number for number, parts in enumerate(sums) if len(parts) > 1], add_up, *how)
-        for step, (factor,) in zip(new, sums, strict=True):
-            self._known[step] = self._add(factor)
+        ranges = [cut_at_same_keys(parts) if len(parts) > 1 else [parts] for parts in sums]
+        do_all([some for parts in ranges for some in parts if len(some) > 1], add_up, *how)
+        for step, parts in zip(new, ranges, strict=True):
+            self._known[step] = self._add(concatenated([factor for (factor,) in parts]))
 
     def eliminated(self, step: Step) -> int:
         """The product of the step's factors, summed over its vertex."""

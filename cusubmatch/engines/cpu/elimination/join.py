@@ -14,6 +14,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.elimination.arithmetic import plus, times
 from cusubmatch.engines.cpu.elimination.factor import moved, sort_entries, sum_equal
+from cusubmatch.engines.cpu.elimination.lookups import are_in, multiply_by_values
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
 
@@ -102,58 +103,77 @@ def _offsets(ordered_keys, shift, bits):
 
 
 @jit
-def joined(matched, ordered, mask, pairs, kinds, ended):
-    """The keys and values of so many pairs, in no order."""
-    return _products(matched, ordered, mask, pairs, kinds, ended)
+def joined(matched, ordered, lookups, to_result, mask, pairs, kinds, ended):
+    """The keys and values of a join of so many pairs, in no order."""
+    return _products(matched, ordered, lookups, to_result, mask, pairs, kinds, ended)
 
 
 @jit
-def summed_by_sorting(matched, ordered, mask, pairs, kinds, ended, digits):
-    """The keys, ascending, and values of a join of so many pairs, those of equal keys added up."""
-    keys, values = _products(matched, ordered, mask, pairs, kinds, ended)
+def summed_by_sorting(matched, ordered, lookups, to_result, mask, pairs, kinds, ended, digits):
+    """The keys, ascending, and values of a join of so many pairs, those of equal keys added up.
+
+    A product that is looked up has the key of all its vertices then; `to_result` moves the fields that the result has.
+    """
+    keys, values = _products(matched, ordered, lookups, to_result, mask, pairs, kinds, ended)
     keys, values = sort_entries(keys, values, digits, False)
     n = sum_equal(keys, values, kinds)
     return keys[:n].copy(), values[:n].copy()
 
 
 @jit
-def summed_by_place(matched, ordered, mask, kinds, ended, bits, scratch):
+def summed_by_place(matched, ordered, lookups, to_result, mask, kinds, ended, bits, scratch):
     """The same, by a place for each key of so many bits, and for each kind of arithmetic, in `scratch`."""
     seen, found = np.zeros((1 << bits) // WORD_BITS + 1, np.uint64), 0
     sums, rows = scratch[: len(kinds) << bits].reshape(-1, len(kinds)), _moved_keys(ordered, mask)
+    entries = np.empty(len(lookups.first_moves) - 1, np.int64)  # in which a product is found
+    looks_up = len(entries) > 0
     for i in range(len(matched.keys)):
         if ended[0]:
             break
-        key = moved(matched.keys[i], matched.moves, mask)
+        matched_key = moved(matched.keys[i], matched.moves, mask)
         for j in range(matched.begins[i], matched.ends[i]):
-            place = np.int64(key | rows[j])
+            key = matched_key | rows[j]
+            if looks_up and not are_in(lookups, key, mask, entries):
+                continue
+            place = np.int64(moved(key, to_result, mask) if looks_up else key)
             word, bit = place >> 6, np.uint64(1) << np.uint64(place & (WORD_BITS - 1))
             is_first = seen[word] & bit == 0
             seen[word] |= bit
             found += is_first
             for kind in range(len(kinds)):
                 product = times(matched.values[i, kind], ordered.values[j, kind], kinds[kind])
+                if looks_up:
+                    product = multiply_by_values(lookups, product, entries, kind, kinds[kind])
                 sums[place, kind] = product if is_first else plus(sums[place, kind], product, kinds[kind])
     return _compressed(sums, seen, found)
 
 
 @inner
-def _products(matched, ordered, mask, pairs, kinds, ended):
-    """The keys and values of all pairs."""
+def _products(matched, ordered, lookups, to_result, mask, pairs, kinds, ended):
+    """The keys and values of those of so many pairs that all lookups have."""
     keys, values, n = np.empty(pairs, np.uint64), np.empty((pairs, len(kinds)), np.uint64), 0
-    rows = _moved_keys(ordered, mask)
+    is_once = pairs < len(ordered.keys)  # most rows are met once at the most
+    rows = ordered.keys if is_once else _moved_keys(ordered, mask)
+    entries = np.empty(len(lookups.first_moves) - 1, np.int64)  # in which a product is found
+    looks_up = len(entries) > 0
     for i in range(len(matched.keys)):
         if ended[0]:
             break
         if matched.begins[i] == matched.ends[i]:
             continue
-        key = moved(matched.keys[i], matched.moves, mask)
+        matched_key = moved(matched.keys[i], matched.moves, mask)
         for j in range(matched.begins[i], matched.ends[i]):
-            keys[n] = key | rows[j]
+            key = matched_key | (moved(rows[j], ordered.moves, mask) if is_once else rows[j])
+            if looks_up and not are_in(lookups, key, mask, entries):
+                continue
+            keys[n] = moved(key, to_result, mask) if looks_up else key
             for kind in range(len(kinds)):
-                values[n, kind] = times(matched.values[i, kind], ordered.values[j, kind], kinds[kind])
+                product = times(matched.values[i, kind], ordered.values[j, kind], kinds[kind])
+                if looks_up:
+                    product = multiply_by_values(lookups, product, entries, kind, kinds[kind])
+                values[n, kind] = product
             n += 1
-    return keys, values
+    return keys[:n], values[:n]
 
 
 @inner

@@ -1,8 +1,9 @@
 """The product of some factors, summed over a vertex: what is left of them when the vertex is eliminated.
 
-The factors are joined one after the other, always the one that makes least of what there is. Where a join has more
-entries than memory is taken for, what there is is cut into blocks, each of which is joined with the others alone; so
-other threads can help.
+The factors are joined one after the other, always the one that makes least of what there is. Factors with no more
+vertices than a join has are not joined after it: its products are looked up in them as they are made, so that only
+those are kept that all of them have. Where a join has more entries than memory is taken for, what there is is cut into
+blocks, each of which is joined with the others alone; so other threads can help.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from cusubmatch.engines.cpu.elimination.join import (
     summed_by_place,
     summed_by_sorting,
 )
+from cusubmatch.engines.cpu.elimination.lookups import lookups_of, words_of_bitmap
 
 __all__ = ["DENSE_PRODUCT_NS", "PRODUCT_NS", "Product", "SummedProduct"]
 
@@ -32,8 +34,9 @@ PLACES_FOR_A_PRODUCT = 16  # at most
 DENSE_PRODUCT_NS = 2.5  # where the sums of a result have a place for each key
 PRODUCT_NS = 25.0  # elsewhere
 ENTRY_NS = 8.0  # to move an entry
-MAX_PRODUCTS = 1 << 18  # of one join; bounds its memory, and
+MAX_PRODUCTS = 1 << 19  # of one join; bounds its memory, and
 MAX_DENSE_PRODUCTS = 1 << 25  # its time
+MAX_BITMAP = 1 << 17  # words, of a factor that products are looked up in
 
 
 class Product(NamedTuple):
@@ -51,6 +54,29 @@ class Product(NamedTuple):
     part: Factor
     others: tuple[Factor, ...]
     result: tuple[int, ...]
+
+
+class _Agreement(NamedTuple):
+    """The entries of two factors that agree on what both scopes have.
+
+    Attributes
+    ----------
+    scope : tuple of int
+        Of their products.
+    matched, ordered : Factor
+        The second one is in the order of what both have, which its scope begins with.
+    begins, ends : int32 (n,)
+        The range of the second one's entries that each entry of the first one agrees with.
+    pairs : int
+        In all ranges.
+    """
+
+    scope: tuple[int, ...]
+    matched: Factor
+    ordered: Factor
+    begins: np.ndarray
+    ends: np.ndarray
+    pairs: int
 
 
 class SummedProduct:
@@ -85,13 +111,17 @@ class SummedProduct:
         part, left = product.part, list(product.others)
         while left:
             scope = part.scope
-            number = min(range(len(left)), key=lambda number: self._growth(scope, left[number]))
-            factor = left.pop(number)
-            joined = self._joined(part, factor, tuple(sorted({*scope, *factor.scope})) if left else product.result)
-            if not isinstance(joined, Factor):
-                others = factor, *left
-                return [Product(some, others, product.result) for some in self._blocks(part, joined)]
-            part = joined
+            left.sort(key=lambda factor: self._growth(scope, factor))
+            agreement = self._agreement(part, left[0])
+            looked_up = [factor for factor in left[1:] if self._is_looked_up(factor, agreement)]
+            others = [factor for factor in left[1:] if not any(factor is one for one in looked_up)]
+            result = agreement.scope if others else product.result
+            is_dense = result != agreement.scope and self.is_dense(agreement.pairs, len(result))
+            most = MAX_DENSE_PRODUCTS if is_dense else MAX_PRODUCTS
+            if agreement.pairs > most and len(part.keys) > 1:  # one entry has at most as many as the other factor
+                blocks = self._blocks(part, 2 * agreement.pairs // most)
+                return [Product(some, tuple(left), product.result) for some in blocks]
+            part, left = self._joined(agreement, looked_up, result, is_dense), others
         if part.scope != product.result:
             self._spend(ENTRY_NS * len(part.keys))
             moves = self.fields.moves(part.scope, product.result)
@@ -122,11 +152,8 @@ class SummedProduct:
         common = sum(u in scope for u in factor.scope)
         return len(factor.keys) ** (1.0 - common / len(factor.scope))
 
-    def _joined(self, factor: Factor, other: Factor, result: tuple[int, ...]) -> Factor | int:
-        """The product of two factors, the first one in any order; if it is large, the number of blocks to make it of.
-
-        It is summed over what the result does not have, or else in no order.
-        """
+    def _agreement(self, factor: Factor, other: Factor) -> _Agreement:
+        """Which entries of two factors agree, the first one in any order."""
         fields = self.fields
         common = tuple(u for u in factor.scope if u in other.scope)
         is_prefix = other.scope[: len(common)] == common
@@ -139,23 +166,37 @@ class SummedProduct:
             keys, values = in_order(keys, values, *form)
         shift, bits = np.uint64(fields.bits * (len(layout) - len(common))), fields.bits * len(common)
         to_common = fields.moves(matched.scope, common)
-        *ranges, pairs = ranges_of(matched.keys, to_common, fields.mask, keys, shift, bits, self._ended)
-        sides = (
-            Matched(matched.keys, matched.values, fields.moves(matched.scope, result), *ranges),
-            Ordered(keys, values, fields.moves(layout, result)),
-        )
-        is_summed = {*factor.scope, *other.scope} != {*result}
-        is_dense = is_summed and self.is_dense(pairs, len(result))
-        most = MAX_DENSE_PRODUCTS if is_dense else MAX_PRODUCTS
-        if pairs > most and len(factor.keys) > 1:  # one entry has at most as many as the other factor
-            return 2 * int(pairs) // most
+        begins, ends, pairs = ranges_of(matched.keys, to_common, fields.mask, keys, shift, bits, self._ended)
+        scope = tuple(sorted({*factor.scope, *other.scope}))
+        return _Agreement(scope, matched, Factor(layout, keys, values), begins, ends, int(pairs))
+
+    def _is_looked_up(self, factor: Factor, agreement: _Agreement) -> bool:
+        """Whether the products of entries that agree are looked up in a factor while they are made."""
+        words = words_of_bitmap(self.fields, factor)
+        return {*factor.scope} <= {*agreement.scope} and words <= min(MAX_BITMAP, agreement.pairs)
+
+    def _joined(
+        self, agreement: _Agreement, looked_up: Sequence[Factor], result: tuple[int, ...], is_dense: bool
+    ) -> Factor:
+        """The products of entries that agree, times those of the factors that they are looked up in.
+
+        They are summed over what the result does not have, or else in no order.
+        """
+        fields, (scope, matched, ordered, begins, ends, pairs) = self.fields, agreement
         self._spend((DENSE_PRODUCT_NS if is_dense else PRODUCT_NS) * pairs)
+        made = scope if looked_up else result  # what the products are first made with
+        sides = (
+            Matched(matched.keys, matched.values, fields.moves(matched.scope, made), begins, ends),
+            Ordered(ordered.keys, ordered.values, fields.moves(ordered.scope, made)),
+            lookups_of(fields, made, looked_up, len(self.kinds)),
+            fields.moves(made, result),
+        )
         if is_dense:
             scratch = self._scratches.pop() if self._scratches else np.empty(PLACES, np.uint64)
             bits = fields.bits * len(result)
             entries = summed_by_place(*sides, fields.mask, self.kinds, self._ended, bits, scratch)
             self._scratches.append(scratch)
-        elif is_summed:
+        elif result != scope:
             digits = fields.digits(result, result)
             entries = summed_by_sorting(*sides, fields.mask, pairs, self.kinds, self._ended, digits)
         else:

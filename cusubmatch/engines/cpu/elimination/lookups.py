@@ -1,0 +1,111 @@
+"""Looking up products in other factors while they are made, so that only those are kept that all of them have.
+
+The keys of a factor are bits of a bitmap, with the number of keys before each of its words: one word tells whether
+there is an entry, and which one it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.cpu.elimination.arithmetic import times
+from cusubmatch.engines.cpu.elimination.factor import Factor, Fields
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, popcount
+
+__all__ = ["Lookups", "are_in", "lookups_of", "multiply_by_values", "words_of_bitmap"]
+
+WORD_BITS = 64
+
+
+class Lookups(NamedTuple):
+    """Some factors, one after the other.
+
+    Attributes
+    ----------
+    moves : uint64 (m, 2)
+        Positions of fields in the key of a product, and in that of a factor.
+    first_moves, first_words : int64 (factors + 1,)
+        Where those of each factor begin.
+    words : uint64 (w,)
+        Bitmaps of the keys.
+    entries_before : int64 (w,)
+        The number of the entry of the first bit of each word, in `values`.
+    values : uint64 (n, kinds)
+    """
+
+    moves: np.ndarray
+    first_moves: np.ndarray
+    first_words: np.ndarray
+    words: np.ndarray
+    entries_before: np.ndarray
+    values: np.ndarray
+
+
+def words_of_bitmap(fields: Fields, factor: Factor) -> int:
+    """The length of a factor's bitmap."""
+    return max(1 << fields.bits * len(factor.scope), WORD_BITS) // WORD_BITS
+
+
+def lookups_of(fields: Fields, scope: Sequence[int], factors: Sequence[Factor], kinds: int) -> Lookups:
+    """Lookups of products with a scope that holds those of the factors."""
+    moves = [np.empty((0, 2), np.uint64), *(fields.moves(scope, factor.scope) for factor in factors)]
+    words = [words_of_bitmap(fields, factor) for factor in factors]
+    first_words = np.array([0, *np.cumsum(words)], np.int64)
+    lookups = Lookups(
+        np.concatenate(moves),
+        np.cumsum([len(some) for some in moves]),
+        first_words,
+        np.zeros(first_words[-1], np.uint64),
+        np.empty(first_words[-1], np.int64),
+        np.concatenate([np.empty((0, kinds), np.uint64), *(factor.values for factor in factors)]),
+    )
+    before = 0
+    for number, factor in enumerate(factors):
+        _fill(lookups, number, factor.keys, before)
+        before += len(factor.keys)
+    return lookups
+
+
+@jit
+def _fill(lookups, number, keys, before):
+    """Set the bits of the keys of one factor."""
+    begin, end = lookups.first_words[number], lookups.first_words[number + 1]
+    for i in range(len(keys)):
+        word, bit = _place(keys[i])
+        lookups.words[begin + word] |= bit
+    for word in range(begin, end):
+        lookups.entries_before[word] = before
+        before += np.int64(popcount(lookups.words[word]))
+
+
+@inner
+def _place(key):
+    """The word and the bit of a key in a bitmap."""
+    return np.int64(key >> np.uint64(6)), np.uint64(1) << (key & np.uint64(WORD_BITS - 1))
+
+
+@inner
+def are_in(lookups, key, mask, entries):
+    """Whether all factors have a product's key; `entries` has then the number of the entry of each."""
+    for number in range(len(entries)):
+        found = np.uint64(0)
+        for move in range(lookups.first_moves[number], lookups.first_moves[number + 1]):
+            found |= ((key >> lookups.moves[move, 0]) & mask) << lookups.moves[move, 1]
+        word, bit = _place(found)
+        word += lookups.first_words[number]
+        if lookups.words[word] & bit == 0:
+            return False
+        below = lookups.words[word] & (bit - np.uint64(1))
+        entries[number] = lookups.entries_before[word] + np.int64(popcount(below))
+    return True
+
+
+@inner
+def multiply_by_values(lookups, value, entries, kind_number, kind):
+    """A number times the values of these entries."""
+    for number in range(len(entries)):
+        value = times(value, lookups.values[entries[number], kind_number], kind)
+    return value
