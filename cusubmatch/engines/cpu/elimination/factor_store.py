@@ -12,25 +12,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.arithmetic import weights_of
 from cusubmatch.engines.cpu.elimination.factor import (
     Factor,
     Fields,
     apart,
     arcs_of,
-    combined,
     entries_of_images,
     multiplied,
     rearranged,
 )
 from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
-from cusubmatch.engines.cpu.elimination.summed_product import DENSE_PRODUCT_NS, PRODUCT_NS, Product, SummedProduct
+from cusubmatch.engines.cpu.elimination.summed_product import (
+    DENSE_PRODUCT_NS,
+    ENTRY_NS,
+    PRODUCT_NS,
+    Join,
+    Product,
+    SummedProduct,
+)
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
 
 __all__ = ["FactorStore", "Step"]
 
 OPERATION_NS = 3e4  # of any operation, about
-ENTRY_NS = 8.0  # to move an entry
 MAX_WORDS = 1 << 27  # of all factors together
 ALONE_S = 0.25  # before threads begin, which would hinder what counts beside,
 LEAST_ALONE_S = 0.001  # and each time that they do
@@ -132,9 +136,9 @@ class FactorStore:
         sums: list[list[Factor]] = [[] for _ in new]  # each of them the sum of these
         self._words_made = 0
         new.sort(key=self._time)  # the longest one is done first
-        products = [(number, self._begun(step)) for number, step in enumerate(new)]
+        products: list[tuple[int, Product | Join]] = [(number, self._begun(step)) for number, step in enumerate(new)]
 
-        def advance(task: tuple[int, Product]) -> list[tuple[int, Product]]:
+        def advance(task: tuple[int, Product | Join]) -> list[tuple[int, Product | Join]]:
             number, product = task
             made = self._summed_product.advance(product)
             if isinstance(made, Factor):
@@ -240,10 +244,8 @@ class FactorStore:
         return Factor(scope, *multiplied(*entries, *others, self.kinds))
 
     def _combined(self, number: int, weight: int, other: int, other_weight: int) -> Factor:
-        (scope, *entries), (_, *others) = self._factors[number], self._factors[other]
-        self._spend(OPERATION_NS + ENTRY_NS * (len(entries[0]) + len(others[0])))
-        weights = weights_of(weight, self.kinds), weights_of(other_weight, self.kinds)
-        return Factor(scope, *combined(*entries, weights[0], *others, weights[1], self.kinds))
+        self._spend(OPERATION_NS)
+        return self._summed_product.weighted_sum(self._factors[number], weight, self._factors[other], other_weight)
 
     def _merged(self, number: int, vertex: int, into: int) -> Factor:
         scope, keys, values = self._factors[number]

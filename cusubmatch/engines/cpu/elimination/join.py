@@ -14,7 +14,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.elimination.arithmetic import plus, times
 from cusubmatch.engines.cpu.elimination.factor import moved, sort_entries, sum_equal
-from cusubmatch.engines.cpu.elimination.lookups import are_in, multiply_by_values
+from cusubmatch.engines.cpu.elimination.lookups import are_in, multiply_by_values, place_in_bitmap
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
 
@@ -135,8 +135,8 @@ def summed_by_place(matched, ordered, lookups, to_result, mask, kinds, ended, bi
             key = matched_key | rows[j]
             if looks_up and not are_in(lookups, key, mask, entries):
                 continue
-            place = np.int64(moved(key, to_result, mask) if looks_up else key)
-            word, bit = place >> 6, np.uint64(1) << np.uint64(place & (WORD_BITS - 1))
+            place = moved(key, to_result, mask) if looks_up else key
+            word, bit = place_in_bitmap(place)
             is_first = seen[word] & bit == 0
             seen[word] |= bit
             found += is_first

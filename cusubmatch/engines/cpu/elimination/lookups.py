@@ -15,7 +15,7 @@ from cusubmatch.engines.cpu.elimination.arithmetic import times
 from cusubmatch.engines.cpu.elimination.factor import Factor, Fields
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, popcount
 
-__all__ = ["Lookups", "are_in", "lookups_of", "multiply_by_values", "words_of_bitmap"]
+__all__ = ["Lookups", "are_in", "lookups_of", "multiply_by_values", "place_in_bitmap", "words_of_bitmap"]
 
 WORD_BITS = 64
 
@@ -74,7 +74,7 @@ def _fill(lookups, number, keys, before):
     """Set the bits of the keys of one factor."""
     begin, end = lookups.first_words[number], lookups.first_words[number + 1]
     for i in range(len(keys)):
-        word, bit = _place(keys[i])
+        word, bit = place_in_bitmap(keys[i])
         lookups.words[begin + word] |= bit
     for word in range(begin, end):
         lookups.entries_before[word] = before
@@ -82,7 +82,7 @@ def _fill(lookups, number, keys, before):
 
 
 @inner
-def _place(key):
+def place_in_bitmap(key):
     """The word and the bit of a key in a bitmap."""
     return np.int64(key >> np.uint64(6)), np.uint64(1) << (key & np.uint64(WORD_BITS - 1))
 
@@ -94,7 +94,7 @@ def are_in(lookups, key, mask, entries):
         found = np.uint64(0)
         for move in range(lookups.first_moves[number], lookups.first_moves[number + 1]):
             found |= ((key >> lookups.moves[move, 0]) & mask) << lookups.moves[move, 1]
-        word, bit = _place(found)
+        word, bit = place_in_bitmap(found)
         word += lookups.first_words[number]
         if lookups.words[word] & bit == 0:
             return False

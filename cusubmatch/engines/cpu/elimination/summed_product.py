@@ -2,8 +2,8 @@
 
 The factors are joined one after the other, always the one that makes least of what there is. Factors with no more
 vertices than a join has are not joined after it: its products are looked up in them as they are made, so that only
-those are kept that all of them have. Where a join has more entries than memory is taken for, what there is is cut into
-blocks, each of which is joined with the others alone; so other threads can help.
+those are kept that all of them have. A join that has more entries than memory is taken for is cut into blocks, each of
+which goes on alone; so other threads can help.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from cusubmatch.engines.cpu.elimination.join import (
     summed_by_place,
     summed_by_sorting,
 )
-from cusubmatch.engines.cpu.elimination.lookups import lookups_of, words_of_bitmap
+from cusubmatch.engines.cpu.elimination.lookups import Lookups, lookups_of, words_of_bitmap
 
-__all__ = ["DENSE_PRODUCT_NS", "PRODUCT_NS", "Product", "SummedProduct"]
+__all__ = ["DENSE_PRODUCT_NS", "ENTRY_NS", "PRODUCT_NS", "Join", "Product", "SummedProduct"]
 
 PLACES = 1 << 22  # for sums, at most
 PLACES_FOR_A_PRODUCT = 16  # at most
@@ -56,27 +56,36 @@ class Product(NamedTuple):
     result: tuple[int, ...]
 
 
-class _Agreement(NamedTuple):
-    """The entries of two factors that agree on what both scopes have.
+class Join(NamedTuple):
+    """The pairs of entries of two factors that agree on what both scopes have; their products are to be made.
 
     Attributes
     ----------
-    scope : tuple of int
-        Of their products.
-    matched, ordered : Factor
-        The second one is in the order of what both have, which its scope begins with.
-    begins, ends : int32 (n,)
-        The range of the second one's entries that each entry of the first one agrees with.
+    matched : Matched
+    ordered : Ordered
     pairs : int
-        In all ranges.
+    lookups : Lookups
+        Only products that are found there are kept, times what is found.
+    made : tuple of int
+        The scope of the products as they are looked up.
+    scope : tuple of int
+        Of what is made of them; what they are summed over is not in it.
+    is_summed : bool
+    others : tuple of Factor
+        What the sums are to be multiplied by then.
+    result : tuple of int
+        The scope of the sum of those products.
     """
 
-    scope: tuple[int, ...]
-    matched: Factor
-    ordered: Factor
-    begins: np.ndarray
-    ends: np.ndarray
+    matched: Matched
+    ordered: Ordered
     pairs: int
+    lookups: Lookups
+    made: tuple[int, ...]
+    scope: tuple[int, ...]
+    is_summed: bool
+    others: tuple[Factor, ...]
+    result: tuple[int, ...]
 
 
 class SummedProduct:
@@ -106,54 +115,72 @@ class SummedProduct:
         result = tuple(sorted({u for factor in factors for u in factor.scope} - {vertex}))
         return Product(first, tuple(factor for factor in factors if factor is not first), result)
 
-    def advance(self, product: Product) -> Factor | list[Product]:
-        """The factor that a product is when it is summed; or where it is large, products whose sum it is."""
-        part, left = product.part, list(product.others)
-        while left:
-            scope = part.scope
-            left.sort(key=lambda factor: self._growth(scope, factor))
-            agreement = self._agreement(part, left[0])
-            looked_up = [factor for factor in left[1:] if self._is_looked_up(factor, agreement)]
-            others = [factor for factor in left[1:] if not any(factor is one for one in looked_up)]
-            result = agreement.scope if others else product.result
-            is_dense = result != agreement.scope and self.is_dense(agreement.pairs, len(result))
-            most = MAX_DENSE_PRODUCTS if is_dense else MAX_PRODUCTS
-            if agreement.pairs > most and len(part.keys) > 1:  # one entry has at most as many as the other factor
-                blocks = self._blocks(part, 2 * agreement.pairs // most)
-                return [Product(some, tuple(left), product.result) for some in blocks]
-            part, left = self._joined(agreement, looked_up, result, is_dense), others
-        if part.scope != product.result:
-            self._spend(ENTRY_NS * len(part.keys))
-            moves = self.fields.moves(part.scope, product.result)
-            digits = self.fields.digits(product.result, product.result)
-            entries = summed_out(part.keys, part.values, moves, self.fields.mask, digits, self.kinds)
-            part = Factor(product.result, *entries)
-        return part
+    def advance(self, task: Product | Join) -> Factor | list[Join]:
+        """The factor that a product is when it is summed; or where a join is large, joins that it is the sum of."""
+        while isinstance(task, Join) or task.others:
+            if isinstance(task, Product):
+                task = self._join(task)
+                most = MAX_DENSE_PRODUCTS if self._is_summed_by_place(task) else MAX_PRODUCTS
+                if task.pairs > most and len(task.matched.keys) > 1:
+                    return _blocks(task, 2 * task.pairs // most)
+            task = Product(self._joined(task), task.others, task.result)
+        return self._summed_out(task.part, task.result)
 
     def sum(self, factors: Sequence[Factor]) -> Factor:
         """The sum of factors of one scope."""
-        left, weights = list(factors), weights_of(1, self.kinds)
+        left = list(factors)
         while len(left) > 1:
-            sums = []
-            for (scope, *entries), (_, *others) in zip(left[::2], left[1::2], strict=False):
-                self._spend(ENTRY_NS * (len(entries[0]) + len(others[0])))
-                sums.append(Factor(scope, *combined(*entries, weights, *others, weights, self.kinds)))
+            sums = [self.weighted_sum(one, 1, other, 1) for one, other in zip(left[::2], left[1::2], strict=False)]
             left = sums + left[len(left) - len(left) % 2 :]
         return left[0]
 
-    def _blocks(self, part: Factor, number: int) -> list[Factor]:
-        """Blocks of a factor's entries, so many or as many as there are entries."""
-        blocks = min(number, len(part.keys))
-        cuts = [len(part.keys) * i // blocks for i in range(blocks + 1)]
-        return [Factor(part.scope, part.keys[i:j], part.values[i:j]) for i, j in pairwise(cuts)]
+    def weighted_sum(self, factor: Factor, weight: int, other: Factor, other_weight: int) -> Factor:
+        """The sum of two factors of one scope, each times its weight."""
+        self._spend(ENTRY_NS * (len(factor.keys) + len(other.keys)))
+        weights, other_weights = weights_of(weight, self.kinds), weights_of(other_weight, self.kinds)
+        entries = combined(factor.keys, factor.values, weights, other.keys, other.values, other_weights, self.kinds)
+        return Factor(factor.scope, *entries)
+
+    def _summed_out(self, factor: Factor, result: tuple[int, ...]) -> Factor:
+        if factor.scope == result:
+            return factor
+        fields = self.fields
+        self._spend(ENTRY_NS * len(factor.keys))
+        form = fields.moves(factor.scope, result), fields.mask, fields.digits(result, result)
+        return Factor(result, *summed_out(factor.keys, factor.values, *form, self.kinds))
 
     def _growth(self, scope: Sequence[int], factor: Factor) -> float:
         """Entries of a factor for each image of what its scope has in common with another one, about."""
         common = sum(u in scope for u in factor.scope)
         return len(factor.keys) ** (1.0 - common / len(factor.scope))
 
-    def _agreement(self, factor: Factor, other: Factor) -> _Agreement:
-        """Which entries of two factors agree, the first one in any order."""
+    def _join(self, product: Product) -> Join:
+        """A product's first join, with the factor that makes least of its entries."""
+        fields, part = self.fields, product.part
+        other, *left = sorted(product.others, key=lambda factor: self._growth(part.scope, factor))
+        scope = tuple(sorted({*part.scope, *other.scope}))
+        (matched, begins, ends), ordered, pairs = self._agreement(part, other)
+        looked_up: list[Factor] = []
+        others: list[Factor] = []
+        for factor in left:
+            is_looked_up = self._is_looked_up(factor, scope, pairs)
+            (looked_up if is_looked_up else others).append(factor)
+        made_of_it = scope if others else product.result
+        made = scope if looked_up else made_of_it
+        return Join(
+            Matched(matched.keys, matched.values, fields.moves(matched.scope, made), begins, ends),
+            Ordered(ordered.keys, ordered.values, fields.moves(ordered.scope, made)),
+            pairs,
+            lookups_of(fields, made, looked_up, len(self.kinds)),
+            made,
+            made_of_it,
+            made_of_it != scope,
+            tuple(others),
+            product.result,
+        )
+
+    def _agreement(self, factor: Factor, other: Factor) -> tuple[tuple[Factor, np.ndarray, np.ndarray], Factor, int]:
+        """Which entries of two factors agree: those of one of them, with ranges of the other one's; and pairs."""
         fields = self.fields
         common = tuple(u for u in factor.scope if u in other.scope)
         is_prefix = other.scope[: len(common)] == common
@@ -167,39 +194,43 @@ class SummedProduct:
         shift, bits = np.uint64(fields.bits * (len(layout) - len(common))), fields.bits * len(common)
         to_common = fields.moves(matched.scope, common)
         begins, ends, pairs = ranges_of(matched.keys, to_common, fields.mask, keys, shift, bits, self._ended)
-        scope = tuple(sorted({*factor.scope, *other.scope}))
-        return _Agreement(scope, matched, Factor(layout, keys, values), begins, ends, int(pairs))
+        return (matched, begins, ends), Factor(layout, keys, values), int(pairs)
 
-    def _is_looked_up(self, factor: Factor, agreement: _Agreement) -> bool:
-        """Whether the products of entries that agree are looked up in a factor while they are made."""
+    def _is_looked_up(self, factor: Factor, scope: Sequence[int], pairs: int) -> bool:
+        """Whether so many products with a scope are looked up in a factor while they are made."""
         words = words_of_bitmap(self.fields, factor)
-        return {*factor.scope} <= {*agreement.scope} and words <= min(MAX_BITMAP, agreement.pairs)
+        return {*factor.scope} <= {*scope} and words <= min(MAX_BITMAP, pairs)
 
-    def _joined(
-        self, agreement: _Agreement, looked_up: Sequence[Factor], result: tuple[int, ...], is_dense: bool
-    ) -> Factor:
-        """The products of entries that agree, times those of the factors that they are looked up in.
+    def _is_summed_by_place(self, join: Join) -> bool:
+        return join.is_summed and self.is_dense(join.pairs, len(join.scope))
 
-        They are summed over what the result does not have, or else in no order.
-        """
-        fields, (scope, matched, ordered, begins, ends, pairs) = self.fields, agreement
-        self._spend((DENSE_PRODUCT_NS if is_dense else PRODUCT_NS) * pairs)
-        made = scope if looked_up else result  # what the products are first made with
-        sides = (
-            Matched(matched.keys, matched.values, fields.moves(matched.scope, made), begins, ends),
-            Ordered(ordered.keys, ordered.values, fields.moves(ordered.scope, made)),
-            lookups_of(fields, made, looked_up, len(self.kinds)),
-            fields.moves(made, result),
-        )
-        if is_dense:
+    def _joined(self, join: Join) -> Factor:
+        """The products of a join; in no order where they are not summed."""
+        fields, scope = self.fields, join.scope
+        by_place = self._is_summed_by_place(join)
+        self._spend((DENSE_PRODUCT_NS if by_place else PRODUCT_NS) * join.pairs)
+        sides = join.matched, join.ordered, join.lookups, fields.moves(join.made, scope)
+        if by_place:
             scratch = self._scratches.pop() if self._scratches else np.empty(PLACES, np.uint64)
-            bits = fields.bits * len(result)
+            bits = fields.bits * len(scope)
             entries = summed_by_place(*sides, fields.mask, self.kinds, self._ended, bits, scratch)
             self._scratches.append(scratch)
-        elif result != scope:
-            digits = fields.digits(result, result)
-            entries = summed_by_sorting(*sides, fields.mask, pairs, self.kinds, self._ended, digits)
+        elif join.is_summed:
+            digits = fields.digits(scope, scope)
+            entries = summed_by_sorting(*sides, fields.mask, join.pairs, self.kinds, self._ended, digits)
         else:
-            entries = joined(*sides, fields.mask, pairs, self.kinds, self._ended)
+            entries = joined(*sides, fields.mask, join.pairs, self.kinds, self._ended)
         self._spend(0.0)
-        return Factor(result, *entries)
+        return Factor(scope, *entries)
+
+
+def _blocks(join: Join, number: int) -> list[Join]:
+    """Joins of parts of the matched factor with about as many pairs each, so many or fewer."""
+    keys, values, moves, begins, ends = join.matched
+    before = np.concatenate([[0], np.cumsum(ends - begins, dtype=np.int64)])  # pairs before each entry
+    cuts = np.searchsorted(before, join.pairs * np.arange(1, number) // number).tolist()
+    blocks = []
+    for i, j in pairwise(sorted({0, *cuts, len(keys)})):
+        matched = Matched(keys[i:j], values[i:j], moves, begins[i:j], ends[i:j])
+        blocks.append(join._replace(matched=matched, pairs=int(before[j] - before[i])))
+    return blocks
