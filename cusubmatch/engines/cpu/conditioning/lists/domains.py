@@ -13,6 +13,7 @@ from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, has, have_common, intersect
 
 __all__ = [
+    "UNKNOWN",
     "assign",
     "candidates",
     "choices",

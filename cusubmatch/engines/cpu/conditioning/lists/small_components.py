@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.lists.domains import choices, is_pending, overlap, row_of
+from cusubmatch.engines.cpu.conditioning.lists.domains import UNKNOWN, choices, is_pending, overlap, row_of
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_marked, has
 
 __all__ = ["count_small", "takes_long"]
 
 MIN_MARKED = 8  # rows that are intersected with one domain, for which it is worth marking in a bitmap
-MIN_KEPT = 32  # rows that are intersected with one domain, for which the count is worth keeping
+MIN_KEPT = 8  # candidates of both vertices, with which their count is worth keeping; or where one has fewer,
+MIN_KEPT_ELEMENTS = 64  # of the rows of these
+KEY_PART = 0.25  # of the time that it takes to count an element, for an element of a domain that has no key yet
 LONG_ROW = 8  # a row that is longer than the domain by this factor is searched, not looked up
 
 
@@ -86,4 +88,12 @@ def takes_long(s, component):
     u, w = trailing_zeros(component), trailing_zeros(rest)
     if not (s.registers[c.TOUCHED] >> u) & (s.registers[c.TOUCHED] >> w) & (s.neighbours[u] >> w) & 1:
         return False
-    return min(s.end[u] - s.begin[u], s.end[w] - s.begin[w]) >= MIN_KEPT
+    if s.end[w] - s.begin[w] < s.end[u] - s.begin[u]:
+        u, w = w, u
+    size, elements = s.end[w] - s.begin[w], 0
+    if s.end[u] - s.begin[u] >= MIN_KEPT or size < MIN_KEPT:
+        return size >= MIN_KEPT
+    for i in range(s.begin[u], s.end[u]):
+        row, row_end = row_of(s, u, w, s.store[i])
+        elements += row_end - row
+    return elements >= MIN_KEPT_ELEMENTS and (s.fingerprint_1[w] != UNKNOWN or elements >= KEY_PART * size)
