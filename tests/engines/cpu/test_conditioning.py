@@ -85,6 +85,20 @@ def test_a_count_is_that_of_the_definition(semantics, changes, kind, data):
         assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
 
 
+@pytest.mark.parametrize("labels", [1, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_domains_as_lists_and_as_bits_give_one_count(seed, labels):
+    random, n = np.random.default_rng(seed), 160
+    degrees = random.permutation(np.r_[np.full(8, 0.9), np.full(n - 8, 0.12)])  # some rows are much longer than others
+    pairs = [(i, j) for i in range(n) for j in range(i) if random.random() < max(degrees[i], degrees[j])]
+    vertices = pd.DataFrame({"vertex": range(n), "label": random.integers(0, labels, n)})
+    graph = Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+    edges = [(u, w) for u, w in combinations(range(6), 2) if w == u + 1 or random.random() < 0.4]
+    pattern = Pattern(edges, labels={u: int(random.integers(labels)) for u in range(6)})
+    assert count_of(graph, pattern, **LISTS) == count_of(graph, pattern)
+    assert count_of(graph, pattern, "homomorphism", **LISTS) == count_of(graph, pattern, "homomorphism")
+
+
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
 @pytest.mark.parametrize("vertices", [5, 6, 7, 8])
 def test_vertices_of_one_label_are_kept_apart(vertices, kind):

@@ -19,12 +19,14 @@ __all__ = [
     "choices",
     "count_small",
     "domains_key",
+    "mark_domains",
     "may_collide",
     "most_waived",
     "overlap",
     "restart",
     "takes_long",
     "undo",
+    "unmark_domains",
     "write_overlap",
 ]
 
@@ -60,6 +62,16 @@ def undo(s, trail_top, pool_top, matched):
 @_by_state(lists.candidates, bits.candidates)
 def candidates(s, v):
     """The candidates that v may take: a range of the store."""
+
+
+@_by_state(lists.mark_domains, bits.mark_domains)
+def mark_domains(s, v, others):
+    """Get ready for images of v, which narrow the domains of `others`; what `unmark_domains` is given then."""
+
+
+@_by_state(lists.unmark_domains, bits.unmark_domains)
+def unmark_domains(s, marked):
+    """The end of what `mark_domains` has begun."""
 
 
 @_by_state(lists.choices, bits.choices)

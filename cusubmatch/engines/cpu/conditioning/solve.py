@@ -32,9 +32,11 @@ from cusubmatch.engines.cpu.conditioning.representation import (
     candidates,
     choices,
     count_small,
+    mark_domains,
     restart,
     takes_long,
     undo,
+    unmark_domains,
     write_overlap,
 )
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
@@ -146,6 +148,7 @@ def _solve(s, rest):
                 if way != MATCH:
                     others &= ~(np.int64(1) << w)
                 begin, end = candidates(s, u) if way == MATCH else write_overlap(s, u, w)
+                marked = mark_domains(s, u, others)
                 pool_end, size = registers[c.POOL_TOP], end - begin
                 block = BLOCK if way == MATCH and size >= 2 * BLOCK else max(size, 1)
                 blocks = (size + block - 1) // block
@@ -175,6 +178,7 @@ def _solve(s, rest):
                     else:
                         value = _minus(s, value, part)
                     number = number + 1 if number + 1 < blocks else 0
+                unmark_domains(s, marked)
                 registers[c.POOL_TOP] = pool_top
             if way == WAIVE:
                 _waive(s, trailing_zeros(partners), w)

@@ -28,6 +28,7 @@ __all__ = [
     "subtract",
     "subtract_marked",
     "upper_bound",
+    "without",
 ]
 
 GALLOP_RATIO = 16  # lists that differ in length by more than this factor are not merged
@@ -162,6 +163,19 @@ def subtract(a, a0, a1, b, b0, b1, out, o):
             out[o] = x
             o += 1
     return o - start
+
+
+@inner
+def without(a, a0, a1, x, out, o):
+    """Write the elements of a[a0:a1) but x to out[o:] (may be in place); their number."""
+    position = lower_bound(a, a0, a1, x)
+    rest = position + 1 if position < a1 and a[position] == x else position
+    for i in range(position - a0):
+        out[o + i] = a[a0 + i]
+    o += position - a0
+    for i in range(a1 - rest):
+        out[o + i] = a[rest + i]
+    return position - a0 + a1 - rest
 
 
 @inner

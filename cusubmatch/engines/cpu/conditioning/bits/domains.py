@@ -26,12 +26,14 @@ __all__ = [
     "choices",
     "domain",
     "domains_key",
+    "mark_domains",
     "may_collide",
     "most_waived",
     "overlap",
     "restart",
     "row_of",
     "undo",
+    "unmark_domains",
     "write_overlap",
 ]
 
@@ -126,6 +128,17 @@ def _put_elements(s, word, first, end):
         end += 1
         word &= word - np.uint64(1)
     return end
+
+
+@inner
+def mark_domains(_s, _v, _others):
+    """Domains are bitmaps."""
+    return np.int64(0)
+
+
+@inner
+def unmark_domains(_s, _marked):
+    """Nothing has been marked."""
 
 
 @inner

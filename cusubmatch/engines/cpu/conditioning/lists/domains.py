@@ -9,25 +9,38 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
+from cusubmatch.engines.cpu.conditioning.lists.state import NONE, TRAIL_FIELDS
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
-from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, has, have_common, intersect
+from cusubmatch.engines.cpu.primitives.sorted_sets import (
+    count_common,
+    has,
+    have_common,
+    intersect,
+    intersect_marked,
+    without,
+)
 
 __all__ = [
+    "LONG_ROW",
     "UNKNOWN",
     "assign",
     "candidates",
     "choices",
     "domains_key",
     "is_pending",
+    "mark_domains",
     "may_collide",
     "most_waived",
     "overlap",
     "restart",
     "row_of",
     "undo",
+    "unmark_domains",
     "write_overlap",
 ]
 
+MIN_MARKED = 4  # candidates of a domain that is kept as a bitmap, too
+LONG_ROW = 16  # a row that is longer than a domain by this factor is searched for its candidates
 UNKNOWN = np.uint64(0)  # in place of a fingerprint that nobody has asked for
 
 
@@ -39,6 +52,7 @@ def restart(s, pool_begin):
     registers[c.POOL_TOP] = pool_begin
     for v in range(c.MAX_VERTICES):
         s.conflicts[v] = s.all_conflicts[v]
+        s.bitmap[v] = NONE
 
 
 @jit
@@ -52,10 +66,9 @@ def row_of(s, v, w, x):
 def _save(s, w):
     """Put the domain of w on the trail."""
     top = s.registers[c.TRAIL_TOP]
-    s.trail[4 * top] = w
-    s.trail[4 * top + 1] = s.begin[w]
-    s.trail[4 * top + 2] = s.end[w]
-    s.trail[4 * top + 3] = s.registers[c.TOUCHED]
+    at = TRAIL_FIELDS * top
+    s.trail[at], s.trail[at + 1], s.trail[at + 2] = w, s.begin[w], s.end[w]
+    s.trail[at + 3], s.trail[at + 4] = s.registers[c.TOUCHED], s.bitmap[w]
     s.trail_fingerprints[2 * top] = s.fingerprint_1[w]
     s.trail_fingerprints[2 * top + 1] = s.fingerprint_2[w]
     s.registers[c.TRAIL_TOP] = top + 1
@@ -67,9 +80,10 @@ def undo(s, trail_top, pool_top, matched):
     top = s.registers[c.TRAIL_TOP]
     while top > trail_top:
         top -= 1
-        w = s.trail[4 * top]
-        s.begin[w], s.end[w] = s.trail[4 * top + 1], s.trail[4 * top + 2]
-        s.registers[c.TOUCHED] = s.trail[4 * top + 3]
+        at = TRAIL_FIELDS * top
+        w = s.trail[at]
+        s.begin[w], s.end[w] = s.trail[at + 1], s.trail[at + 2]
+        s.registers[c.TOUCHED], s.bitmap[w] = s.trail[at + 3], s.trail[at + 4]
         s.fingerprint_1[w], s.fingerprint_2[w] = s.trail_fingerprints[2 * top], s.trail_fingerprints[2 * top + 1]
     s.registers[c.TRAIL_TOP] = trail_top
     s.registers[c.POOL_TOP] = pool_top
@@ -90,7 +104,7 @@ def is_pending(s, w, x):
 @inner
 def _set_domain(s, w, begin, end):
     """Let the domain of w be a part of the pool that has just been written."""
-    s.begin[w], s.end[w] = begin, end
+    s.begin[w], s.end[w], s.bitmap[w] = begin, end, NONE
     s.fingerprint_1[w] = UNKNOWN
     s.registers[c.TOUCHED] |= np.int64(1) << w
     s.registers[c.POOL_TOP] = end
@@ -113,10 +127,14 @@ def _narrow(s, w, row, row_end):
             s.fingerprint_2[w] = s.prefix_2[row_end] - s.prefix_2[row]
             s.registers[c.TOUCHED] |= np.int64(1) << w
             return row < row_end
-        for i in range(row, row_end):
-            if not is_pending(s, w, store[i]):
-                store[out] = store[i]
-                out += 1
+        others = s.conflicts[w] & s.registers[c.MATCHED]
+        first, end = row, row_end
+        while others:
+            out = begin + without(store, first, end, s.image[trailing_zeros(others)], store, begin)
+            first, end = begin, out
+            others &= others - 1
+    elif s.bitmap[w] != NONE and row_end - row < LONG_ROW * (s.end[w] - s.begin[w]):
+        out += intersect_marked(store, row, row_end, store, s.bitmap[w], store, out)
     else:
         out += intersect(store, s.begin[w], s.end[w], store, row, row_end, store, out)
     _set_domain(s, w, begin, out)
@@ -129,11 +147,8 @@ def _remove(s, w, x):
     if not has(s.store, s.begin[w], s.end[w], x):
         return True
     _save(s, w)
-    out = begin = s.registers[c.POOL_TOP]
-    for i in range(s.begin[w], s.end[w]):
-        if s.store[i] != x:
-            s.store[out] = s.store[i]
-            out += 1
+    begin = s.registers[c.POOL_TOP]
+    out = begin + without(s.store, s.begin[w], s.end[w], x, s.store, begin)
     _set_domain(s, w, begin, out)
     return begin < out
 
@@ -157,6 +172,32 @@ def assign(s, v, x, others):
         if not _remove(s, w, x):
             return False
     return True
+
+
+@jit
+def mark_domains(s, v, others):
+    """Keep domains of `others`, which images of v narrow, as bitmaps, too; the vertices whose domains these are."""
+    near, marked, store = s.neighbours[v] & others & s.registers[c.TOUCHED], np.int64(0), s.store
+    while near:
+        w = trailing_zeros(near)
+        near &= near - 1
+        if s.bitmap[w] == NONE and s.end[w] - s.begin[w] >= MIN_MARKED:
+            bitmap = s.registers[c.POOL_TOP]
+            s.bitmap[w], s.registers[c.POOL_TOP] = bitmap, bitmap + s.bitmap_words
+            for i in range(bitmap, bitmap + s.bitmap_words):
+                store[i] = 0
+            for i in range(s.begin[w], s.end[w]):
+                store[bitmap + (store[i] >> 5)] |= np.int32(1) << np.int32(store[i] & 31)
+            marked |= np.int64(1) << w
+    return marked
+
+
+@inner
+def unmark_domains(s, marked):
+    """Forget bitmaps."""
+    while marked:
+        s.bitmap[trailing_zeros(marked)] = NONE
+        marked &= marked - 1
 
 
 @jit

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.cpu.conditioning.lists.state import Arrays
+from cusubmatch.engines.cpu.conditioning.lists.state import NONE, TRAIL_FIELDS, Arrays
 from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.registers import MAX_VERTICES, TRAIL_ENTRIES
 from cusubmatch.engines.cpu.primitives.jit import jit
@@ -30,7 +30,8 @@ def list_arrays(
     list_begin, list_end = np.zeros((2, n), np.int64)
     list_begin[:size], list_end[:size] = begins[:-1] + len(rows), begins[1:] + len(rows)
     longest = int(np.diff(offsets, axis=1).max(initial=0))
-    first_pool, pool = len(rows) + len(lists), size * size * longest + 2 * size * (len(masks) + 1) + 1
+    bitmap = (len(masks) >> 5) + 1
+    first_pool, pool = len(rows) + len(lists), size * size * (longest + bitmap) + 2 * size * (len(masks) + 1) + 1
     pools = pools_of(threads, pool, first_pool)
     store = np.empty(pools.stop, np.int32)
     store[: len(rows)], store[len(rows) : first_pool] = rows, lists
@@ -52,10 +53,12 @@ def list_arrays(
         fingerprint_1=np.zeros(n, np.uint64),
         fingerprint_2=np.zeros(n, np.uint64),
         image=np.zeros(n, np.int64),
-        trail=np.zeros(4 * TRAIL_ENTRIES, np.int64),
+        bitmap=np.full(n, NONE, np.int64),
+        trail=np.zeros(TRAIL_FIELDS * TRAIL_ENTRIES, np.int64),
         trail_fingerprints=np.zeros(2 * TRAIL_ENTRIES, np.uint64),
-        marks=np.zeros((len(masks) >> 5) + 1, np.uint32),
+        marks=np.zeros(bitmap, np.uint32),
         stride=offsets.shape[1],
+        bitmap_words=bitmap,
         **common,
     )
     return arrays, pools

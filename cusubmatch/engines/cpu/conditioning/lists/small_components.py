@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.lists.domains import UNKNOWN, choices, is_pending, overlap, row_of
+from cusubmatch.engines.cpu.conditioning.lists.domains import LONG_ROW, UNKNOWN, choices, is_pending, overlap, row_of
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_marked, has
 
 __all__ = ["count_small", "takes_long"]
 
-MIN_MARKED = 8  # rows that are intersected with one domain, for which it is worth marking in a bitmap
+MIN_MARKED = 4  # rows that are intersected with one domain, for which it is worth marking in a bitmap
 MIN_KEPT = 8  # candidates of both vertices, with which their count is worth keeping; or where one has fewer,
 MIN_KEPT_ELEMENTS = 64  # of the rows of these
 KEY_PART = 0.25  # of the time that it takes to count an element, for an element of a domain that has no key yet
-LONG_ROW = 8  # a row that is longer than the domain by this factor is searched, not looked up
 
 
 @jit

@@ -15,7 +15,10 @@ from numba import types
 
 from cusubmatch.engines.cpu.primitives.pointers import bundled
 
-__all__ = ["Arrays", "on_lists"]
+__all__ = ["NONE", "TRAIL_FIELDS", "Arrays", "on_lists"]
+
+NONE = -1  # in place of where a bitmap is
+TRAIL_FIELDS = 5
 
 
 class Arrays(NamedTuple):
@@ -50,8 +53,10 @@ class Arrays(NamedTuple):
         Domains of touched vertices.
     image : int64
         Of matched vertices.
+    bitmap : int64
+        Where the store has the domains of touched vertices as bitmaps of local indices; -1 if it has not.
     trail : int64
-        Former domains (vertex, begin, end, touched), to be restored.
+        Former domains (vertex, begin, end, touched, bitmap), to be restored.
     trail_fingerprints : uint64
     marks : uint32
         A bitmap of local indices, empty between two calls.
@@ -62,7 +67,7 @@ class Arrays(NamedTuple):
         Counts are modulo this; 0: modulo 2^64.
     table : uint64
         The cache of components (`component_cache`); the threads of a count share it.
-    stride : int
+    stride, bitmap_words : int
     """
 
     neighbours: np.ndarray
@@ -86,6 +91,7 @@ class Arrays(NamedTuple):
     fingerprint_1: np.ndarray
     fingerprint_2: np.ndarray
     image: np.ndarray
+    bitmap: np.ndarray
     trail: np.ndarray
     trail_fingerprints: np.ndarray
     marks: np.ndarray
@@ -94,11 +100,12 @@ class Arrays(NamedTuple):
     prime: np.ndarray
     table: np.ndarray
     stride: int
+    bitmap_words: int
 
 
-CHANGED: tuple[str, ...] = "conflicts", "begin", "end", "fingerprint_1", "fingerprint_2", "image", "trail"
+CHANGED: tuple[str, ...] = "conflicts", "begin", "end", "fingerprint_1", "fingerprint_2", "image", "bitmap", "trail"
 CHANGED += "trail_fingerprints", "marks", "registers"  # by a count, besides its pool
-DTYPES = {"relations": types.int32, "store": types.int32, "roots": types.int32, "stride": None}
+DTYPES = {"relations": types.int32, "store": types.int32, "roots": types.int32, "stride": None, "bitmap_words": None}
 DTYPES |= dict.fromkeys(("masks", "marks"), types.uint32)
 WORDS = "prefix_1", "prefix_2", "words_1", "words_2", "factors", "fingerprint_1", "fingerprint_2"
 DTYPES |= dict.fromkeys((*WORDS, "trail_fingerprints", "prime", "table"), types.uint64)
