@@ -66,8 +66,8 @@ class Join(NamedTuple):
     pairs : int
     lookups : Lookups
         Only products that are found there are kept, times what is found.
-    made : tuple of int
-        The scope of the products as they are looked up.
+    to_scope : uint64 (fields, 2)
+        Positions of fields in the key of a product that is looked up, and in that of what is made of it.
     scope : tuple of int
         Of what is made of them; what they are summed over is not in it.
     is_summed : bool
@@ -81,7 +81,7 @@ class Join(NamedTuple):
     ordered: Ordered
     pairs: int
     lookups: Lookups
-    made: tuple[int, ...]
+    to_scope: np.ndarray
     scope: tuple[int, ...]
     is_summed: bool
     others: tuple[Factor, ...]
@@ -172,7 +172,7 @@ class SummedProduct:
             Ordered(ordered.keys, ordered.values, fields.moves(ordered.scope, made)),
             pairs,
             lookups_of(fields, made, looked_up, len(self.kinds)),
-            made,
+            fields.moves(made, made_of_it),
             made_of_it,
             made_of_it != scope,
             tuple(others),
@@ -209,7 +209,7 @@ class SummedProduct:
         fields, scope = self.fields, join.scope
         by_place = self._is_summed_by_place(join)
         self._spend((DENSE_PRODUCT_NS if by_place else PRODUCT_NS) * join.pairs)
-        sides = join.matched, join.ordered, join.lookups, fields.moves(join.made, scope)
+        sides = join.matched, join.ordered, join.lookups, join.to_scope
         if by_place:
             scratch = self._scratches.pop() if self._scratches else np.empty(PLACES, np.uint64)
             bits = fields.bits * len(scope)

@@ -117,7 +117,8 @@ def _narrow(s, w, row, row_end):
     out = begin = s.registers[c.POOL_TOP]
     store = s.store
     if not (s.registers[c.TOUCHED] >> w) & 1:
-        others, lost = s.conflicts[w] & s.registers[c.MATCHED], False
+        pending = s.conflicts[w] & s.registers[c.MATCHED]
+        others, lost = pending, False
         while others and not lost:
             lost = has(store, row, row_end, s.image[trailing_zeros(others)])
             others &= others - 1
@@ -127,12 +128,11 @@ def _narrow(s, w, row, row_end):
             s.fingerprint_2[w] = s.prefix_2[row_end] - s.prefix_2[row]
             s.registers[c.TOUCHED] |= np.int64(1) << w
             return row < row_end
-        others = s.conflicts[w] & s.registers[c.MATCHED]
         first, end = row, row_end
-        while others:
-            out = begin + without(store, first, end, s.image[trailing_zeros(others)], store, begin)
+        while pending:
+            out = begin + without(store, first, end, s.image[trailing_zeros(pending)], store, begin)
             first, end = begin, out
-            others &= others - 1
+            pending &= pending - 1
     elif s.bitmap[w] != NONE and row_end - row < LONG_ROW * (s.end[w] - s.begin[w]):
         out += intersect_marked(store, row, row_end, store, s.bitmap[w], store, out)
     else:
