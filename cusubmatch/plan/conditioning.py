@@ -3,8 +3,8 @@
 What it takes is not known beforehand: counts of components that come again are not counted again. At the least, every
 arc of the candidate graph is tried once, and that is taken as its cost. Where it takes much longer than walking is
 expected to, it is given up for a walk. It begins before a walk is planned where it may take less than the planning: a
-walk that is estimated to take a tenth of a millisecond may take a second. How long it goes on before the plan is made
-depends on its cost.
+walk that is estimated to take a tenth of a millisecond may take a second. The plan is made when it has taken longer
+than that.
 """
 
 from __future__ import annotations

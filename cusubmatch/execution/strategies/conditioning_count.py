@@ -2,11 +2,11 @@
 
 How many steps conditioning takes is not known beforehand. Where variable elimination suits the pattern, both take turns
 soon, or elimination goes on beside (`elimination_turns.py`); a long count leaves most cores to it for a while, since
-elimination is either done soon or given up. Where conditioning is expected to take longer than it takes to plan a walk,
-the walk is planned after a few steps, and has a turn if its estimate is lower. When conditioning has taken more steps
-than most counts do, the walk is planned anew by sampled descents, which say well what it takes. The walk has its turn
-once conditioning has taken about as long as it is expected to. If that was wrong, the turns grow, so that a count takes
-a few times the better way. Turns are counted in steps and work, not in seconds, so that on one core equal calls go the
+elimination is either done soon or given up. When conditioning has taken longer than it takes to plan a walk, the walk
+is planned, and has a turn, as long as that, if its estimate is much lower. When conditioning has taken more steps than
+most counts do, the walk is planned anew by sampled descents, which say well what it takes. The walk has its turn once
+conditioning has taken about as long as it is expected to. If that was wrong, the turns grow, so that a count takes a
+few times the better way. Turns are counted in steps and work, not in seconds, so that on one core equal calls go the
 same way.
 
 The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,
@@ -49,7 +49,8 @@ FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
 ELIMINATION_SHARE = 0.5  # of the time of conditioning
 YIELD_STEPS = 1 << 25  # of conditioning, before most cores are left to elimination
 YIELD_S = 30.0  # since that has begun, after which they are not any more
-SHORT_STEPS = 1 << 14  # of conditioning, in the time that planning a walk takes
+SHORT_STEPS = 1 << 16  # of conditioning, which take a few times as long as it takes to plan a walk
+SHORT_SHARE = 0.5  # of the time of conditioning, that a walk may be estimated to take to have a turn then
 MIN_STEPS = 1 << 17  # before a walk is planned by sampled descents
 STEP_NS = 150.0  # of a step of conditioning, about
 SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
@@ -171,7 +172,7 @@ class ConditioningCount:
         self._progress: ProgressCallback | None = self.progress  # of what is begun
         self.walk: Walk | None = None  # once it is planned anew
         self.doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
-        self.walks_soon = first is None and not strategy.conditioning.goes_first
+        self.walks_soon = first is None
         self.elimination_at, self.walk_at = FIRST_STEPS, MIN_STEPS  # the steps at which they are looked at
 
     def total(self) -> int:
@@ -235,7 +236,7 @@ class ConditioningCount:
                 return
         if self.walks_soon and conditioned.steps >= SHORT_STEPS:
             self.walks_soon = False
-            self._look_at_planned_walk()
+            self._look_at_planned_walk(conditioned.steps * STEP_NS)
         if conditioned.steps >= self.walk_at:
             self.walk_at = int(TURN_FACTOR * conditioned.steps)
             self._look_at_walk(conditioned.steps * STEP_NS)
@@ -248,12 +249,12 @@ class ConditioningCount:
         elif eliminated.take(ELIMINATION_SHARE * steps * STEP_NS) is not None:
             raise EliminationIsDoneError
 
-    def _look_at_planned_walk(self) -> None:
-        """Plan the walk; raise if its estimate is low."""
+    def _look_at_planned_walk(self, spent_ns: float) -> None:
+        """Plan the walk; raise if its estimate is low beside what was spent. It is often too low: the turn is short."""
         strategy = self.strategy
         walk = Walk(strategy.engine, strategy.walking(), strategy.prepared)
-        if walk.estimate < strategy.conditioning.cost:
-            raise _WalkIsDueError(walk, SURPRISE_FACTOR)
+        if walk.estimate <= SHORT_SHARE * spent_ns:
+            raise _WalkIsDueError(walk, min(spent_ns / max(walk.estimate, 1.0), SURPRISE_FACTOR))
 
     def _look_at_walk(self, spent_ns: float) -> None:
         """Raise if walking by sampled descents is worth a try when so much was spent."""

@@ -261,9 +261,33 @@ def test_a_count_that_was_begun_without_a_plan_is_planned_when_its_steps_are_spe
     monkeypatch.setattr(
         CpuEngine, "condition", lambda _engine, _prepared, options, _tasks: EndlessCount(options, 1 << 20)
     )
+    monkeypatch.setattr(conditioning_count, "suits_elimination", lambda *_: False)  # it may be the first
     graph.host.cache.forget("prepared", "plans")
     assert csm.count_matches(graph, QUERY, engine="cpu") == wanted
     assert graph.host.cache.values("plans")
+
+
+@pytest.mark.parametrize("share", [1e-9, 1e9])
+def test_a_walk_that_is_planned_soon_has_a_turn_as_long_as_conditioning_has_taken(monkeypatch, share):
+    graph, steps, turns = skewed_graph(), conditioning_count.SHORT_STEPS, []
+
+    def walked(_count, walk, factor):
+        turns.append((walk.estimate, factor))
+        return 7
+
+    def condition(_engine, _prepared, options, _tasks):
+        return EndlessCount(options, steps)
+
+    monkeypatch.setattr(CpuEngine, "condition", condition)
+    monkeypatch.setattr(conditioning_count, "suits_elimination", lambda *_: False)
+    monkeypatch.setattr(conditioning_count, "SHORT_SHARE", share)
+    monkeypatch.setattr(conditioning_count.ConditioningCount, "_walked", walked)
+    assert csm.count_matches(graph, QUERY, engine="cpu") == 7
+    ((estimate, factor),) = turns
+    if share > 1.0:
+        assert factor == min(steps * conditioning_count.STEP_NS / estimate, conditioning_count.SURPRISE_FACTOR)
+    else:  # the walk was left until it was planned by sampled descents
+        assert factor == conditioning_count.WALK_FACTOR
 
 
 class EndlessCount:
