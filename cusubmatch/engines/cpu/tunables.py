@@ -72,10 +72,10 @@ class Tunables:
         Positions whose values compiled code is loaded for.
     conditioning_steps : int
         Candidates that a count by conditioning tries between two returns to Python.
-    alone_conditioning_steps : int
-        So many are tried before other threads are started.
-    steps_worth_a_thread : int
-        Expected candidates that are worth one more thread.
+    alone_conditioning_s : float
+        Seconds before other threads are started.
+    seconds_worth_a_thread : float
+        Expected seconds of one thread that are worth one more.
     conditioning_slots : int
         Most counts of components that it keeps, a power of two; a slot takes 32 bytes.
     most_set_elements, most_set_row_words : int
@@ -113,8 +113,8 @@ class Tunables:
     descent_population: int = 64
     compiled_gather: int = 1 << 14
     conditioning_steps: int = 1 << 13
-    alone_conditioning_steps: int = 1 << 15
-    steps_worth_a_thread: int = 1 << 13
+    alone_conditioning_s: float = 0.002
+    seconds_worth_a_thread: float = 0.0015
     conditioning_slots: int = 1 << 23
     most_set_elements: int = 1 << 9
     most_set_row_words: int = 1 << 19

@@ -149,7 +149,7 @@ def test_a_count_that_yields_is_the_same():
     graph = random_graph(60, 0.3, 2, seed=9)
     pattern = Pattern(EDGES["4-clique with paths"], labels={v: v % 2 for v in range(8)})
     engine, prepared = prepared_for(
-        graph, pattern, "monomorphism", threads=4, conditioning_steps=64, alone_conditioning_steps=64
+        graph, pattern, "monomorphism", threads=4, conditioning_steps=64, alone_conditioning_s=0.0
     )
     wanted = engine.condition(prepared, RunOptions(), None).total()
     count, turns = engine.condition(prepared, RunOptions(), None), []

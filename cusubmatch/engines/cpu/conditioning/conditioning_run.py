@@ -1,7 +1,7 @@
 """Running a count by recursive conditioning: turns of bounded length, in threads, until all roots are counted.
 
 The caller's thread works alone at first, which tells about how long the rest takes. Others join it as that is worth
-more threads, and the roots are divided among them (`root_counter`). Threads that find no root any more go through one
+more threads, and the roots are divided among them (`root_queue`). Threads that find no root any more go through one
 that another thread counts, in another order: each finds in the cache what the other has met.
 
 Between its turns the caller's thread tells how far the count is. Whoever hears of it may do something else meanwhile,
@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from cusubmatch.engines.base import ConditionedCount, RunOptions, TaskRange
 from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, empty_table
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
+from cusubmatch.engines.cpu.conditioning.root_queue import RootQueue
 from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.tunables import Tunables
@@ -34,29 +35,30 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
 from cusubmatch.system.deadlines import flag_of_thread
+from cusubmatch.system.prompt_threads import prompt_threads
 from cusubmatch.system.workers import Workers
 
 __all__ = ["ConditioningRun"]
 
-RANGES_OF_A_THREAD = 8  # that the roots are divided into, about
+RANGES_OF_A_THREAD = 32  # that the roots are divided into, about
 SHARED_SLOTS = 1 << 14, 1 << 15  # of the cache that threads share at first; later it has
 SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
 TURNS_SO_FAR = 512  # at the most, as if all had been as long as the next: the interpreter is asked for less often
 LONGEST_TURN = 1 << 17  # steps
+TURN_BESIDE = 1 << 15  # steps at the least of a turn of another thread than the caller's, which need not look around
 YIELDING_PART = 4  # of the threads that count, where it yields
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
-STEPS_OF_A_RANGE = 1024  # at the least, about: less is done sooner than it is handed out
+STEPS_OF_A_RANGE = 256  # at the least, about: what is counted next to each other shares what is met
 NO_SLOTS = np.empty((0, SLOT_WORDS), np.uint64)
 
 
 class _Turn(NamedTuple):
-    """The range of roots that a thread counts, since when, and the counters that fill the cache for it."""
+    """A turn of a counter: since when it goes on, and the counters that fill the cache for it."""
 
-    begin: int
-    end: int
+    counter: RootCounter
     begun_s: float
     helpers: list[RootCounter]
 
@@ -100,8 +102,8 @@ class ConditioningRun:
         self.tasks = tasks or TaskRange(0, roots)
         first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])
         self._counters = {0: first}  # of each thread that has counted
-        self._pending: list[tuple[int, int]] = []  # ranges of roots, the next one last
-        self._last_turn = 1, 0  # its roots and steps
+        self._queue = RootQueue(0, 0)
+        self._last_turn, self._turns_s = (1, 0, 0.0), 0.0  # its roots, steps and seconds; seconds of all turns
         self._slots = 0  # of the cache that the threads share, if there is one
         self._former = NO_SLOTS  # of the cache before it, whose entries are to be put into it
         self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now
@@ -130,10 +132,10 @@ class ConditioningRun:
             self._counters = {0: self._counters[0]}
             with announced(self._counters[0].part):
                 self._counters[0].begin(prime)
-            self._prime, self._pending = prime, [(self.tasks.begin, self.tasks.end)]
-            self._last_turn = max(self._roots_left, 1), self.steps
+            self._prime, self._queue = prime, RootQueue(self.tasks.begin, self.tasks.end)
+            self._last_turn = max(self._queue.roots, 1), self.steps, self._turns_s
             self._slots, self._former = 0, NO_SLOTS
-        while self._pending:
+        while self._queue.roots:
             if self._cache_is_small:
                 self._enlarge_cache()
             self._take_turns()
@@ -141,14 +143,15 @@ class ConditioningRun:
         sums, bounds = zip(*(counter.sum for counter in self._counters.values()), strict=True)
         return sum(sums) % (prime or 1 << 64), sum(bounds)
 
-    @property
-    def _roots_left(self) -> int:
-        return sum(end - begin for begin, end in list(self._pending))
-
     def _steps_left(self) -> int:
         """About how many steps are to be taken, from those of the last turn; 0 if there was none."""
-        roots, steps = self._last_turn
-        return steps * self._roots_left // roots if roots else MANY_STEPS  # one of the roots takes long
+        roots, steps, _ = self._last_turn
+        return steps * self._queue.roots // roots if roots else MANY_STEPS  # one of the roots takes long
+
+    def _seconds_left(self) -> float:
+        """About how many seconds these take one thread."""
+        roots, _, seconds = self._last_turn
+        return seconds * self._queue.roots / roots if roots else math.inf
 
     def _take_turns(self) -> None:
         """Count, in threads, until all is counted, the cache is to be enlarged, or the count has to end."""
@@ -160,15 +163,16 @@ class ConditioningRun:
                 counter.refill(shares.pop())
 
         def work(number: int) -> None:
-            counter = self._counter(number)
-            refill_by(counter)
-            while (
-                number < self._most_threads
-                and not workers.stopped
-                and not self._is_interrupted
-                and self._count_or_help(counter)
-            ):
-                pass
+            with prompt_threads():
+                counter = self._counter(number)
+                refill_by(counter)
+                while (
+                    number < self._most_threads
+                    and not workers.stopped
+                    and not self._is_interrupted
+                    and self._count_or_help(counter, TURN_BESIDE)
+                ):
+                    pass
             working.discard(number)
 
         def let_work(first: int, end: int) -> None:
@@ -180,7 +184,7 @@ class ConditioningRun:
         try:
             let_work(1, self._threads)
             refill_by(self._counters[0])
-            while not workers.stopped and not self._is_interrupted and self._count_or_help(self._counters[0]):
+            while not workers.stopped and not self._is_interrupted and self._count_or_help(self._counters[0], 0):
                 self._report()
                 before = min(self._threads, self._most_threads)
                 self._threads = max(before, self._threads_worth())
@@ -203,10 +207,10 @@ class ConditioningRun:
         return counter
 
     def _threads_worth(self) -> int:
-        """How many threads the steps that are left are worth."""
-        if self.steps < self.tunables.alone_conditioning_steps:
+        """How many threads what is left is worth."""
+        if self._turns_s < self.tunables.alone_conditioning_s:
             return 1
-        return min(self._most_threads, self._steps_left() // self.tunables.steps_worth_a_thread + 1)
+        return int(min(self._most_threads, self._seconds_left() / self.tunables.seconds_worth_a_thread + 1.0))
 
     @property
     def _most_threads(self) -> int:
@@ -214,10 +218,9 @@ class ConditioningRun:
 
     def _divide(self, threads: int) -> None:
         """Divide what is pending into ranges for so many threads."""
-        parts = min(max(self._steps_left() // STEPS_OF_A_RANGE, threads), threads * RANGES_OF_A_THREAD)
-        with self._lock:
-            if threads > 1 and len(self._pending) < parts:
-                self._pending = list(_divided(self._pending, parts))
+        if threads > 1:
+            parts = self._steps_left() // STEPS_OF_A_RANGE
+            self._queue.divide(min(max(parts, threads), threads * RANGES_OF_A_THREAD))
 
     @property
     def _cache_is_small(self) -> bool:
@@ -246,25 +249,26 @@ class ConditioningRun:
         slots, self._former = self._former, NO_SLOTS
         return slots
 
-    def _count_or_help(self, counter: RootCounter) -> bool:
-        """Count from a pending range, or help one that does; False if all is counted."""
-        budget = max(self.tunables.conditioning_steps, min(self.steps // TURNS_SO_FAR, LONGEST_TURN))
+    def _count_or_help(self, counter: RootCounter, least: int) -> bool:
+        """Count what no thread counts, or help one that does, for so many steps or more; False if all is counted."""
+        budget = max(self.tunables.conditioning_steps, min(self.steps // TURNS_SO_FAR, LONGEST_TURN), least)
         return self._take_turn(counter, budget) or self._help(counter, budget // HELP_PART)
 
     def _take_turn(self, counter: RootCounter, budget: int) -> bool:
-        """Count from a pending range, if there is one, for so many steps; what is left of it is pending again."""
+        """Count from the queue, if it has roots, for so many steps; what is left of a range is put back."""
+        if not self._queue.roots:
+            return False
         with self._lock:
-            if not self._pending:
-                return False
-            begin, end = self._pending.pop()
-            turn = self._turns[counter] = _Turn(begin, end, time.monotonic(), [])
-        position, steps = counter.count(begin, end, budget)
+            turn = self._turns[counter] = _Turn(counter, time.monotonic(), [])
+        roots, steps = counter.count(self._queue.take_back(), budget, self._queue.words)
+        seconds = time.monotonic() - turn.begun_s
+        self._queue.put_back(*counter.left)
         with self._lock:
             del self._turns[counter]
             self.steps += steps
-            self._last_turn = position - begin, steps
-            if position < end:
-                self._pending.append((position, end))
+            if steps:  # other threads may have been the first
+                self._last_turn = roots, steps, seconds
+                self._turns_s += seconds
             for helper in turn.helpers:
                 helper.end_turn()
         return True
@@ -280,16 +284,17 @@ class ConditioningRun:
             turn = min(self._turns.values(), key=lambda turn: len(turn.helpers), default=None)
             if turn is None:
                 return False
-            too_soon_s = turn.begun_s + HELP_AFTER_S - time.monotonic()
-            if too_soon_s <= 0:
+            roots = turn.counter.left
+            helps = time.monotonic() - turn.begun_s > HELP_AFTER_S and roots[0] < roots[1]
+            if helps:
                 turn.helpers.append(counter)
             share = len(turn.helpers) * GOLDEN_RATIO % 1.0
-        if too_soon_s > 0:
-            time.sleep(too_soon_s)
-            return True
-        counter.help(turn.begin, turn.end, budget, share)
-        with self._lock:
-            turn.helpers.remove(counter)
+        if helps:
+            helps = counter.help(roots, budget, share)
+            with self._lock:
+                turn.helpers.remove(counter)
+        if not helps:  # who looks again at once takes the interpreter from those that count
+            time.sleep(HELP_AFTER_S)
         return True
 
     @property
@@ -303,24 +308,15 @@ class ConditioningRun:
         return bool(self._ended[0]) or (self.deadline is not None and time.monotonic() > self.deadline)
 
     def _check(self) -> None:
-        if self._pending and self._is_due:
+        if self._is_due and self._queue.roots:
             raise DeadlinePassed
 
     def _report(self) -> None:
         """Tell how far the count is, unless it is at its end."""
-        left = self._roots_left
+        left = self._queue.roots
         if not left and not self._turns:
             return
         if self.progress is not None:
             self.progress(1.0 - left / max(self.tasks.end - self.tasks.begin, 1), 0)
         if self.between_turns is not None and not self._prime:
             self.between_turns(self)
-
-
-def _divided(ranges: Sequence[tuple[int, int]], parts: int) -> Iterator[tuple[int, int]]:
-    """The same numbers in about so many ranges, or one more for each."""
-    numbers = max(sum(end - begin for begin, end in ranges), 1)
-    for begin, end in ranges:
-        pieces = max(-(-(end - begin) * parts // numbers), 1)
-        cuts = [begin + (end - begin) * i // pieces for i in range(pieces + 1)]
-        yield from ((first, last) for first, last in pairwise(cuts) if first < last)

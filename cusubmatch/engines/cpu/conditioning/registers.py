@@ -14,7 +14,9 @@ __all__ = [
     "MAX_VERTICES",
     "POOL_TOP",
     "POSITION",
+    "RANGE_END",
     "REGISTERS",
+    "ROOTS",
     "SHIFT",
     "STEPS",
     "TABLE_MASK",
@@ -27,7 +29,8 @@ __all__ = [
 MAX_VERTICES = 32
 # Fields of the registers.
 TOUCHED, MATCHED, TRAIL_TOP, POOL_TOP, STEPS, ABORTED, ENTRIES, TABLE_MASK, CAPACITY_MASK, POSITION, SHIFT = range(11)
-REGISTERS = 11
+RANGE_END, ROOTS = 11, 12  # of the roots that are counted just now, and how many of a call are
+REGISTERS = 13
 TRAIL_ENTRIES = 2 * MAX_VERTICES * MAX_VERTICES  # at the most
 FACTORS = 6 * MAX_VERTICES  # random words
 WHOLE_SHIFT = 16  # bits: a domain is gone through from SHIFT / 2^16 of it on

@@ -50,7 +50,7 @@ class RootCounter:
             places = np.array([x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays], np.int64)
         self._places = places
         self._sums, self._bounds = np.zeros(1, np.uint64), np.zeros(1)
-        self._unused = np.zeros(1, np.uint64), np.zeros(1)
+        self._unused, self._no_queue = (np.zeros(1, np.uint64), np.zeros(1)), np.zeros(2, np.int64)
         self._stuck = self._longer = 0
 
     @property
@@ -103,31 +103,43 @@ class RootCounter:
         arrays.registers[:] = 0
         arrays.registers[c.TABLE_MASK] = FIRST_SLOTS - 1
         arrays.registers[c.CAPACITY_MASK] = len(arrays.table) // SLOT_WORDS - 1
-        self.count(0, 0, 0)
+        self.count((0, 0), 0, self._no_queue)
         self._stuck = self._longer = 0
 
-    def count(self, begin: int, end: int, budget: int) -> tuple[int, int]:
-        """Count roots from `begin` on, in about so many steps: the root to go on with, and the steps that it took."""
+    def count(self, first: tuple[int, int], budget: int, queue: np.ndarray) -> tuple[int, int]:
+        """Count the roots of a range, then of ranges of a queue (`RootQueue.words`), in about so many steps.
+
+        How many roots are counted, and the steps that it took; `left` is what is left of the last range.
+        """
         registers, budget = self._arrays.registers, budget << self._longer
-        registers[c.POSITION] = begin
-        vertices = (1 << self._size) - 1
-        registers[c.SHIFT] = 0
-        self._count_roots(self._places, self._root, vertices, end, self._sums, self._bounds, budget, self._pool)
-        position = int(registers[c.POSITION])
-        self._stuck = self._stuck + 1 if position == begin else 0
+        self._call(first, budget, 0.0, queue, self._sums, self._bounds)
+        roots, (begin, end) = int(registers[c.ROOTS]), self.left
+        self._stuck = 0 if roots or begin == end else self._stuck + 1
         if self._stuck == CALLS_BEFORE_LONGER:  # more may be forgotten in a call than is found
             self._longer, self._stuck = self._longer + 1, 0
-        return position, budget - max(int(registers[c.STEPS]), 0)
+        return roots, budget - max(int(registers[c.STEPS]), 0)
 
-    def help(self, begin: int, end: int, budget: int, share: float) -> None:
+    @property
+    def left(self) -> tuple[int, int]:
+        """What is left of the range that it counts, or has counted."""
+        registers = self._arrays.registers
+        return int(registers[c.POSITION]), int(registers[c.RANGE_END])
+
+    def help(self, roots: tuple[int, int], budget: int, share: float) -> bool:
         """Fill the cache with what another counter needs, which counts the same roots at the same time.
 
         Domains are gone through from `share` (less than 1) of them on: that counter finds what this one has met there.
+        Whether there is more to do.
         """
-        registers = self._arrays.registers
-        registers[c.POSITION], registers[c.SHIFT] = begin, int(share * (1 << c.WHOLE_SHIFT))
-        vertices = (1 << self._size) - 1
-        self._count_roots(self._places, self._root, vertices, end, *self._unused, budget, self._pool)
+        self._call(roots, budget, share, self._no_queue, *self._unused)
+        begin, end = self.left
+        return begin < end
+
+    def _call(self, roots, budget, share, queue, sums, bounds):
+        registers, vertices = self._arrays.registers, (1 << self._size) - 1
+        registers[c.POSITION], registers[c.RANGE_END] = roots
+        registers[c.SHIFT] = int(share * (1 << c.WHOLE_SHIFT))
+        self._count_roots(self._places, self._root, vertices, queue, sums, bounds, budget, self._pool)
 
     def end_turn(self) -> None:
         """Let the turn that another thread takes with this counter end soon; at the latest after its steps."""

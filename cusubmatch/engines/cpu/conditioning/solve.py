@@ -39,7 +39,9 @@ from cusubmatch.engines.cpu.conditioning.representation import (
     unmark_domains,
     write_overlap,
 )
+from cusubmatch.engines.cpu.conditioning.root_queue import next_range
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.pointers import pointer
 
 __all__ = ["EXACT_BELOW", "count_roots_of_bits", "count_roots_of_lists"]
 
@@ -203,35 +205,40 @@ def _spend_step(s):
 
 
 @inner
-def _count_roots(s, root, vertices, end, sums, bounds, steps, pool_begin):
-    """Count from each root, from the register POSITION to `end`; whether that was done in `steps`."""
+def _count_roots(s, root, vertices, queue, sums, bounds, steps, pool_begin):
+    """Count from each root from the register POSITION to RANGE_END, then of ranges of the queue, for so many steps."""
     registers = s.registers
-    registers[c.STEPS] = steps
+    registers[c.STEPS], registers[c.ROOTS] = steps, 0
     others = vertices & ~(np.int64(1) << root)
-    for i in range(registers[c.POSITION], end):
-        restart(s, pool_begin)
-        if assign(s, root, s.roots[i], others):
-            value, bound = _solve(s, others)
-            if registers[c.ABORTED]:
-                registers[c.POSITION] = i
-                return False
-            sums[0] = _plus(s, sums[0], value)
-            bounds[0] += bound
-        registers[c.STEPS] -= 1
-        if (registers[c.STEPS] < 0 or s.ended[0] != 0) and i + 1 < end:
-            registers[c.POSITION] = i + 1
-            return False
-    registers[c.POSITION] = end
-    return True
+    while True:
+        while registers[c.POSITION] < registers[c.RANGE_END]:
+            if registers[c.STEPS] < 0 or s.ended[0] != 0:
+                return
+            restart(s, pool_begin)
+            if assign(s, root, s.roots[registers[c.POSITION]], others):
+                value, bound = _solve(s, others)
+                if registers[c.ABORTED]:
+                    return
+                sums[0] = _plus(s, sums[0], value)
+                bounds[0] += bound
+            registers[c.STEPS] -= 1
+            registers[c.POSITION] += 1
+            registers[c.ROOTS] += 1
+        if registers[c.STEPS] < 0 or s.ended[0] != 0:
+            return
+        begin, end = next_range(queue)
+        if begin == end:
+            return
+        registers[c.POSITION], registers[c.RANGE_END] = begin, end
 
 
 @jit
-def count_roots_of_lists(table, root, vertices, end, sums, bounds, steps, pool_begin):
+def count_roots_of_lists(table, root, vertices, queue, sums, bounds, steps, pool_begin):
     """Count from roots, where the domains are lists."""
-    return _count_roots(on_lists(table), root, vertices, end, sums, bounds, steps, pool_begin)
+    _count_roots(on_lists(table), root, vertices, pointer(queue), sums, bounds, steps, pool_begin)
 
 
 @jit
-def count_roots_of_bits(table, root, vertices, end, sums, bounds, steps, pool_begin):
+def count_roots_of_bits(table, root, vertices, queue, sums, bounds, steps, pool_begin):
     """Count from roots, where the domains are bits."""
-    return _count_roots(on_bits(table), root, vertices, end, sums, bounds, steps, pool_begin)
+    _count_roots(on_bits(table), root, vertices, pointer(queue), sums, bounds, steps, pool_begin)

@@ -23,6 +23,7 @@ __all__ = [
     "bool_at",
     "bundled",
     "call_at",
+    "fetch_add",
     "float64_at",
     "int32_at",
     "int64_at",
@@ -78,6 +79,17 @@ def prefetch(_context, start):
         return ir.Constant(ir.IntType(64), 0)
 
     return types.int64(start), generate
+
+
+@intrinsic
+def fetch_add(_context, place, number):
+    """Add to the integer at a pointer in one step that no other thread divides; what stood there before."""
+
+    def generate(context, builder, signature, arguments):
+        added = context.cast(builder, arguments[1], signature.args[1], place.dtype)
+        return builder.atomic_rmw("add", arguments[0], added, "seq_cst")
+
+    return place.dtype(place, number), generate
 
 
 def _pointer_at(dtype):
