@@ -70,8 +70,8 @@ class RunOptions:
         `blocks` yields then(block) instead of a block. It is called before more work is launched.
     max_work : int or None
         Units of work after which a count on a candidate graph raises `StepsSpent`.
-    slice_s : float or None
-        Seconds after which the run is to look whether it shall end, if its engine looks less often.
+    watches : bool
+        Whether a run on a device calls this thread's check (`system.deadlines`) while it waits for that.
     ids : int64 (n,) or None
         By internal vertex what rows on a candidate graph hold instead of it. The blocks, as few as can be, are int64.
     """
@@ -84,7 +84,7 @@ class RunOptions:
     enough: int | None = None
     then: Callable[[Any], Any] | None = None
     max_work: int | None = None
-    slice_s: float | None = None
+    watches: bool = False
     ids: Any = None
 
 

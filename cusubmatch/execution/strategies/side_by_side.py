@@ -27,7 +27,6 @@ __all__ = ["HostCount", "HostIsDoneError", "OnHost", "SideBySide"]
 HOST_DELAY_S = 0.001  # most walks are done by then, and planning on the host would hinder them
 PATIENCE_S = 0.3  # after which a walk that goes on is worth a trial of plans, and a look for decompositions
 LOOK_S = 0.02  # between two looks of a host that may not compile yet
-SLICE_S = 0.004  # of a walk, between two looks whether the host is done
 
 
 class SideBySide(Race):
@@ -128,9 +127,7 @@ class SideBySideCount(RaceCount):
         check_deadline()
         long_count = self.race.of_long_count(True)
         if long_count is None:
-            matches = self.walked_within(
-                PATIENCE_S, lambda end: self.race.first.run(end, self.progress, slice_s=SLICE_S)
-            )
+            matches = self.walked_within(PATIENCE_S, lambda end: self.race.first.run(end, self.progress, watches=True))
             if matches is not None:
                 return matches
         host.may_compile.set()
@@ -139,7 +136,7 @@ class SideBySideCount(RaceCount):
             assert long_count is not None  # noqa: S101 - it is made if it is not there
         count: Count
         if isinstance(long_count, Walk):
-            count = long_count.run(self.deadline, self.progress, slice_s=SLICE_S)
+            count = long_count.run(self.deadline, self.progress, watches=True)
         else:
             count = long_count.run(self.deadline, self.progress)
         try:

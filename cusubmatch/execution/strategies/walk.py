@@ -37,10 +37,10 @@ class Walk:
         progress: ProgressCallback | None,
         tasks: TaskRange | None = None,
         max_work: int | None = None,
-        slice_s: float | None = None,
+        watches: bool = False,
     ) -> Run:
-        """One count, or a part of it; `max_work` and `slice_s` as in `RunOptions`."""
-        options = RunOptions(deadline=deadline, progress=progress, max_work=max_work, slice_s=slice_s)
+        """One count, or a part of it; `max_work` and `watches` as in `RunOptions`."""
+        options = RunOptions(deadline=deadline, progress=progress, max_work=max_work, watches=watches)
         return self.engine.run(self.plan, self.prepared, options, tasks)
 
     def matches_of(self, total: int) -> int:

@@ -13,9 +13,13 @@ import numpy as np
 import pytest
 
 import cusubmatch as csm
+from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.gpu.runtime.device import current_device
 from cusubmatch.engines.registry import engine_named
+from cusubmatch.execution.planned_call import make_query
+from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.generators import rmat
+from cusubmatch.system.deadlines import checking
 
 pytestmark = pytest.mark.gpu
 
@@ -47,6 +51,24 @@ def test_forced_settings_change_no_count(name, forced):
     gpu = current_device().tuned(**FORCED[forced])
     with patch.object(engine_named("gpu"), "gpu", gpu):
         assert csm.count_matches(graph, TEXTS[name], engine="gpu") == expected
+
+
+def test_a_launch_that_is_watched_ends_soon_after_the_check_raises():
+    graph = csm.Graph.from_edgelist(rmat(12, 16, seed=2))
+    options = QueryOptions(engine="gpu", counting=True, suffix=0)
+    query = make_query(graph, csm.Pattern.cycle(7), options, None)
+    run = query.engine.run(query.plan, query.prepared, RunOptions(watches=True))
+    run.slice_s, raised = 30.0, []
+
+    def check():
+        if time.monotonic() > begin + 0.2:
+            raised.append(time.monotonic())
+            raise InterruptedError
+
+    begin = time.monotonic()
+    with query.engine.current(), checking(check), pytest.raises(InterruptedError):
+        run.total()
+    assert time.monotonic() - raised[0] < 0.05
 
 
 @pytest.fixture(scope="module")

@@ -26,10 +26,12 @@ from cusubmatch import Pattern
 from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
+from cusubmatch.engines.gpu.search.workspace import Workspace
 from cusubmatch.engines.gpu.tunables import Polling, Tunables
 from cusubmatch.engines.gpu.walker import program_format
 from cusubmatch.execution.results.expand_orbits import expand_orbits
 from cusubmatch.graph.cache import Cache
+from cusubmatch.system.deadlines import checking
 
 # Random patterns ask for labels that random graphs lack.
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -122,6 +124,40 @@ def result_of(graph, pattern, settings, *ways, counting, target=None, **tuned):
             return run.count(), run
         blocks = expand_orbits(run.blocks(), run.plan, np)
         return Counter(tuple(row) for block in blocks for row in block.T.tolist()), run
+
+
+class Launched:
+    """The event of a launch that has ended when it was looked at a few times."""
+
+    def __init__(self, looks):
+        self.looks = looks
+
+    @property
+    def done(self):
+        self.looks -= 1
+        return self.looks < 0
+
+
+@pytest.mark.parametrize("watches", [False, True])
+def test_a_launch_that_is_watched_ends_by_what_the_check_raises(monkeypatch, watches):
+    checks, stops = [], []
+    monkeypatch.setattr(Workspace, "event", lambda _: Launched(5))
+    monkeypatch.setattr(Workspace, "stop", lambda _: stops.append(len(checks)))
+
+    def check():
+        checks.append(1)
+        if len(checks) == 3:
+            raise InterruptedError
+
+    run = run_of(skewed(), Pattern.parse(SHAPES["square"]), Settings())
+    run.watches = watches
+    with checking(check):
+        if watches:
+            with pytest.raises(InterruptedError):
+                run.total()
+        else:
+            assert run.total() > 0
+    assert stops == ([3] if watches else [])
 
 
 def in_ids(graph, rows):

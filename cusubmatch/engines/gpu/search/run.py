@@ -2,13 +2,12 @@
 
 A launch ends when no work is left, when the output is full or has the rows that were asked for, or after a slice of
 time; the stacks of its warps are checkpoints in device memory. Limits, deadlines, progress and interrupts are handled
-between launches.
+between launches; who may not wait so long watches them.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.program import modulo
 from cusubmatch.engines.gpu.search.run_progress import RunProgress
+from cusubmatch.engines.gpu.search.workspace import Workspace
 from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.engines.gpu.walker import task_ring as r
 from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
@@ -35,6 +35,7 @@ __all__ = ["KEPT_PLANS", "Run", "mode_of", "nanoseconds_of"]
 
 KEPT_PLANS = 16  # at least
 DEFAULTS = RunOptions()
+WATCH_S = 1e-4  # between two looks at a launch
 
 
 class RowOutput(NamedTuple):
@@ -90,7 +91,7 @@ class Run:
     ):
         self.prepared, self.plan, self.tasks, self.gpu = prepared, plan, tasks, gpu or current_device()
         self.deadline, self.progress = options.deadline, options.progress
-        self.slice_s = min(options.slice_s or math.inf, self.gpu.tunables.slice_s)
+        self.slice_s, self.watches = self.gpu.tunables.slice_s, options.watches
         self.sample_share, self.xp, enough = sample_share, prepared.graph.xp, options.enough
         max_rows = self.gpu.tunables.output_bytes // (4 * max(len(plan.columns), 1))
         self.block_rows = min(options.block_rows or max_rows, enough or max_rows, max_rows)
@@ -213,6 +214,8 @@ class Run:
         try:
             self._launch(workspace, output)
             while running:
+                if self.watches:
+                    _watch(workspace)
                 new, running = workspace.read(), False
                 done, more = self._done(workspace), bool(workspace.state[r.STOP])
                 rows, so_far = output.of(workspace.state), so_far + new
@@ -289,6 +292,14 @@ class Run:
 def mode_of(plan: Plan, weighed: bool) -> str:
     """What happens at the last level of a plan whose partial matches carry weights, or not."""
     return WEIGHTS if weighed else {"rows": ROWS, "size": COUNT, "suffix": SUFFIX}.get(plan.leaf_mode, PAIRS)
+
+
+def _watch(workspace: Workspace) -> None:
+    """Call this thread's check until the launch has ended; what that raises ends it."""
+    event = workspace.event()
+    while event is not None and not event.done:
+        check_deadline()
+        time.sleep(WATCH_S)
 
 
 def nanoseconds_of(slice_s: float, deadline: float | None) -> np.int64:
