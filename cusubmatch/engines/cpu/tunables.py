@@ -113,7 +113,7 @@ class Tunables:
     descent_population: int = 64
     compiled_gather: int = 1 << 14
     conditioning_steps: int = 1 << 13
-    alone_conditioning_s: float = 0.002
+    alone_conditioning_s: float = 0.004
     seconds_worth_a_thread: float = 0.0015
     conditioning_slots: int = 1 << 23
     most_set_elements: int = 1 << 9
