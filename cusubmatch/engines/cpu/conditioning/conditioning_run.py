@@ -46,7 +46,7 @@ SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
 TURNS_SO_FAR = 512  # at the most, as if all had been as long as the next: the interpreter is asked for less often
 LONGEST_TURN = 1 << 17  # steps
-TURN_BESIDE = 1 << 15  # steps at the least of a turn of another thread than the caller's, which need not look around
+TURNS_BESIDE = 4  # of the caller's in one of another thread, which need not look around
 YIELDING_PART = 4  # of the threads that count, where it yields
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
@@ -170,7 +170,7 @@ class ConditioningRun:
                     number < self._most_threads
                     and not workers.stopped
                     and not self._is_interrupted
-                    and self._count_or_help(counter, TURN_BESIDE)
+                    and self._count_or_help(counter, TURNS_BESIDE)
                 ):
                     pass
             working.discard(number)
@@ -184,7 +184,7 @@ class ConditioningRun:
         try:
             let_work(1, self._threads)
             refill_by(self._counters[0])
-            while not workers.stopped and not self._is_interrupted and self._count_or_help(self._counters[0], 0):
+            while not workers.stopped and not self._is_interrupted and self._count_or_help(self._counters[0]):
                 self._report()
                 before = min(self._threads, self._most_threads)
                 self._threads = max(before, self._threads_worth())
@@ -249,9 +249,9 @@ class ConditioningRun:
         slots, self._former = self._former, NO_SLOTS
         return slots
 
-    def _count_or_help(self, counter: RootCounter, least: int) -> bool:
-        """Count what no thread counts, or help one that does, for so many steps or more; False if all is counted."""
-        budget = max(self.tunables.conditioning_steps, min(self.steps // TURNS_SO_FAR, LONGEST_TURN), least)
+    def _count_or_help(self, counter: RootCounter, turns: int = 1) -> bool:
+        """Count what no thread counts, or help one that does, for a turn or several; False if all is counted."""
+        budget = turns * max(self.tunables.conditioning_steps, min(self.steps // TURNS_SO_FAR, LONGEST_TURN))
         return self._take_turn(counter, budget) or self._help(counter, budget // HELP_PART)
 
     def _take_turn(self, counter: RootCounter, budget: int) -> bool:
