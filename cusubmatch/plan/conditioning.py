@@ -31,7 +31,7 @@ class ConditioningPlan:
     walking : float
         Estimated nanoseconds of walking instead.
     patience : float
-        Nanoseconds: where it costs no more, it is tried before a walk is planned.
+        Nanoseconds: where it costs no more, it is tried whatever walking is expected to take.
     """
 
     cost: float
@@ -41,12 +41,7 @@ class ConditioningPlan:
     @property
     def first(self) -> bool:
         """Whether it is tried before walking, once a walk is planned."""
-        return self.goes_first or self.cost < self.walking
-
-    @property
-    def goes_first(self) -> bool:
-        """Whether it is tried whatever walking is expected to take."""
-        return self.cost <= self.patience
+        return self.cost <= self.patience or self.cost < self.walking
 
     @property
     def begins(self) -> bool:

@@ -234,12 +234,13 @@ class ConditioningCount:
                 self._go_on_with(eliminated, conditioned.steps)
             if conditioned.yields:
                 return
+        spent_ns = conditioned.steps * STEP_NS
         if self.walks_soon and conditioned.steps >= SHORT_STEPS:
             self.walks_soon = False
-            self._look_at_planned_walk(conditioned.steps * STEP_NS)
+            self._look_at_planned_walk(spent_ns)
         if conditioned.steps >= self.walk_at:
             self.walk_at = int(TURN_FACTOR * conditioned.steps)
-            self._look_at_walk(conditioned.steps * STEP_NS)
+            self._look_at_walk(spent_ns)
 
     def _go_on_with(self, eliminated: EliminationTurns, steps: int) -> None:
         """Let elimination go on for a share of what so many steps have taken; beside, where a core is free."""

@@ -424,7 +424,7 @@ def test_threads_without_a_root_help_and_change_no_count(changes, monkeypatch):
     for task in (TaskRange(0, 1), TaskRange(5, 7)):
         alone = count_of(graph, pattern, tasks=task, threads=1)
         assert count_of(graph, pattern, tasks=task, threads=5, **SOON, **changes) == alone > 0
-    assert {begin for (begin, _), *_ in helped} <= {0, 1, 5, 6, 7}
+    assert {begin for (begin, _), *_ in helped} <= {0, 5, 6}
     assert all(0 < share < 1 for *_, share in helped)
     assert helped
 

@@ -58,7 +58,6 @@ NO_SLOTS = np.empty((0, SLOT_WORDS), np.uint64)
 class _Turn(NamedTuple):
     """A turn of a counter: since when it goes on, and the counters that fill the cache for it."""
 
-    counter: RootCounter
     begun_s: float
     helpers: list[RootCounter]
 
@@ -259,7 +258,7 @@ class ConditioningRun:
         if not self._queue.roots:
             return False
         with self._lock:
-            turn = self._turns[counter] = _Turn(counter, time.monotonic(), [])
+            turn = self._turns[counter] = _Turn(time.monotonic(), [])
         roots, steps = counter.count(self._queue.take_back(), budget, self._queue.words)
         seconds = time.monotonic() - turn.begun_s
         self._queue.put_back(*counter.left)
@@ -281,10 +280,10 @@ class ConditioningRun:
     def _help(self, counter: RootCounter, budget: int) -> bool:
         """Fill the cache for the turn that has the fewest helpers, or wait; False if no counter has one."""
         with self._lock:
-            turn = min(self._turns.values(), key=lambda turn: len(turn.helpers), default=None)
-            if turn is None:
+            if not self._turns:
                 return False
-            roots = turn.counter.left
+            counting, turn = min(self._turns.items(), key=lambda item: len(item[1].helpers))
+            roots = counting.left
             helps = time.monotonic() - turn.begun_s > HELP_AFTER_S and roots[0] < roots[1]
             if helps:
                 turn.helpers.append(counter)

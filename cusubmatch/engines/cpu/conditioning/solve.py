@@ -210,26 +210,22 @@ def _count_roots(s, root, vertices, queue, sums, bounds, steps, pool_begin):
     registers = s.registers
     registers[c.STEPS], registers[c.ROOTS] = steps, 0
     others = vertices & ~(np.int64(1) << root)
-    while True:
-        while registers[c.POSITION] < registers[c.RANGE_END]:
-            if registers[c.STEPS] < 0 or s.ended[0] != 0:
+    while registers[c.STEPS] >= 0 and s.ended[0] == 0:
+        if registers[c.POSITION] == registers[c.RANGE_END]:
+            begin, end = next_range(queue)
+            if begin == end:
                 return
-            restart(s, pool_begin)
-            if assign(s, root, s.roots[registers[c.POSITION]], others):
-                value, bound = _solve(s, others)
-                if registers[c.ABORTED]:
-                    return
-                sums[0] = _plus(s, sums[0], value)
-                bounds[0] += bound
-            registers[c.STEPS] -= 1
-            registers[c.POSITION] += 1
-            registers[c.ROOTS] += 1
-        if registers[c.STEPS] < 0 or s.ended[0] != 0:
-            return
-        begin, end = next_range(queue)
-        if begin == end:
-            return
-        registers[c.POSITION], registers[c.RANGE_END] = begin, end
+            registers[c.POSITION], registers[c.RANGE_END] = begin, end
+        restart(s, pool_begin)
+        if assign(s, root, s.roots[registers[c.POSITION]], others):
+            value, bound = _solve(s, others)
+            if registers[c.ABORTED]:
+                return
+            sums[0] = _plus(s, sums[0], value)
+            bounds[0] += bound
+        registers[c.STEPS] -= 1
+        registers[c.POSITION] += 1
+        registers[c.ROOTS] += 1
 
 
 @jit
