@@ -20,10 +20,10 @@ from test_candidate_graph import ALWAYS, QUERY, skewed_graph
 from tiers import examples
 
 import cusubmatch as csm
-from cusubmatch import Graph, Pattern
+from cusubmatch import Graph, Pattern, generators
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
-from cusubmatch.engines.cpu.conditioning import conditioning_run, pools
+from cusubmatch.engines.cpu.conditioning import component_cache, pools
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.pools import pools_of
@@ -394,19 +394,21 @@ def test_where_pools_are_large_fewer_threads_count(monkeypatch):
     assert count_of(graph, pattern, "monomorphism", threads=5, **SOON) == alone > 0
 
 
-def test_threads_share_what_they_know_in_a_cache_that_grows(monkeypatch):
-    monkeypatch.setattr(conditioning_run, "SHARED_SLOTS", (1, 1 << 2))
-    enlarged, original = [], conditioning_run.empty_table
-    monkeypatch.setattr(conditioning_run, "empty_table", lambda slots: enlarged.append(slots) or original(slots))
-    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
-    runs = []
+@pytest.mark.parametrize(("scale", "changes"), [(8, {}), (10, LISTS)], ids=["bits", "lists"])
+def test_threads_share_what_they_know_in_a_cache_that_grows(scale, changes, monkeypatch):
+    monkeypatch.setattr(component_cache, "FIRST_SLOTS", 1 << 5)
+    vertices = pd.DataFrame({"vertex": range(1 << scale), "label": np.arange(1 << scale) % 2})
+    graph = Graph.from_edgelist(generators.rmat(scale, 8), vertices=vertices, vertex_label="label")
+    pattern, runs = Pattern([*pairwise(range(6)), (5, 0)], labels={v: v % 2 for v in range(6)}), []
     for threads in (1, 4):
-        engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads, conditioning_steps=8, **SOON)
+        settings = {"threads": threads, "conditioning_steps": 64, **SOON, **changes}
+        engine, prepared = prepared_for(graph, pattern, "monomorphism", **settings)
         runs.append(engine.condition(prepared, RunOptions(), None))
     alone, together = runs
-    assert together.total() == alone.total() > 0
-    assert len(enlarged) > 1
-    assert enlarged == sorted(set(enlarged))
+    assert together.total() == alone.total() == csm.count_matches(graph, pattern, unique=False, engine="cpu") > 0
+    for run in runs:
+        shared = run._counters[0]._arrays.shared
+        assert shared[component_cache.MASK] == shared[component_cache.FORMER_MASK] >= 1 << 5
     assert together.steps < 1.5 * alone.steps
 
 
@@ -427,20 +429,6 @@ def test_threads_without_a_root_help_and_change_no_count(changes, monkeypatch):
     assert {begin for (begin, _), *_ in helped} <= {0, 5, 6}
     assert all(0 < share < 1 for *_, share in helped)
     assert helped
-
-
-def test_the_cache_of_a_thread_that_is_left_alone_grows_too(monkeypatch):
-    monkeypatch.setattr(conditioning_run, "SHARED_SLOTS", (1, 2))
-    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
-    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2, conditioning_steps=5, **SOON, **LISTS)
-    slots = []
-    original = RootCounter.count
-    monkeypatch.setattr(RootCounter, "count", lambda self, *given: slots.append(run._slots) or original(self, *given))
-    run = engine.condition(prepared, RunOptions(), TaskRange(0, 8))
-    run.total()
-    alone = prepared_for(graph, pattern, "monomorphism", threads=1)[0]
-    assert run.total() == alone.condition(prepared, RunOptions(), TaskRange(0, 8)).total() > 0
-    assert max(slots) > 4
 
 
 @pytest.mark.parametrize("threads", [1, 3])

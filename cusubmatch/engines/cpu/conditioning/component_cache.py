@@ -2,12 +2,13 @@
 
 A component's count depends on its vertices, their domains, its waived conflicts and its pending images. Its key is a
 sum of random words of all these, so that two different components have one key with a chance of about 2^-128 (Zobrist
-1970; the same is done in model counting, Sang et al. 2004). When the table has reached its greatest size, new entries
-replace old ones.
+1970; the same is done in model counting, Sang et al. 2004). A part of the table is used, which grows as it fills; once
+that is all of the table, new entries replace old ones.
 
 Threads share a table without locks (Hyatt and Mann, "A lock-less transposition table implementation for parallel
 search", 2002): the words of a key are written mixed with those of the count, so that a slot of which two threads have
-written a part each holds no key that is looked for.
+written a part each holds no key that is looked for. One of them moves the entries when the table grows, while others
+go on: these look for an entry where it was, too, until it is done. An entry that is lost is only counted again.
 """
 
 from __future__ import annotations
@@ -15,17 +16,21 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.bits.state import on_bits
-from cusubmatch.engines.cpu.conditioning.lists.state import on_lists
 from cusubmatch.engines.cpu.conditioning.representation import domains_key
-from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
-from cusubmatch.engines.cpu.primitives.pointers import advance, prefetch
+from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
+from cusubmatch.engines.cpu.primitives.pointers import advance, fetch_add, prefetch
 
-__all__ = ["SLOT_WORDS", "ask_for", "empty_table", "key_of", "key_of_block", "lookup", "refill", "remember"]
+__all__ = ["ask_for", "empty_shares", "empty_table", "forget", "key_of", "key_of_block", "lookup", "remember"]
 
 PROBES = 8
 SLOT_WORDS = 4  # two of the key, mixed with the others; a count; the bits of a bound on it
 LINE_WORDS = 8  # of a line of a cache
+# Words that threads share, in lines of their own: slots that are used, those before they grew, and all, less one each;
+# entries; whether a thread moves these.
+MASK, FORMER_MASK, CAPACITY_MASK, ENTRIES, MOVING = 0, 1, 2, LINE_WORDS, 2 * LINE_WORDS
+SHARED_WORDS = 3 * LINE_WORDS
+ADDED_AT_ONCE = 32  # entries of a thread, to those of all
+FIRST_SLOTS = 1 << 10
 GROWTH = 4
 FULL_PART = 5  # eighths of the table that are filled when it grows
 HALF = np.uint64(32)
@@ -36,6 +41,19 @@ def empty_table(slots: int) -> np.ndarray:
     table = np.zeros(SLOT_WORDS * slots + LINE_WORDS, np.uint64)
     first = -(table.ctypes.data >> 3) % LINE_WORDS
     return table[first : first + SLOT_WORDS * slots]
+
+
+def empty_shares(slots: int) -> np.ndarray:
+    """What threads share besides a table of so many slots: it begins with few of them."""
+    shared = np.zeros(SHARED_WORDS, np.int64)
+    shared[[MASK, FORMER_MASK, CAPACITY_MASK]] = min(FIRST_SLOTS, slots) - 1, min(FIRST_SLOTS, slots) - 1, slots - 1
+    return shared
+
+
+def forget(table: np.ndarray, shared: np.ndarray) -> None:
+    """Empty a table, which no thread uses meanwhile."""
+    table[: SLOT_WORDS * (int(shared[MASK]) + 1)] = 0
+    shared[:] = empty_shares(int(shared[CAPACITY_MASK]) + 1)
 
 
 @inner
@@ -72,7 +90,7 @@ def _place(first, second):
 @inner
 def ask_for(s, first, second):
     """Let the slot of a component be read into a near cache, while something else is done."""
-    prefetch(advance(s.table, (_place(first, second) & s.registers[c.TABLE_MASK]) * SLOT_WORDS))
+    prefetch(advance(s.table, (_place(first, second) & s.shared[MASK]) * SLOT_WORDS))
 
 
 @inner
@@ -84,7 +102,16 @@ def _swapped(word):
 @inner
 def lookup(s, first, second):
     """Whether a component is known, its count, and the bound on that."""
-    mask = s.registers[c.TABLE_MASK]
+    mask, former = s.shared[MASK], s.shared[FORMER_MASK]
+    known, value, bound = _lookup(s, mask, first, second)
+    if not known and former != mask:
+        known, value, bound = _lookup(s, former, first, second)
+    return known, value, bound
+
+
+@inner
+def _lookup(s, mask, first, second):
+    """The same, among so many slots and one more."""
     at = _place(first, second)
     for probe in range(PROBES):
         slot = ((at + probe) & mask) * SLOT_WORDS
@@ -97,60 +124,58 @@ def lookup(s, first, second):
 
 
 @inner
-def _put(s, key_1, key_2, value, bound):
-    """Write an entry to a free slot, or over another entry; the words are those of the slot, its key's mixed."""
-    mask = s.registers[c.TABLE_MASK]
+def _put(s, mask, key_1, key_2, value, bound):
+    """Write an entry to a free slot, or over another entry; whether it was free. The words are those of the slot."""
     at = _place(key_1 ^ value ^ _swapped(bound), key_2 ^ bound ^ _swapped(value))
-    chosen = (at & mask) * SLOT_WORDS
+    chosen, free = (at & mask) * SLOT_WORDS, False
     for probe in range(PROBES):
         slot = ((at + probe) & mask) * SLOT_WORDS
         if (s.table[slot] | s.table[slot + 1] | s.table[slot + 2] | s.table[slot + 3]) == 0:
-            s.registers[c.ENTRIES] += 1
-            chosen = slot
+            chosen, free = slot, True
             break
     s.table[chosen], s.table[chosen + 1] = key_1, key_2
     s.table[chosen + 2], s.table[chosen + 3] = value, bound
+    return free
 
 
 @inner
-def _grow(s):
-    """Use four times as much of the table: entries stay, or move to what is used from now on, which is empty.
+def _grow(s, mask, larger):
+    """Use more of the table: entries stay, or move to what is used from now on, which is empty.
 
     An entry whose probes went round the end may be lost.
     """
-    before = s.registers[c.TABLE_MASK] + 1
-    s.registers[c.TABLE_MASK] = min(GROWTH * before - 1, s.registers[c.CAPACITY_MASK])
-    s.registers[c.ENTRIES] = 0
-    for at in range(0, before * SLOT_WORDS, SLOT_WORDS):
+    moved = 0
+    s.shared[ENTRIES], s.shared[MASK] = 0, larger
+    for at in range(0, (mask + 1) * SLOT_WORDS, SLOT_WORDS):
         key_1, key_2, value, bound = s.table[at], s.table[at + 1], s.table[at + 2], s.table[at + 3]
         if (key_1 | key_2 | value | bound) != 0:
             for i in range(at, at + SLOT_WORDS):
                 s.table[i] = 0
-            _put(s, key_1, key_2, value, bound)
+            moved += 1 if _put(s, larger, key_1, key_2, value, bound) else 0
+    fetch_add(advance(s.shared, ENTRIES), moved)
+    s.shared[FORMER_MASK] = larger
 
 
 @inner
-def _put_all(s, old):
-    """Write the entries of another table to this one."""
-    for at in range(0, len(old), SLOT_WORDS):
-        if (old[at] | old[at + 1] | old[at + 2] | old[at + 3]) != 0:
-            _put(s, old[at], old[at + 1], old[at + 2], old[at + 3])
-
-
-@jit
-def refill(table, old, of_bits):
-    """Write the entries of another cache to the one of the state in a table of one kind or the other."""
-    if of_bits:
-        _put_all(on_bits(table), old)
-    else:
-        _put_all(on_lists(table), old)
+def _grow_if_full(s):
+    """Use four times as much of the table where it is full, unless another thread sees to it."""
+    if 8 * s.shared[ENTRIES] <= FULL_PART * s.shared[MASK] or s.shared[MASK] == s.shared[CAPACITY_MASK]:
+        return
+    if fetch_add(advance(s.shared, MOVING), 1) == 0:
+        mask = s.shared[MASK]
+        if 8 * s.shared[ENTRIES] > FULL_PART * mask:  # still, or another one has just seen to it
+            _grow(s, mask, min(GROWTH * (mask + 1) - 1, s.shared[CAPACITY_MASK]))
+        s.shared[MOVING] = 0
 
 
 @inner
 def remember(s, first, second, value, bound):
     """Keep the count of a component."""
-    mask = s.registers[c.TABLE_MASK]
-    if 8 * s.registers[c.ENTRIES] > FULL_PART * mask and mask < s.registers[c.CAPACITY_MASK]:
-        _grow(s)
     bits = np.float64(bound).view(np.uint64)
-    _put(s, first ^ value ^ _swapped(bits), second ^ bits ^ _swapped(value), value, bits)
+    key_1, key_2 = first ^ value ^ _swapped(bits), second ^ bits ^ _swapped(value)
+    if _put(s, s.shared[MASK], key_1, key_2, value, bits):
+        s.registers[c.ADDED] += 1
+        if s.registers[c.ADDED] == ADDED_AT_ONCE:
+            s.registers[c.ADDED] = 0
+            fetch_add(advance(s.shared, ENTRIES), ADDED_AT_ONCE)
+            _grow_if_full(s)

@@ -13,7 +13,6 @@ modulo as many primes as these take.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import threading
@@ -21,10 +20,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-import numpy as np
-
 from cusubmatch.engines.base import ConditionedCount, RunOptions, TaskRange
-from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, empty_table
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.conditioning.root_queue import RootQueue
@@ -41,8 +37,6 @@ from cusubmatch.system.workers import Workers
 __all__ = ["ConditioningRun"]
 
 RANGES_OF_A_THREAD = 32  # that the roots are divided into, about
-SHARED_SLOTS = 1 << 14, 1 << 15  # of the cache that threads share at first; later it has
-SLOTS_OF_AN_ENTRY = 4  # when it is enlarged
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
 TURNS_SO_FAR = 512  # at the most, as if all had been as long as the next: the interpreter is asked for less often
 LONGEST_TURN = 1 << 17  # steps
@@ -52,7 +46,6 @@ HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
 STEPS_OF_A_RANGE = 256  # at the least, about: what is counted next to each other shares what is met
-NO_SLOTS = np.empty((0, SLOT_WORDS), np.uint64)
 
 
 class _Turn(NamedTuple):
@@ -103,8 +96,6 @@ class ConditioningRun:
         self._counters = {0: first}  # of each thread that has counted
         self._queue = RootQueue(0, 0)
         self._last_turn, self._turns_s = (1, 0, 0.0), 0.0  # its roots, steps and seconds; seconds of all turns
-        self._slots = 0  # of the cache that the threads share, if there is one
-        self._former = NO_SLOTS  # of the cache before it, whose entries are to be put into it
         self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now
         self._lock = threading.Lock()
 
@@ -133,10 +124,7 @@ class ConditioningRun:
                 self._counters[0].begin(prime)
             self._prime, self._queue = prime, RootQueue(self.tasks.begin, self.tasks.end)
             self._last_turn = max(self._queue.roots, 1), self.steps, self._turns_s
-            self._slots, self._former = 0, NO_SLOTS
         while self._queue.roots:
-            if self._cache_is_small:
-                self._enlarge_cache()
             self._take_turns()
             self._check()
         sums, bounds = zip(*(counter.sum for counter in self._counters.values()), strict=True)
@@ -148,27 +136,22 @@ class ConditioningRun:
         return steps * self._queue.roots // roots if roots else MANY_STEPS  # one of the roots takes long
 
     def _seconds_left(self) -> float:
-        """About how many seconds these take one thread."""
+        """About how many seconds these take one thread; no fewer than were spent, since few roots may take longest."""
         roots, _, seconds = self._last_turn
-        return seconds * self._queue.roots / roots if roots else math.inf
+        return max(seconds * self._queue.roots / roots, self._turns_s) if roots else math.inf
 
     def _take_turns(self) -> None:
-        """Count, in threads, until all is counted, the cache is to be enlarged, or the count has to end."""
-        workers, shares = Workers(), np.array_split(self._taken_from_former(), self._threads)
+        """Count, in threads, until all is counted, or the count has to end."""
+        workers = Workers()
         working: set[int] = set()  # numbers of threads; one that is to yield goes on for a while
-
-        def refill_by(counter: RootCounter) -> None:
-            with contextlib.suppress(IndexError):  # who joins later finds none
-                counter.refill(shares.pop())
 
         def work(number: int) -> None:
             with prompt_threads():
                 counter = self._counter(number)
-                refill_by(counter)
                 while (
                     number < self._most_threads
                     and not workers.stopped
-                    and not self._is_interrupted
+                    and not self._is_due
                     and self._count_or_help(counter, TURNS_BESIDE)
                 ):
                     pass
@@ -182,12 +165,11 @@ class ConditioningRun:
 
         try:
             let_work(1, self._threads)
-            refill_by(self._counters[0])
-            while not workers.stopped and not self._is_interrupted and self._count_or_help(self._counters[0]):
+            while not workers.stopped and not self._is_due and self._count_or_help(self._counters[0]):
                 self._report()
                 before = min(self._threads, self._most_threads)
                 self._threads = max(before, self._threads_worth())
-                if before < self._threads and self._slots:
+                if before < self._threads:
                     let_work(before, self._threads)
             self._end_turns()
             while not workers.wait():
@@ -220,33 +202,6 @@ class ConditioningRun:
         if threads > 1:
             parts = self._steps_left() // STEPS_OF_A_RANGE
             self._queue.divide(min(max(parts, threads), threads * RANGES_OF_A_THREAD))
-
-    @property
-    def _cache_is_small(self) -> bool:
-        """Whether the cache that threads share is half full or not there, and may be larger."""
-        slots = self._slots
-        return self._threads > 1 and slots < self.tunables.conditioning_slots and 2 * self._entries >= slots
-
-    @property
-    def _entries(self) -> int:
-        return sum(counter.entries for counter in list(self._counters.values()))
-
-    def _enlarge_cache(self) -> None:
-        """Give all threads a larger cache: for about the steps that are left, or a multiple of what is known.
-
-        It is empty: the threads put what was known into it before they go on.
-        """
-        least, most = SHARED_SLOTS
-        wanted = max(min(self._steps_left(), most), SLOTS_OF_AN_ENTRY * self._entries, least)
-        self._slots = min(1 << wanted.bit_length(), self.tunables.conditioning_slots)
-        self._former, table = self._counters[0].cached, empty_table(self._slots)
-        for counter in self._counters.values():
-            counter.use(table)
-
-    def _taken_from_former(self) -> np.ndarray:
-        """The slots of the cache before, to be put into that of now, once."""
-        slots, self._former = self._former, NO_SLOTS
-        return slots
 
     def _count_or_help(self, counter: RootCounter, turns: int = 1) -> bool:
         """Count what no thread counts, or help one that does, for a turn or several; False if all is counted."""
@@ -295,11 +250,6 @@ class ConditioningRun:
         if not helps:  # who looks again at once takes the interpreter from those that count
             time.sleep(HELP_AFTER_S)
         return True
-
-    @property
-    def _is_interrupted(self) -> bool:
-        """Whether threads are to return before all is counted: to end, or for a larger cache."""
-        return self._is_due or self._cache_is_small
 
     @property
     def _is_due(self) -> bool:

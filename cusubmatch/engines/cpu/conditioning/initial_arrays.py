@@ -10,7 +10,7 @@ import numpy as np
 from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.conditioning.bits.initial_arrays import bit_arrays, fits_bits
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
-from cusubmatch.engines.cpu.conditioning.component_cache import empty_table
+from cusubmatch.engines.cpu.conditioning.component_cache import empty_shares, empty_table
 from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
 from cusubmatch.engines.cpu.conditioning.lists.initial_arrays import list_arrays
 from cusubmatch.engines.cpu.conditioning.lists.state import Arrays as ListArrays
@@ -74,6 +74,7 @@ def initial_arrays(
         "ended": ended,
         "prime": np.zeros(1, np.uint64),
         "table": empty_table(tunables.conditioning_slots),
+        "shared": empty_shares(tunables.conditioning_slots),
     }
     make = bit_arrays if fits_bits(local, tunables) else list_arrays
     return order[0], *make(local, lists, begins, random, common, threads)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 __all__ = [
     "ABORTED",
-    "CAPACITY_MASK",
-    "ENTRIES",
+    "ADDED",
     "FACTORS",
     "MATCHED",
     "MAX_VERTICES",
@@ -19,7 +18,6 @@ __all__ = [
     "ROOTS",
     "SHIFT",
     "STEPS",
-    "TABLE_MASK",
     "TOUCHED",
     "TRAIL_ENTRIES",
     "TRAIL_TOP",
@@ -28,9 +26,10 @@ __all__ = [
 
 MAX_VERTICES = 32
 # Fields of the registers.
-TOUCHED, MATCHED, TRAIL_TOP, POOL_TOP, STEPS, ABORTED, ENTRIES, TABLE_MASK, CAPACITY_MASK, POSITION, SHIFT = range(11)
-RANGE_END, ROOTS = 11, 12  # of the roots that are counted just now, and how many of a call are
-REGISTERS = 13
+TOUCHED, MATCHED, TRAIL_TOP, POOL_TOP, STEPS, ABORTED, POSITION, SHIFT = range(8)
+RANGE_END, ROOTS = 8, 9  # of the roots that are counted just now, and how many of a call are
+ADDED = 10  # entries of the cache, which those of all threads do not have yet
+REGISTERS = 11
 TRAIL_ENTRIES = 2 * MAX_VERTICES * MAX_VERTICES  # at the most
 FACTORS = 6 * MAX_VERTICES  # random words
 WHOLE_SHIFT = 16  # bits: a domain is gone through from SHIFT / 2^16 of it on

@@ -6,19 +6,20 @@ share and change.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits import state as bits
-from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, refill
+from cusubmatch.engines.cpu.conditioning.component_cache import forget
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
 
-__all__ = ["FIRST_SLOTS", "RootCounter"]
+__all__ = ["RootCounter"]
 
-FIRST_SLOTS = 1 << 10  # of the cache
+LINE_BYTES = 64  # of a line of a cache
 CALLS_BEFORE_LONGER = 16  # without a root counted
 
 
@@ -58,51 +59,28 @@ class RootCounter:
         """What is compiled for it (`jit.announced`)."""
         return "conditioning" if self._on_bits else "conditioning on lists"
 
-    def take(self, **arrays: np.ndarray) -> None:
-        """Take other arrays in place of those of these names."""
-        self._arrays = self._arrays._replace(**arrays)
-        for name, array in arrays.items():
-            self._places[self._arrays._fields.index(name)] = array.ctypes.data
-
     def another(self, pool: int) -> RootCounter:
         """A counter for one more thread, with the same cache and a pool of its own; this one may count meanwhile."""
-        counter = RootCounter(self._arrays, self._root, self._size, pool, self._places.copy())
-        changed = {name: getattr(self._arrays, name) for name in (bits.CHANGED if self._on_bits else lists.CHANGED)}
-        counter.take(**{name: np.zeros(array.shape, array.dtype) for name, array in changed.items()})
-        counter.use(self._arrays.table)
-        return counter
+        numbers, begins = self._changed
+        block, places = np.zeros(begins[-1], np.uint8), self._places.copy()
+        places[numbers] = block.ctypes.data + begins[:-1]
+        registers = block[: begins[1]].view(np.int64)[: c.REGISTERS]
+        return RootCounter(self._arrays._replace(registers=registers), self._root, self._size, pool, places)
 
-    def use(self, table: np.ndarray) -> None:
-        """Take a cache, all of which it uses; other counters may have it, too."""
-        self.take(table=table)
-        registers = self._arrays.registers
-        registers[c.TABLE_MASK] = registers[c.CAPACITY_MASK] = len(table) // SLOT_WORDS - 1
-        registers[c.ENTRIES] = 0
-
-    @property
-    def cached(self) -> np.ndarray:
-        """The slots that it uses, a row each."""
-        return self._arrays.table.reshape(-1, SLOT_WORDS)[: int(self._arrays.registers[c.TABLE_MASK]) + 1]
-
-    def refill(self, slots: np.ndarray) -> None:
-        """Put the entries of some slots of another cache, a row each, into its own; others may do so meanwhile."""
-        if len(slots):
-            refill(self._places, slots.ravel(), self._on_bits)
-
-    @property
-    def entries(self) -> int:
-        """Slots that it has filled."""
-        return int(self._arrays.registers[c.ENTRIES])
+    @functools.cached_property
+    def _changed(self) -> tuple[np.ndarray, np.ndarray]:
+        """The numbers of the arrays that a count changes, and where they begin and end, in bytes, in a block of all."""
+        names = bits.CHANGED if self._on_bits else lists.CHANGED
+        sizes = [-getattr(self._arrays, name).nbytes // LINE_BYTES * -LINE_BYTES for name in names]
+        return np.array([self._arrays._fields.index(name) for name in names]), np.cumsum([0, *sizes])
 
     def begin(self, prime: int) -> None:
         """Begin to count modulo a prime, or 2^64."""
         arrays = self._arrays
         arrays.prime[0] = prime
         self._sums[:], self._bounds[:] = 0, 0
-        self.cached[:] = 0
+        forget(arrays.table, arrays.shared)
         arrays.registers[:] = 0
-        arrays.registers[c.TABLE_MASK] = FIRST_SLOTS - 1
-        arrays.registers[c.CAPACITY_MASK] = len(arrays.table) // SLOT_WORDS - 1
         self.count((0, 0), 0, self._no_queue)
         self._stuck = self._longer = 0
 

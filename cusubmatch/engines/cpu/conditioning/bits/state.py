@@ -49,7 +49,8 @@ class Arrays(NamedTuple):
     prime : uint64 (1)
         Counts are modulo this; 0: modulo 2^64.
     table : uint64
-        The cache of components (`component_cache`); the threads of a count share it.
+    shared : int64
+        The cache of components, and how it is used (`component_cache`); the threads of a count share them.
     locals, width : int
         Local indices, and words of a row.
     """
@@ -72,11 +73,12 @@ class Arrays(NamedTuple):
     ended: np.ndarray
     prime: np.ndarray
     table: np.ndarray
+    shared: np.ndarray
     locals: int
     width: int
 
 
-CHANGED = "conflicts", "domains", "trail", "trail_sets", "registers"  # by a count, besides its pool
+CHANGED = "registers", "conflicts", "domains", "trail", "trail_sets"  # by a count, besides its pool
 DTYPES = {"roots": types.int32, "relations": types.int32, "store": types.int32, "locals": None, "width": None}
 DTYPES |= dict.fromkeys(
     ("factors", "rows", "set_factors", "whole", "domains", "trail_sets", "prime", "table"), types.uint64

@@ -66,7 +66,8 @@ class Arrays(NamedTuple):
     prime : uint64 (1)
         Counts are modulo this; 0: modulo 2^64.
     table : uint64
-        The cache of components (`component_cache`); the threads of a count share it.
+    shared : int64
+        The cache of components, and how it is used (`component_cache`); the threads of a count share them.
     stride, bitmap_words : int
     """
 
@@ -99,12 +100,13 @@ class Arrays(NamedTuple):
     ended: np.ndarray
     prime: np.ndarray
     table: np.ndarray
+    shared: np.ndarray
     stride: int
     bitmap_words: int
 
 
-CHANGED: tuple[str, ...] = "conflicts", "begin", "end", "fingerprint_1", "fingerprint_2", "image", "bitmap", "trail"
-CHANGED += "trail_fingerprints", "marks", "registers"  # by a count, besides its pool
+CHANGED: tuple[str, ...] = "registers", "conflicts", "begin", "end", "fingerprint_1", "fingerprint_2", "image", "bitmap"
+CHANGED += "trail", "trail_fingerprints", "marks"  # by a count, besides its pool
 DTYPES = {"relations": types.int32, "store": types.int32, "roots": types.int32, "stride": None, "bitmap_words": None}
 DTYPES |= dict.fromkeys(("masks", "marks"), types.uint32)
 WORDS = "prefix_1", "prefix_2", "words_1", "words_2", "factors", "fingerprint_1", "fingerprint_2"
