@@ -261,6 +261,8 @@ class ConditionedCount(Count, Protocol):
     ----------
     steps : int
         Candidates tried so far, about.
+    threads : int
+        That count, about.
     yields : bool
         Whether most of the cores are left to what else counts; it may be set at any time.
     between_turns : callable or None
@@ -269,6 +271,7 @@ class ConditionedCount(Count, Protocol):
     """
 
     steps: int
+    threads: int
     yields: bool
     between_turns: Callable[[ConditionedCount], None] | None
 

@@ -1,24 +1,24 @@
-"""Threads of one call: none of them outlives it, wherever an interrupt ends it.
+"""Threads that work for one call: none of them works any more when it has ended, wherever an interrupt ends it.
 
 An interrupt arrives in the main thread between any two steps of Python code. It may arrive while threads are being
 started, and in the middle of `Condition.__enter__` or `Queue.get`, which then leave their lock taken for ever. So the
 main thread shares only plain locks, `SimpleQueue`s and attributes with workers, which are changed in one step.
 Whoever starts workers ends them in a `finally` whose `try` begins before the first of them starts.
 
-Each thread starts two others, which start two each, so that the first begins to work while others are still being
-started, and so does whoever started it.
+Threads are kept for other calls (`kept_threads`). Where more are wanted than wait, each new one starts two others,
+which start two each, so that the first begins to work while others are still being started, as does whoever started it.
 """
 
 from __future__ import annotations
 
-import threading
-import time
+import functools
 from collections.abc import Callable
+
+from cusubmatch.system.kept_threads import Work, any_waits, begin
 
 __all__ = ["Workers"]
 
-JOIN_STEP_S = 0.02  # between two looks at a thread that is waited for
-START_GRACE_S = 0.1  # after which a thread whose start was interrupted will not begin any more
+WAIT_STEP_S = 0.02  # between two looks at a thread that is waited for
 
 
 class Workers:
@@ -34,39 +34,42 @@ class Workers:
 
     def __init__(self) -> None:
         self.stopped, self.error = False, None  # type: tuple[bool, BaseException | None]
-        self._threads: list[threading.Thread] = []  # a thread appends those that it starts before it ends
+        self._works: list[Work] = []  # one appends those that it begins before it is over
 
     def start(self, *works: Callable[[], None]) -> None:
         """Call each of these in a thread of its own."""
-        if not works or self.stopped:
-            return
-        self._threads.append(threading.Thread(target=self._run, args=works, daemon=True, name="cusubmatch"))
-        self._threads[-1].start()
+        begun = 0
+        while begun < len(works) and not self.stopped:
+            some = works[begun : begun + 1] if any_waits() else works[begun:]
+            work = Work(functools.partial(self._run, *some), "cusubmatch")
+            self._works.append(work)
+            begin(work)
+            begun += len(some)
 
     def wait(self) -> bool:
         """Wait for a short step; whether all have ended."""
-        running = next((thread for thread in self._threads if thread.is_alive()), None)
+        running = next((work for work in self._works if not work.over), None)
         if running is not None:
-            running.join(JOIN_STEP_S)
+            running.wait(WAIT_STEP_S)
         return running is None
 
     def end(self) -> None:
         """Let them return, and wait until all have; an interrupt meanwhile is raised afterwards."""
         self.stopped = True
         interrupt: BaseException | None = None
-        for thread in self._threads:
+        for work in self._works:
             try:
-                _join(thread)
+                work.end()
             except BaseException as error:  # a second one is heard at once
                 if interrupt is not None:
                     raise
                 interrupt = error
-                _join(thread)
+                work.end()
         if interrupt is not None:
             raise interrupt
 
     def _run(self, work, *others):
-        if self.stopped:  # the call was interrupted while this thread was started
+        if self.stopped:
             return
         try:
             self.start(*others[::2])
@@ -75,12 +78,3 @@ class Workers:
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
             self.error = self.error or error
             self.stopped = True
-
-
-def _join(thread):
-    """Wait until a thread has ended, which may be on its way to begin."""
-    begin = time.monotonic()
-    while not thread.is_alive() and thread in threading.enumerate() and time.monotonic() < begin + START_GRACE_S:
-        time.sleep(0.0)
-    if thread.is_alive():
-        thread.join()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logical_devices import FINE, logical_engine, machine_of, recorded_engine
+from working_threads import working_threads
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -290,10 +291,10 @@ def test_an_error_on_one_device_stops_the_others_and_is_the_callers(skewed_edges
     slow, broken = Failing(first, wait_s=0.001), Failing(second, error)
     monkeypatch.setattr(first, "run", slow.run)
     monkeypatch.setattr(second, "run", broken.run)
-    threads = threading.active_count()
+    threads = working_threads()
     with pytest.raises(type(error), match=str(error)):
         run.count() if counting else list(run.blocks())
-    assert threading.active_count() == threads
+    assert working_threads() == threads
 
 
 @pytest.mark.parametrize("call", [csm.count_matches, csm.subgraph_match])
@@ -315,10 +316,10 @@ def test_an_interrupt_ends_all_devices(skewed_edges, monkeypatch, counting):
     run = run_of(Graph.from_edgelist(skewed_edges), TEXTS["square"], 2, counting, progress=interrupting)
     for engine in run._devices.engines:
         monkeypatch.setattr(engine, "run", Failing(engine, wait_s=0.001).run)
-    threads = threading.active_count()
+    threads = working_threads()
     with pytest.raises(KeyboardInterrupt):
         run.count() if counting else list(run.blocks())
-    assert threading.active_count() == threads
+    assert working_threads() == threads
 
 
 def test_an_error_while_a_sample_is_drawn_ends_all_devices(skewed_edges, monkeypatch):
@@ -344,10 +345,10 @@ def test_an_error_while_a_sample_is_drawn_ends_all_devices(skewed_edges, monkeyp
 
         monkeypatch.setattr(first, "range_sampler", endless)
         monkeypatch.setattr(second, "range_sampler", broken)
-        threads = threading.active_count()
+        threads = working_threads()
         with pytest.raises(MemoryError, match="no room"):
             csm.sample_matches(skewed_edges, TEXTS["path"], 5, devices="all")
-        assert threading.active_count() == threads
+        assert working_threads() == threads
 
 
 def interrupting(_done, _matches):
@@ -356,11 +357,11 @@ def interrupting(_done, _matches):
 
 def test_leaving_the_batches_ends_all_devices(skewed_edges):
     with machine_of(2, output_bytes=1 << 10):
-        threads = threading.active_count()
+        threads = working_threads()
         batches = csm.iter_matches(skewed_edges, TEXTS["square"], unique=False, batch_rows=5, devices="all")
         assert len(next(batches)) == 5
         batches.close()
-        assert threading.active_count() == threads
+        assert working_threads() == threads
 
 
 def test_a_slow_caller_is_waited_for(skewed_edges):

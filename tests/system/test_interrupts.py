@@ -13,6 +13,7 @@ from plans import tuned
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.generators import rmat
+from cusubmatch.system import kept_threads
 from cusubmatch.system.workers import Workers
 
 pytestmark = pytest.mark.timed
@@ -35,7 +36,7 @@ def four_threads_that_start_at_once(monkeypatch):
 
 
 def ours():
-    """Threads of this package but its compiler; `threading` may list one that never began."""
+    """Threads that work for a call; `threading` may list one that never began."""
     return [thread for thread in threading.enumerate() if thread.name == "cusubmatch" and thread.is_alive()]
 
 
@@ -156,6 +157,7 @@ def test_a_thread_whose_start_is_interrupted_is_waited_for(monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Thread, "start", interrupted_start)
+    monkeypatch.setattr(kept_threads, "_inboxes", [])
     workers = Workers()
 
     def work():
@@ -200,12 +202,13 @@ def test_whoever_starts_threads_works_while_they_start_each_other():
         may_go_on.wait(10)
 
     workers.start(*[work] * 5)
-    assert len(workers._threads) >= 1
+    assert len(workers._works) >= 1
     while len(started) < 5:
         time.sleep(0.001)
     may_go_on.set()
     workers.end()
-    assert not any(thread.is_alive() for thread in started)
+    assert len(set(started)) == 5
+    assert ours() == []
 
 
 def test_threads_that_are_ended_start_no_others():

@@ -49,9 +49,9 @@ FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
 ELIMINATION_SHARE = 0.5  # of the time of conditioning
 YIELD_STEPS = 1 << 25  # of conditioning, before most cores are left to elimination
 YIELD_S = 30.0  # since that has begun, after which they are not any more
-SHORT_STEPS = 1 << 16  # of conditioning, which take a few times as long as it takes to plan a walk
+SHORT_STEPS = 1 << 16  # of conditioning by each thread, which take a few times as long as it takes to plan a walk
 SHORT_SHARE = 0.5  # of the time of conditioning, that a walk may be estimated to take to have a turn then
-MIN_STEPS = 1 << 17  # before a walk is planned by sampled descents
+MIN_STEPS = 1 << 17  # of each thread, before a walk is planned by sampled descents
 STEP_NS = 150.0  # of a step of conditioning, about
 SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
 MIN_WALK_NS = 3e6  # but no sooner
@@ -173,7 +173,7 @@ class ConditioningCount:
         self.walk: Walk | None = None  # once it is planned anew
         self.doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
         self.walks_soon = first is None
-        self.elimination_at, self.walk_at = FIRST_STEPS, MIN_STEPS  # the steps at which they are looked at
+        self.elimination_at, self.walk_at = FIRST_STEPS, 0  # the steps at which they are looked at, at the soonest
 
     def total(self) -> int:
         """The number of embeddings.
@@ -235,10 +235,10 @@ class ConditioningCount:
             if conditioned.yields:
                 return
         spent_ns = conditioned.steps * STEP_NS
-        if self.walks_soon and conditioned.steps >= SHORT_STEPS:
+        if self.walks_soon and conditioned.steps >= SHORT_STEPS * conditioned.threads:
             self.walks_soon = False
             self._look_at_planned_walk(spent_ns)
-        if conditioned.steps >= self.walk_at:
+        if conditioned.steps >= max(self.walk_at, MIN_STEPS * conditioned.threads):
             self.walk_at = int(TURN_FACTOR * conditioned.steps)
             self._look_at_walk(spent_ns)
 

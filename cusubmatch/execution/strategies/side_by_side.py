@@ -20,6 +20,7 @@ from cusubmatch.execution.strategies.race import Race, RaceCount
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.system.deadlines import also_checking, before_compiling, check_deadline, checking, ended_by
+from cusubmatch.system.kept_threads import Work, begin
 from cusubmatch.system.prompt_threads import prompt_threads
 
 __all__ = ["HostCount", "HostIsDoneError", "OnHost", "SideBySide"]
@@ -172,7 +173,7 @@ class HostCount:
         self.error: BaseException | None = None
         self.over, self.may_compile = threading.Event(), threading.Event()
         self.flag = np.zeros(1, np.int64)
-        threading.Thread(target=self._count, name="cusubmatch count on the host").start()
+        begin(Work(self._count, "cusubmatch count on the host"))
 
     def _count(self) -> None:
         if self.over.wait(self.delay_s):

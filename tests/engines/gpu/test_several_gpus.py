@@ -8,6 +8,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from working_threads import working_threads
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -232,11 +233,6 @@ def test_a_time_limit_ends_both_and_the_next_call_is_right():
     assert time.monotonic() - begin < 60  # what is compiled at first included
     small = rmat(9, 8)
     assert csm.count_matches(small, SQUARE, devices="all") == csm.count_matches(small, SQUARE, engine="cpu")
-
-
-def working_threads():
-    """Threads but those that wait for a compiler, which outlive a call."""
-    return {thread for thread in threading.enumerate() if thread.name != "cusubmatch compiler"}
 
 
 def test_an_error_on_the_second_gpu_is_the_callers(graph, monkeypatch):

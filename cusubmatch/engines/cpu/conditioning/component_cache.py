@@ -26,10 +26,10 @@ PROBES = 8
 SLOT_WORDS = 4  # two of the key, mixed with the others; a count; the bits of a bound on it
 LINE_WORDS = 8  # of a line of a cache
 # Words that threads share, in lines of their own: slots that are used, those before they grew, and all, less one each;
-# entries; whether a thread moves these.
+# entries, also those that were written over; whether a thread moves these.
 MASK, FORMER_MASK, CAPACITY_MASK, ENTRIES, MOVING = 0, 1, 2, LINE_WORDS, 2 * LINE_WORDS
 SHARED_WORDS = 3 * LINE_WORDS
-ADDED_AT_ONCE = 32  # entries of a thread, to those of all
+ADDED_AT_ONCE = 16  # entries of a thread, to those of all
 FIRST_SLOTS = 1 << 10
 GROWTH = 4
 FULL_PART = 5  # eighths of the table that are filled when it grows
@@ -125,17 +125,16 @@ def _lookup(s, mask, first, second):
 
 @inner
 def _put(s, mask, key_1, key_2, value, bound):
-    """Write an entry to a free slot, or over another entry; whether it was free. The words are those of the slot."""
+    """Write an entry to a free slot, or over another entry; the words are those of the slot, its key's mixed."""
     at = _place(key_1 ^ value ^ _swapped(bound), key_2 ^ bound ^ _swapped(value))
-    chosen, free = (at & mask) * SLOT_WORDS, False
+    chosen = (at & mask) * SLOT_WORDS
     for probe in range(PROBES):
         slot = ((at + probe) & mask) * SLOT_WORDS
         if (s.table[slot] | s.table[slot + 1] | s.table[slot + 2] | s.table[slot + 3]) == 0:
-            chosen, free = slot, True
+            chosen = slot
             break
     s.table[chosen], s.table[chosen + 1] = key_1, key_2
     s.table[chosen + 2], s.table[chosen + 3] = value, bound
-    return free
 
 
 @inner
@@ -151,7 +150,8 @@ def _grow(s, mask, larger):
         if (key_1 | key_2 | value | bound) != 0:
             for i in range(at, at + SLOT_WORDS):
                 s.table[i] = 0
-            moved += 1 if _put(s, larger, key_1, key_2, value, bound) else 0
+            _put(s, larger, key_1, key_2, value, bound)
+            moved += 1
     fetch_add(advance(s.shared, ENTRIES), moved)
     s.shared[FORMER_MASK] = larger
 
@@ -172,10 +172,9 @@ def _grow_if_full(s):
 def remember(s, first, second, value, bound):
     """Keep the count of a component."""
     bits = np.float64(bound).view(np.uint64)
-    key_1, key_2 = first ^ value ^ _swapped(bits), second ^ bits ^ _swapped(value)
-    if _put(s, s.shared[MASK], key_1, key_2, value, bits):
-        s.registers[c.ADDED] += 1
-        if s.registers[c.ADDED] == ADDED_AT_ONCE:
-            s.registers[c.ADDED] = 0
-            fetch_add(advance(s.shared, ENTRIES), ADDED_AT_ONCE)
-            _grow_if_full(s)
+    _put(s, s.shared[MASK], first ^ value ^ _swapped(bits), second ^ bits ^ _swapped(value), value, bits)
+    s.registers[c.ADDED] += 1
+    if s.registers[c.ADDED] == ADDED_AT_ONCE:
+        s.registers[c.ADDED] = 0
+        fetch_add(advance(s.shared, ENTRIES), ADDED_AT_ONCE)
+        _grow_if_full(s)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from cusubmatch.engines.base import ConditionedCount, RunOptions, TaskRange
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
+from cusubmatch.engines.cpu.conditioning.root_order import put_longest_first
 from cusubmatch.engines.cpu.conditioning.root_queue import RootQueue
 from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW
 from cusubmatch.engines.cpu.primitives.jit import announced
@@ -36,16 +37,16 @@ from cusubmatch.system.workers import Workers
 
 __all__ = ["ConditioningRun"]
 
-RANGES_OF_A_THREAD = 32  # that the roots are divided into, about
+RANGES_OF_A_THREAD = 8, 32  # that the roots are divided into, about: at the least, and at the most
 MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
 TURNS_SO_FAR = 512  # at the most, as if all had been as long as the next: the interpreter is asked for less often
-LONGEST_TURN = 1 << 17  # steps
+FIRST_TURN, LONGEST_TURN = 1 << 11, 1 << 17  # steps
 TURNS_BESIDE = 4  # of the caller's in one of another thread, which need not look around
 YIELDING_PART = 4  # of the threads that count, where it yields
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
-STEPS_OF_A_RANGE = 256  # at the least, about: what is counted next to each other shares what is met
+STEPS_OF_A_RANGE = 256  # or more where that are enough ranges: what is counted next to each other shares what is met
 
 
 class _Turn(NamedTuple):
@@ -74,6 +75,8 @@ class ConditioningRun:
         Nothing is known before the end.
     steps : int
         Candidates tried so far, about.
+    threads : int
+        That count, about.
     yields : bool
         Whether most of the cores are left to what else counts; it may be set at any time.
     between_turns : callable or None
@@ -86,18 +89,20 @@ class ConditioningRun:
 
     def __init__(self, local: CandidateGraph, options: RunOptions, tasks: TaskRange | None, tunables: Tunables):
         self.local, self.deadline, self.progress, self.tunables = local, options.deadline, options.progress, tunables
-        self.steps, self._threads = 0, 1
+        self.steps, self.threads = 0, 1
         self._prime: int | None = None
         self._ended = flag_of_thread()
         root, arrays, self._pools = initial_arrays(local, tunables, self._ended, tunables.threads_for(MANY_STEPS))
         roots = len(arrays.roots)
         self.tasks = tasks or TaskRange(0, roots)
+        put_longest_first(local, root, arrays.roots[self.tasks.begin : self.tasks.end])
         first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])
         self._counters = {0: first}  # of each thread that has counted
         self._queue = RootQueue(0, 0)
         self._last_turn, self._turns_s = (1, 0, 0.0), 0.0  # its roots, steps and seconds; seconds of all turns
         self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now
         self._lock = threading.Lock()
+        self._counting, self._all_counted = threading.Lock(), False  # the lock is held until all is counted
 
     def count(self) -> int:
         """The number of embeddings."""
@@ -137,12 +142,15 @@ class ConditioningRun:
 
     def _seconds_left(self) -> float:
         """About how many seconds these take one thread; no fewer than were spent, since few roots may take longest."""
-        roots, _, seconds = self._last_turn
-        return max(seconds * self._queue.roots / roots, self._turns_s) if roots else math.inf
+        (roots, _, seconds), left = self._last_turn, self._queue.roots
+        if not roots:
+            return math.inf  # one of the roots takes long
+        return max(seconds * left / roots, self._turns_s) if left else 0.0
 
     def _take_turns(self) -> None:
         """Count, in threads, until all is counted, or the count has to end."""
-        workers = Workers()
+        workers, self._counting, self._all_counted = Workers(), threading.Lock(), False
+        self._counting.acquire()
         working: set[int] = set()  # numbers of threads; one that is to yield goes on for a while
 
         def work(number: int) -> None:
@@ -164,13 +172,13 @@ class ConditioningRun:
             workers.start(*(functools.partial(work, number) for number in new))
 
         try:
-            let_work(1, self._threads)
+            let_work(1, self.threads)
             while not workers.stopped and not self._is_due and self._count_or_help(self._counters[0]):
                 self._report()
-                before = min(self._threads, self._most_threads)
-                self._threads = max(before, self._threads_worth())
-                if before < self._threads:
-                    let_work(before, self._threads)
+                before = min(self.threads, self._most_threads)
+                self.threads = max(before, self._threads_worth())
+                if before < self.threads:
+                    let_work(before, self.threads)
             self._end_turns()
             while not workers.wait():
                 self._report()
@@ -200,12 +208,13 @@ class ConditioningRun:
     def _divide(self, threads: int) -> None:
         """Divide what is pending into ranges for so many threads."""
         if threads > 1:
-            parts = self._steps_left() // STEPS_OF_A_RANGE
-            self._queue.divide(min(max(parts, threads), threads * RANGES_OF_A_THREAD))
+            least, most = (threads * ranges for ranges in RANGES_OF_A_THREAD)
+            self._queue.divide(min(max(self._steps_left() // STEPS_OF_A_RANGE, least), most))
 
     def _count_or_help(self, counter: RootCounter, turns: int = 1) -> bool:
         """Count what no thread counts, or help one that does, for a turn or several; False if all is counted."""
-        budget = turns * max(self.tunables.conditioning_steps, min(self.steps // TURNS_SO_FAR, LONGEST_TURN))
+        least = min(self.tunables.conditioning_steps, max(self.steps, FIRST_TURN))
+        budget = turns * max(least, min(self.steps // TURNS_SO_FAR, LONGEST_TURN))
         return self._take_turn(counter, budget) or self._help(counter, budget // HELP_PART)
 
     def _take_turn(self, counter: RootCounter, budget: int) -> bool:
@@ -225,6 +234,9 @@ class ConditioningRun:
                 self._turns_s += seconds
             for helper in turn.helpers:
                 helper.end_turn()
+            if not (self._turns or self._queue.roots or self._all_counted):
+                self._all_counted = True
+                self._counting.release()
         return True
 
     def _end_turns(self) -> None:
@@ -247,8 +259,9 @@ class ConditioningRun:
             helps = counter.help(roots, budget, share)
             with self._lock:
                 turn.helpers.remove(counter)
-        if not helps:  # who looks again at once takes the interpreter from those that count
-            time.sleep(HELP_AFTER_S)
+        # Who looks again at once takes the interpreter from those that count.
+        if not helps and self._counting.acquire(timeout=HELP_AFTER_S):
+            self._counting.release()
         return True
 
     @property

@@ -18,6 +18,7 @@ from cusubmatch.engines.cpu.primitives.pointers import fetch_add, pointer
 
 __all__ = ["RootQueue", "next_range"]
 
+FEW_ROOTS = 16  # that are taken one by one
 TAKEN, RANGES, FIRST = 0, 1, 2  # words of a queue: ranges that are taken, ranges, begin and end of the first
 
 
@@ -71,10 +72,12 @@ class RootQueue:
             return self._put_back.pop() if self._put_back else (0, 0)
 
     def put_back(self, begin: int, end: int) -> None:
-        """Let others take a range, if it has any roots."""
+        """Let others take a range, if it has any roots; one root each where it was divided and has few."""
+        few = end - begin <= FEW_ROOTS and self.words[RANGES] > 0
+        ranges = [(root, root + 1) for root in range(begin, end)] if few else [(begin, end)]
         if begin < end:
             with self._lock:
-                self._put_back.append((begin, end))
+                self._put_back += ranges
 
     def divide(self, parts: int) -> None:
         """Divide what is left into about so many ranges, all of which `next_range` finds; others may take some now."""
