@@ -455,10 +455,22 @@ def test_a_count_that_is_interrupted_between_turns_goes_on(threads):
     assert found == 12 * 12 * 12 * 12 * 11 * 11
 
 
+@pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
+@pytest.mark.parametrize(("vertices", "size"), [(10, 64), (11, 64), (21, 64), (22, 64), (24, 64), (32, 64)])
+def test_counts_of_60_to_192_bits_are_exact(vertices, size, kind):
+    graph, pattern = multipartite(vertices, size), path(range(vertices))  # 64^10 = 2^60 ... 64^32 = 2^192
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=1, **kind)
+    run, primes = engine.condition(prepared, RunOptions(), None), set()
+    begin = RootCounter.begin
+    run._counters[0].begin = lambda prime: primes.add(prime) or begin(run._counters[0], prime)
+    assert run.total() == size**vertices
+    assert (len(primes) == 1) == (size**vertices < 1 << 126)
+
+
 def test_nothing_is_looked_at_while_a_count_is_made_modulo_primes():
-    graph, pattern = multipartite(12, 60), path(range(12))
+    graph, pattern = multipartite(24, 60), path(range(24))
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=1, conditioning_steps=5)
     run, primes = engine.condition(prepared, RunOptions(), None), set()
     run.between_turns = lambda count: primes.add(count._prime)
-    assert run.total() == 60**12
+    assert run.total() == 60**24
     assert primes == {0}

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
+from cusubmatch.engines.cpu.conditioning.arithmetic import EXACT_BELOW, as_float
 from cusubmatch.engines.cpu.conditioning.representation import domains_key
 from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, fetch_add, prefetch
@@ -23,7 +24,8 @@ from cusubmatch.engines.cpu.primitives.pointers import advance, fetch_add, prefe
 __all__ = ["ask_for", "empty_shares", "empty_table", "forget", "key_of", "key_of_block", "lookup", "remember"]
 
 PROBES = 8
-SLOT_WORDS = 4  # two of the key, mixed with the others; a count; the bits of a bound on it
+SLOT_WORDS = 4  # two of the key, mixed with the others; the low word of a count; its high word, or the bits of a bound
+LEAST_BOUND_BITS = np.uint64(1) << np.uint64(62)  # of a bound that is not below EXACT_BELOW: no high word has as much
 LINE_WORDS = 8  # of a line of a cache
 # Words that threads share, in lines of their own: slots that are used, those before they grew, and all, less one each;
 # entries, also those that were written over; whether a thread moves these.
@@ -103,30 +105,32 @@ def _swapped(word):
 def lookup(s, first, second):
     """Whether a component is known, its count, and the bound on that."""
     mask, former = s.shared[MASK], s.shared[FORMER_MASK]
-    known, value, bound = _lookup(s, mask, first, second)
+    known, low, rest = _lookup(s, mask, first, second)
     if not known and former != mask:
-        known, value, bound = _lookup(s, former, first, second)
-    return known, value, bound
+        known, low, rest = _lookup(s, former, first, second)
+    if s.prime[0] == 0 and rest < LEAST_BOUND_BITS:
+        return known, (low, rest), as_float((low, rest))
+    return known, (low, np.uint64(0)), np.uint64(rest).view(np.float64)
 
 
 @inner
 def _lookup(s, mask, first, second):
-    """The same, among so many slots and one more."""
+    """Whether it is among so many slots and one more, and the words of the count and its bound."""
     at = _place(first, second)
     for probe in range(PROBES):
         slot = ((at + probe) & mask) * SLOT_WORDS
-        key_1, key_2, value, bound = s.table[slot], s.table[slot + 1], s.table[slot + 2], s.table[slot + 3]
-        if key_1 ^ value ^ _swapped(bound) == first and key_2 ^ bound ^ _swapped(value) == second:
-            return True, value, np.uint64(bound).view(np.float64)
-        if (key_1 | key_2 | value | bound) == 0:
+        key_1, key_2, low, rest = s.table[slot], s.table[slot + 1], s.table[slot + 2], s.table[slot + 3]
+        if key_1 ^ low ^ _swapped(rest) == first and key_2 ^ rest ^ _swapped(low) == second:
+            return True, low, rest
+        if (key_1 | key_2 | low | rest) == 0:
             break
-    return False, np.uint64(0), 0.0
+    return False, np.uint64(0), np.uint64(0)
 
 
 @inner
-def _put(s, mask, key_1, key_2, value, bound):
+def _put(s, mask, key_1, key_2, low, rest):
     """Write an entry to a free slot, or over another entry; the words are those of the slot, its key's mixed."""
-    at = _place(key_1 ^ value ^ _swapped(bound), key_2 ^ bound ^ _swapped(value))
+    at = _place(key_1 ^ low ^ _swapped(rest), key_2 ^ rest ^ _swapped(low))
     chosen = (at & mask) * SLOT_WORDS
     for probe in range(PROBES):
         slot = ((at + probe) & mask) * SLOT_WORDS
@@ -134,7 +138,7 @@ def _put(s, mask, key_1, key_2, value, bound):
             chosen = slot
             break
     s.table[chosen], s.table[chosen + 1] = key_1, key_2
-    s.table[chosen + 2], s.table[chosen + 3] = value, bound
+    s.table[chosen + 2], s.table[chosen + 3] = low, rest
 
 
 @inner
@@ -146,11 +150,11 @@ def _grow(s, mask, larger):
     moved = 0
     s.shared[ENTRIES], s.shared[MASK] = 0, larger
     for at in range(0, (mask + 1) * SLOT_WORDS, SLOT_WORDS):
-        key_1, key_2, value, bound = s.table[at], s.table[at + 1], s.table[at + 2], s.table[at + 3]
-        if (key_1 | key_2 | value | bound) != 0:
+        key_1, key_2, low, rest = s.table[at], s.table[at + 1], s.table[at + 2], s.table[at + 3]
+        if (key_1 | key_2 | low | rest) != 0:
             for i in range(at, at + SLOT_WORDS):
                 s.table[i] = 0
-            _put(s, larger, key_1, key_2, value, bound)
+            _put(s, larger, key_1, key_2, low, rest)
             moved += 1
     fetch_add(advance(s.shared, ENTRIES), moved)
     s.shared[FORMER_MASK] = larger
@@ -171,8 +175,10 @@ def _grow_if_full(s):
 @inner
 def remember(s, first, second, value, bound):
     """Keep the count of a component."""
-    bits = np.float64(bound).view(np.uint64)
-    _put(s, s.shared[MASK], first ^ value ^ _swapped(bits), second ^ bits ^ _swapped(value), value, bits)
+    low, rest = value[0], np.float64(bound).view(np.uint64)
+    if s.prime[0] == 0 and bound < EXACT_BELOW:
+        rest = value[1]
+    _put(s, s.shared[MASK], first ^ low ^ _swapped(rest), second ^ rest ^ _swapped(low), low, rest)
     s.registers[c.ADDED] += 1
     if s.registers[c.ADDED] == ADDED_AT_ONCE:
         s.registers[c.ADDED] = 0

@@ -7,8 +7,8 @@ that another thread counts, in another order: each finds in the cache what the o
 Between its turns the caller's thread tells how far the count is. Whoever hears of it may do something else meanwhile,
 while the other threads count, or end the count by an exception; asked again, it goes on where it was.
 
-A count is first made modulo 2^64, with a bound. Where the bound shows that more bits are needed, it is made again
-modulo as many primes as these take.
+A count is first made modulo 2^128, with a bound. Where the bound shows that more bits are needed, it is right modulo
+2^64, and is made again modulo as many primes as these take.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cusubmatch.engines.base import ConditionedCount, RunOptions, TaskRange
+from cusubmatch.engines.cpu.conditioning.arithmetic import EXACT_BELOW
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.conditioning.root_order import put_longest_first
 from cusubmatch.engines.cpu.conditioning.root_queue import RootQueue
-from cusubmatch.engines.cpu.conditioning.solve import EXACT_BELOW
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
@@ -80,7 +80,7 @@ class ConditioningRun:
     yields : bool
         Whether most of the cores are left to what else counts; it may be set at any time.
     between_turns : callable or None
-        Called with this count by the thread that counts, after each of its turns, until all is counted modulo 2^64.
+        Called with this count by the thread that counts, after each of its turns, until all is counted modulo 2^128.
     """
 
     matches: int | None = None
@@ -119,10 +119,10 @@ class ConditioningRun:
         if bound < EXACT_BELOW:
             return value
         primes = primes_beside_word(bound)
-        return chinese_remainder([value, *(self._count(prime)[0] for prime in primes)], [WORD, *primes])
+        return chinese_remainder([value % WORD, *(self._count(prime)[0] for prime in primes)], [WORD, *primes])
 
     def _count(self, prime: int) -> tuple[int, float]:
-        """The count modulo a prime, or 2^64, and its bound; goes on where an earlier call has ended."""
+        """The count modulo a prime (0: modulo 2^128) and its bound; goes on where an earlier call has ended."""
         if self._prime != prime:
             self._counters = {0: self._counters[0]}
             with announced(self._counters[0].part):
@@ -133,7 +133,7 @@ class ConditioningRun:
             self._take_turns()
             self._check()
         sums, bounds = zip(*(counter.sum for counter in self._counters.values()), strict=True)
-        return sum(sums) % (prime or 1 << 64), sum(bounds)
+        return sum(sums) % (prime or 1 << 128), sum(bounds)
 
     def _steps_left(self) -> int:
         """About how many steps are to be taken, from those of the last turn; 0 if there was none."""

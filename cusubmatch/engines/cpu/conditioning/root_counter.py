@@ -24,7 +24,7 @@ CALLS_BEFORE_LONGER = 16  # without a root counted
 
 
 class RootCounter:
-    """A sum over roots, modulo a prime or 2^64, with a bound on it.
+    """A sum over roots, modulo a prime or 2^128, with a bound on it.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class RootCounter:
         if places is None:
             places = np.array([x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays], np.int64)
         self._places = places
-        self._sums, self._bounds = np.zeros(1, np.uint64), np.zeros(1)
-        self._unused, self._no_queue = (np.zeros(1, np.uint64), np.zeros(1)), np.zeros(2, np.int64)
+        self._sums, self._bounds = np.zeros(2, np.uint64), np.zeros(1)
+        self._unused, self._no_queue = (np.zeros(2, np.uint64), np.zeros(1)), np.zeros(2, np.int64)
         self._stuck = self._longer = 0
 
     @property
@@ -75,7 +75,7 @@ class RootCounter:
         return np.array([self._arrays._fields.index(name) for name in names]), np.cumsum([0, *sizes])
 
     def begin(self, prime: int) -> None:
-        """Begin to count modulo a prime, or 2^64."""
+        """Begin to count modulo a prime; 0 in place of it: modulo 2^128."""
         arrays = self._arrays
         arrays.prime[0] = prime
         self._sums[:], self._bounds[:] = 0, 0
@@ -126,4 +126,5 @@ class RootCounter:
     @property
     def sum(self) -> tuple[int, float]:
         """The sum so far, and its bound."""
-        return int(self._sums[0]), float(self._bounds[0])
+        low, high = self._sums.tolist()
+        return low | high << 64, float(self._bounds[0])

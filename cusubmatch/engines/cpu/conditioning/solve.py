@@ -15,7 +15,7 @@ matched at once, without a look whether the component is known.
 Where a vertex has many candidates, the sums over blocks of them are kept as well: a count that was interrupted, or that
 other threads help, does no block twice.
 
-Counts are modulo 2^64 or a prime, and come with a bound, as floats, that tells whether 64 bits suffice.
+Counts are modulo 2^128 or a prime, and come with a bound, as floats, that tells whether these bits suffice.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
+from cusubmatch.engines.cpu.conditioning.arithmetic import ZERO, from_word, minus, plus, tightened, times
 from cusubmatch.engines.cpu.conditioning.bits.state import on_bits
 from cusubmatch.engines.cpu.conditioning.branching import MATCH, SET_APART, WAIVE, component_of, division, scarcest
 from cusubmatch.engines.cpu.conditioning.component_cache import ask_for, key_of, key_of_block, lookup, remember
@@ -43,49 +44,9 @@ from cusubmatch.engines.cpu.conditioning.root_queue import next_range
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 
-__all__ = ["EXACT_BELOW", "count_roots_of_bits", "count_roots_of_lists"]
+__all__ = ["count_roots_of_bits", "count_roots_of_lists"]
 
-EXACT_BELOW = float(1 << 62)  # counts below it are exact in 64 bits
 BLOCK = 32  # candidates whose sum is kept
-
-
-@inner
-def _plus(s, a, b):
-    total = a + b
-    if s.prime[0] != 0 and total >= s.prime[0]:
-        total -= s.prime[0]
-    return total
-
-
-@inner
-def _minus(s, a, b):
-    if s.prime[0] != 0:
-        return (a + s.prime[0] - b) % s.prime[0]
-    return a - b
-
-
-@jit
-def _times(s, a, b):
-    product = a * b
-    if s.prime[0] != 0:
-        product %= s.prime[0]
-    return product
-
-
-@inner
-def _residue(s, number):
-    value = np.uint64(number)
-    if s.prime[0] != 0:
-        value %= s.prime[0]
-    return value
-
-
-@inner
-def _tightened(s, value, bound):
-    """The bound of a count; the count itself where 64 bits hold it."""
-    if s.prime[0] == 0 and bound < EXACT_BELOW:
-        return np.float64(value)
-    return bound
 
 
 @inner
@@ -100,12 +61,12 @@ def _small(s, component):
     """The count of a component of few vertices and its bound, kept where it takes long; for others a bound of -1."""
     if not takes_long(s, component):
         small = count_small(s, component)
-        return _residue(s, small), np.float64(small)
+        return from_word(s, small), np.float64(small)
     first, second = key_of(s, component)
     known, value, bound = lookup(s, first, second)
     if not known:
         small = count_small(s, component)
-        value, bound = _residue(s, small), np.float64(small)
+        value, bound = from_word(s, small), np.float64(small)
         remember(s, first, second, value, bound)
     return value, bound
 
@@ -114,19 +75,19 @@ def _small(s, component):
 def _solve(s, rest):
     """The number of ways to match the vertices of `rest`, and a bound on it; nothing is promised once it is ABORTED."""
     registers = s.registers
-    total, total_bound = np.uint64(1), 1.0
+    total, total_bound = from_word(s, 1), 1.0
     while rest:
         component = component_of(s, rest)
         rest &= ~component
         value, bound = _small(s, component)
         if bound == 0.0:
-            return np.uint64(0), 0.0
+            return ZERO, 0.0
         if bound > 0.0:
-            total, total_bound = _times(s, total, value), total_bound * bound
+            total, total_bound = times(s, total, value), total_bound * bound
             continue
         w, fewest = scarcest(s, component)
         way, partners = MATCH, np.int64(1) << w
-        known, value, bound = False, np.uint64(0), 0.0
+        known, value, bound = False, ZERO, 0.0
         first = second = np.uint64(0)
         if fewest > 1:
             first, second = key_of(s, component)
@@ -141,7 +102,7 @@ def _solve(s, rest):
             elif way == SET_APART:
                 size = choices(s, w)
                 value, bound = _solve(s, component & ~(np.int64(1) << w))
-                value, bound = _times(s, value, _residue(s, size)), bound * size
+                value, bound = times(s, value, from_word(s, size)), bound * size
             left = partners if way == MATCH or bound > 0.0 else np.int64(0)
             while left:
                 u = trailing_zeros(left)
@@ -156,7 +117,7 @@ def _solve(s, rest):
                 blocks = (size + block - 1) // block
                 number = blocks * registers[c.SHIFT] >> c.WHOLE_SHIFT
                 for _ in range(blocks):
-                    known, part, part_bound = False, np.uint64(0), 0.0
+                    known, part, part_bound = False, ZERO, 0.0
                     key_1 = key_2 = np.uint64(0)
                     if blocks > 1:
                         key_1, key_2 = key_of_block(s, first, second, u, number)
@@ -168,31 +129,31 @@ def _solve(s, rest):
                         for _ in range(low, high):
                             i, at = at, (at + 1 if at + 1 < high else low)
                             if _spend_step(s):
-                                return np.uint64(0), 0.0
+                                return ZERO, 0.0
                             if assign(s, u, s.store[i], others) and (way == MATCH or assign(s, w, s.store[i], others)):
                                 one, one_bound = _solve(s, others)
-                                part, part_bound = _plus(s, part, one), part_bound + one_bound
+                                part, part_bound = plus(s, part, one), part_bound + one_bound
                             undo(s, trail_top, pool_end, matched)
                         if blocks > 1 and not registers[c.ABORTED]:
-                            remember(s, key_1, key_2, part, _tightened(s, part, part_bound))
+                            remember(s, key_1, key_2, part, tightened(s, part, part_bound))
                     if way == MATCH:
-                        value, bound = _plus(s, value, part), bound + part_bound
+                        value, bound = plus(s, value, part), bound + part_bound
                     else:
-                        value = _minus(s, value, part)
+                        value = minus(s, value, part)
                     number = number + 1 if number + 1 < blocks else 0
                 unmark_domains(s, marked)
                 registers[c.POOL_TOP] = pool_top
             if way == WAIVE:
                 _waive(s, trailing_zeros(partners), w)
             if registers[c.ABORTED]:
-                return np.uint64(0), 0.0
-            bound = _tightened(s, value, bound)
+                return ZERO, 0.0
+            bound = tightened(s, value, bound)
             if fewest > 1:
                 remember(s, first, second, value, bound)
         if bound == 0.0:
-            return np.uint64(0), 0.0
-        total, total_bound = _times(s, total, value), total_bound * bound
-    return total, _tightened(s, total, total_bound)
+            return ZERO, 0.0
+        total, total_bound = times(s, total, value), total_bound * bound
+    return total, tightened(s, total, total_bound)
 
 
 @inner
@@ -221,7 +182,7 @@ def _count_roots(s, root, vertices, queue, sums, bounds, steps, pool_begin):
             value, bound = _solve(s, others)
             if registers[c.ABORTED]:
                 return
-            sums[0] = _plus(s, sums[0], value)
+            sums[0], sums[1] = plus(s, (sums[0], sums[1]), value)
             bounds[0] += bound
         registers[c.STEPS] -= 1
         registers[c.POSITION] += 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numba
 from llvmlite import ir
-from numba import int64
+from numba import int64, uint64
 from numba.core import config
 from numba.extending import intrinsic
 
@@ -19,6 +19,7 @@ from cusubmatch.system.thread_limit import thread_limit
 __all__ = [
     "address_of",
     "announced",
+    "high_product",
     "inlined",
     "inner",
     "is_compiled",
@@ -114,6 +115,18 @@ def threads() -> int:
     available = max(1, int(config.NUMBA_NUM_THREADS))
     limit = thread_limit()
     return available if limit is None else min(available, limit)
+
+
+@intrinsic
+def high_product(_context, a, b):
+    """The upper 64 bits of the product of two uint64."""
+
+    def generate(_context, builder, _signature, arguments):
+        wide = ir.IntType(128)
+        product = builder.mul(*(builder.zext(argument, wide) for argument in arguments))
+        return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), ir.IntType(64))
+
+    return uint64(a, b), generate
 
 
 @intrinsic

@@ -64,7 +64,7 @@ class Arrays(NamedTuple):
     ended : int64 (1)
         Not 0 once another thread wants the count to end.
     prime : uint64 (1)
-        Counts are modulo this; 0: modulo 2^64.
+        Counts are modulo this; 0: modulo 2^128.
     table : uint64
     shared : int64
         The cache of components, and how it is used (`component_cache`); the threads of a count share them.
