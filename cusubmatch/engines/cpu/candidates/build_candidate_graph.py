@@ -14,7 +14,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.candidates.filters import Filtered
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
-from cusubmatch.engines.cpu.primitives.pointers import pointer
+from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import has
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.graph import Adjacency
@@ -235,21 +235,22 @@ def _fill_arcs(offsets, targets, masks, members, begins, kinds, refs, local, out
     rows, bits, numbers, arcs, position = pointer(targets), pointer(masks), pointer(local), pointer(out), 0
     for k in range(len(kinds)):
         u, w, first, last = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3]
-        relation, begin = refs[first], begins[0, u]
-        out_offsets[k, 0] = position
-        for i in range(begin, begins[1, u]):
-            v, row = members[i], position
+        begin, size, pairs_of_arcs, first_arc = begins[0, u], begins[1, u] - begins[0, u], 0, position
+        row_ends, group, ends = pointer(offsets[refs[first]]), advance(pointer(members), begin), pointer(out_offsets[k])
+        ends[0] = position
+        for i in range(size):
+            v, row = np.int64(group[i]), position
             if (bits[v] >> u) & 1:
-                for j in range(offsets[relation, v], offsets[relation, v + 1]):
+                for j in range(row_ends[v], row_ends[v + 1]):
                     x = rows[j]
                     keep = (bits[x] >> w) & 1
                     for r in range(first + 1, last):
                         keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], x)
                     arcs[position] = numbers[x]
                     position += 1 if keep else 0
-            counts[k, 0] += position - row
-            counts[k, 1] += (position - row) * (position - row - 1)
-            out_offsets[k, i - begin + 1] = position
-        for i in range(begins[1, u] - begin + 1, out_offsets.shape[1]):
-            out_offsets[k, i] = position
+            pairs_of_arcs += (position - row) * (position - row - 1)
+            ends[i + 1] = position
+        counts[k, 0], counts[k, 1] = position - first_arc, pairs_of_arcs
+        for i in range(size + 1, out_offsets.shape[1]):
+            ends[i] = position
     return position

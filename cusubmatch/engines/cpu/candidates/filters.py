@@ -13,7 +13,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.candidates.label_order import places_of
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
-from cusubmatch.engines.cpu.primitives.pointers import pointer
+from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints
@@ -80,6 +80,7 @@ def find_candidates(
         places.adjacency.offsets,
         places.adjacency.targets,
         places.by_label,
+        places.vertices is not None,
         np.array(ranges, np.int64).reshape(-1, 2),
         np.array(range_ends, np.int64),
         np.array(needed, np.int64).reshape(-1, 2),
@@ -120,6 +121,7 @@ def _filter(
     offsets,
     targets,
     by_label,
+    in_order,
     ranges,
     range_ends,
     needed,
@@ -137,11 +139,11 @@ def _filter(
     `_count_pairs` gives. Where about `few_arcs` arcs or fewer would be read, pairs are put at the mean.
     """
     size = len(need_ends) - 1
-    lengths = counts[:size]
+    lengths, keeps = counts[:size], np.empty(len(by_label) + 1, np.uint8)
     for u in range(size):
         for r in range(range_ends[u], range_ends[u + 1]):
             asked, begin, end = needed[need_ends[u] : need_ends[u + 1]], ranges[r, 0], ranges[r, 1]
-            lengths[u] += _keep_with_degrees(offsets, by_label, begin, end, asked, u, masks)
+            lengths[u] += _keep_with_degrees(offsets, by_label, in_order, begin, end, asked, u, masks, keeps)
     begins = np.zeros(size + 1, np.int64)
     for u in range(size):
         begins[u + 1] = begins[u] + lengths[u]
@@ -174,18 +176,34 @@ def _filter(
 
 
 @inner
-def _keep_with_degrees(offsets, by_label, begin, end, needed, u, masks):
-    """Set bit u of those of by_label[begin:end] that have the degrees needed in each relation; their number."""
+def _keep_with_degrees(offsets, by_label, in_order, begin, end, needed, u, masks, keeps):
+    """Set bit u of those of by_label[begin:end] that have the degrees needed in each relation; their number.
+
+    Each relation is gone through once, without a branch; `keeps` is room for a number of each vertex. `in_order`: the
+    place of any i is by_label[i] = i.
+    """
     row_ends, stride, words, kept = pointer(offsets), offsets.shape[1], pointer(masks), 0
-    places = pointer(by_label)
-    for i in range(begin, end):
-        v, keep = places[i], 1
-        for k in range(len(needed)):
-            at = needed[k, 0] * stride + v
-            keep &= row_ends[at + 1] - row_ends[at] >= needed[k, 1]
-        words[v] |= np.uint32(keep) << np.uint32(u)
-        kept += keep
+    places, keep, size = advance(pointer(by_label), begin), pointer(keeps), end - begin
+    for i in range(size):
+        keep[i] = 1
+    for k in range(len(needed)):
+        least, rows = needed[k, 1], advance(row_ends, needed[k, 0] * stride)
+        if in_order:
+            _keep_with_lengths(advance(rows, begin), size, least, keep)
+        else:
+            for i in range(size):
+                keep[i] &= rows[places[i] + 1] - rows[places[i]] >= least
+    for i in range(size):
+        words[places[i]] |= np.uint32(keep[i]) << np.uint32(u)
+        kept += keep[i]
     return kept
+
+
+@inner
+def _keep_with_lengths(row_ends, size, least, keep):
+    """Clear what `keep` has of the rows that are too short."""
+    for i in range(size):
+        keep[i] &= row_ends[i + 1] - row_ends[i] >= least
 
 
 @inner
@@ -199,16 +217,16 @@ def _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rou
             u, w, relation = edges[e, 0], edges[e, 1], edges[e, 2]
             if turn > 1 and changed_in[w] < turn - 1:
                 continue
-            begin, kept = begins[u], begins[u]
-            for i in range(begin, begin + lengths[u]):
-                v = lists[i]
-                if _has_candidate(rows, bits, offsets[relation, v], offsets[relation, v + 1], w):
-                    lists[kept] = v
+            some, row_ends, kept = advance(pointer(lists), begins[u]), pointer(offsets[relation]), 0
+            for i in range(lengths[u]):
+                v = np.int64(some[i])
+                some[kept] = v
+                if _has_candidate(rows, bits, row_ends[v], row_ends[v + 1], w):
                     kept += 1
                 else:
-                    masks[v] ^= np.uint32(1) << u
-            if kept - begin < lengths[u]:
-                lengths[u] = kept - begin
+                    bits[v] ^= np.uint32(1) << np.uint32(u)
+            if kept < lengths[u]:
+                lengths[u] = kept
                 changed_in[u], changed = turn, True
         if not changed:
             break
