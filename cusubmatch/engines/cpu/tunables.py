@@ -73,9 +73,10 @@ class Tunables:
     conditioning_steps : int
         Candidates that a count by conditioning tries between two returns to Python.
     alone_conditioning_s : float
-        Seconds before other threads are started.
-    seconds_worth_a_thread : float
-        Expected seconds of one thread that are worth one more.
+        Seconds that a count by conditioning takes one thread before others begin.
+    seconds_worth_a_thread, seconds_before_a_thread : float
+        Seconds of one thread, expected to be left and spent so far, for each thread that such a count has besides the
+        caller's: a thread takes the interpreter from others while it begins.
     conditioning_slots : int
         Most counts of components that it keeps, a power of two; a slot takes 32 bytes.
     most_set_elements, most_set_row_words : int
@@ -114,7 +115,8 @@ class Tunables:
     compiled_gather: int = 1 << 14
     conditioning_steps: int = 1 << 13
     alone_conditioning_s: float = 0.001
-    seconds_worth_a_thread: float = 0.0007
+    seconds_worth_a_thread: float = 0.002
+    seconds_before_a_thread: float = 0.0007
     conditioning_slots: int = 1 << 23
     most_set_elements: int = 1 << 9
     most_set_row_words: int = 1 << 19

@@ -42,7 +42,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
 TIGHT = {"conditioning_slots": 1 << 10, "conditioning_steps": 7}  # the cache forgets, and counts are given up often
 LISTS = {"most_set_elements": 0}  # domains are lists, not bits
-SOON = {"alone_conditioning_s": 0.0, "seconds_worth_a_thread": 1e-9}  # other threads are started
+# Other threads are started.
+SOON = {"alone_conditioning_s": 0.0, "seconds_worth_a_thread": 1e-9, "seconds_before_a_thread": 1e-9}
 
 
 def prepared_for(graph, pattern, semantics, **changes):

@@ -43,6 +43,7 @@ TURNS_SO_FAR = 512  # at the most, as if all had been as long as the next: the i
 FIRST_TURN, LONGEST_TURN = 1 << 11, 1 << 17  # steps
 TURNS_BESIDE = 4  # of the caller's in one of another thread, which need not look around
 YIELDING_PART = 4  # of the threads that count, where it yields
+LEAST_LEFT = 0.25  # of the time spent
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
 GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
@@ -141,11 +142,11 @@ class ConditioningRun:
         return steps * self._queue.roots // roots if roots else MANY_STEPS  # one of the roots takes long
 
     def _seconds_left(self) -> float:
-        """About how many seconds these take one thread; no fewer than were spent, since few roots may take longest."""
+        """About how many seconds these take one thread; at the least a part of those spent, since few may take long."""
         (roots, _, seconds), left = self._last_turn, self._queue.roots
         if not roots:
             return math.inf  # one of the roots takes long
-        return max(seconds * left / roots, self._turns_s) if left else 0.0
+        return max(seconds * left / roots, LEAST_LEFT * self._turns_s) if left else 0.0
 
     def _take_turns(self) -> None:
         """Count, in threads, until all is counted, or the count has to end."""
@@ -196,10 +197,14 @@ class ConditioningRun:
         return counter
 
     def _threads_worth(self) -> int:
-        """How many threads what is left is worth."""
-        if self._turns_s < self.tunables.alone_conditioning_s:
+        """How many threads what is left is worth; they become more as time is spent."""
+        settings = self.tunables
+        if self._turns_s < settings.alone_conditioning_s:
             return 1
-        return int(min(self._most_threads, self._seconds_left() / self.tunables.seconds_worth_a_thread + 1.0))
+        more = min(
+            self._seconds_left() / settings.seconds_worth_a_thread, self._turns_s / settings.seconds_before_a_thread
+        )
+        return int(min(self._most_threads, more + 1.0))
 
     @property
     def _most_threads(self) -> int:
