@@ -42,8 +42,14 @@ def compile_long_counts(graph: Graph, pattern: Pattern) -> None:
     from cusubmatch.plan import constraints_of
 
     compile_elimination()
-    soon = {"alone_conditioning_s": 0.0, "seconds_worth_a_thread": 1e-9, "seconds_before_a_thread": 1e-9}
-    engine = CpuEngine(Tunables(threads=2, conditioning_steps=1, **soon))
+    settings = Tunables(
+        threads=2,
+        conditioning_steps=1,
+        alone_conditioning_s=0.0,
+        seconds_worth_a_thread=1e-9,
+        seconds_before_a_thread=1e-9,
+    )
+    engine = CpuEngine(settings)
     prepared = engine.prepare(graph.host, pattern, constraints_of(pattern, graph.host, "monomorphism"), True)
     engine.condition(prepared, RunOptions(), None).total()
     engine.descents(prepared).order(0, range(len(pattern)))
