@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 from cusubmatch.plan.estimate import Cardinalities
 
-__all__ = ["ConditioningPlan", "plan_conditioning"]
+__all__ = ["STEP_NS", "ConditioningPlan", "plan_conditioning"]
 
 STEP_NS = 150.0  # to try a candidate, at the least
 PATIENCE_NS = 2.5e5  # for each pattern vertex; a few times what planning a walk takes
-BEGIN_FACTOR = 18.0  # most counts take a fraction of their cost
+BEGIN_FACTOR = 20.0  # most counts take a fraction of their cost
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from cusubmatch.execution.walk_planning import replan
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
-from cusubmatch.plan.conditioning import ConditioningPlan
+from cusubmatch.plan.conditioning import STEP_NS, ConditioningPlan
 from cusubmatch.plan.elimination import suits_elimination
 from cusubmatch.system.deadlines import ended_by
 
@@ -52,7 +52,6 @@ YIELD_S = 30.0  # since that has begun, after which they are not any more
 SHORT_STEPS = 1 << 16  # of conditioning by each thread, which take a few times as long as it takes to plan a walk
 SHORT_SHARE = 0.5  # of the time of conditioning, that a walk may be estimated to take to have a turn then
 MIN_STEPS = 1 << 17  # of each thread, before a walk is planned by sampled descents
-STEP_NS = 150.0  # of a step of conditioning, about
 SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
 MIN_WALK_NS = 3e6  # but no sooner
 WALK_FACTOR = 4.0  # a walk may do so many times its sampled visits; its work counts elements of lists, too
