@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from cusubmatch.engines.cpu.conditioning.root_queue import RootQueue, next_range
+from cusubmatch.engines.cpu.conditioning.root_queue import FEW_ROOTS, RootQueue, next_range
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 
@@ -46,6 +46,18 @@ def test_a_range_that_is_put_back_is_taken_back():
     assert queue.roots == 0
     queue.put_back(2, 4)
     assert queue.take_back() == (2, 4)
+
+
+def test_few_roots_that_are_put_back_once_all_were_divided_are_taken_one_by_one():
+    queue = RootQueue(0, 2 * FEW_ROOTS)
+    queue.divide(2)
+    assert take(queue.words) == (0, FEW_ROOTS)
+    queue.put_back(FEW_ROOTS - 3, FEW_ROOTS)
+    assert queue.roots == FEW_ROOTS + 3
+    assert sorted(queue.take_back() for _ in range(3)) == [(r, r + 1) for r in range(FEW_ROOTS - 3, FEW_ROOTS)]
+    assert queue.take_back() == (0, 0)
+    queue.put_back(0, FEW_ROOTS + 1)
+    assert queue.take_back() == (0, FEW_ROOTS + 1)
 
 
 def test_threads_take_each_root_once_while_what_is_left_is_divided():

@@ -16,9 +16,9 @@ import numpy as np
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import fetch_add, pointer
 
-__all__ = ["RootQueue", "next_range"]
+__all__ = ["FEW_ROOTS", "RootQueue", "next_range"]
 
-FEW_ROOTS = 16  # that are taken one by one
+FEW_ROOTS = 16  # of a range that is put back, which are taken one by one
 TAKEN, RANGES, FIRST = 0, 1, 2  # words of a queue: ranges that are taken, ranges, begin and end of the first
 
 
