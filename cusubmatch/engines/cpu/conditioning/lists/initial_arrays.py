@@ -36,7 +36,7 @@ def list_arrays(
     store = np.empty(pools.stop, np.int32)
     store[: len(rows)], store[len(rows) : first_pool] = rows, lists
     words = random.integers(0, 1 << 64, (2, len(masks) + 1), np.uint64)
-    prefix = np.zeros((2, len(rows) + 1), np.uint64)
+    prefix = np.empty((2, len(rows) + 1), np.uint64)
     _add_words(rows, words, prefix)
     arrays = Arrays(
         offsets=offsets.ravel(),
@@ -54,8 +54,8 @@ def list_arrays(
         fingerprint_2=np.zeros(n, np.uint64),
         image=np.zeros(n, np.int64),
         bitmap=np.full(n, NONE, np.int64),
-        trail=np.zeros(TRAIL_FIELDS * TRAIL_ENTRIES, np.int64),
-        trail_fingerprints=np.zeros(2 * TRAIL_ENTRIES, np.uint64),
+        trail=np.empty(TRAIL_FIELDS * TRAIL_ENTRIES, np.int64),
+        trail_fingerprints=np.empty(2 * TRAIL_ENTRIES, np.uint64),
         marks=np.zeros(bitmap, np.uint32),
         stride=offsets.shape[1],
         bitmap_words=bitmap,
@@ -66,8 +66,9 @@ def list_arrays(
 
 @jit
 def _add_words(rows, words, prefix):
-    """Sum the two words of each element up to each place."""
+    """Sum the two words of the elements before each place."""
     first, second = np.uint64(0), np.uint64(0)
+    prefix[0, 0], prefix[1, 0] = first, second
     for i in range(len(rows)):
         first += words[0, rows[i]]
         second += words[1, rows[i]]
