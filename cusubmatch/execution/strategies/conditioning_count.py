@@ -54,7 +54,7 @@ SHORT_SHARE = 0.5  # of the time of conditioning, that a walk may be estimated t
 MIN_STEPS = 1 << 17  # of each thread, before a walk is planned by sampled descents
 SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
 MIN_WALK_NS = 3e6  # but no sooner
-WALK_FACTOR = 4.0  # a walk may do so many times its sampled visits; its work counts elements of lists, too
+WALK_FACTOR = 2.0  # a walk may do so many times its sampled visits; its work counts elements of lists, too
 TURN_FACTOR = 2.0  # from one turn to the next
 
 
