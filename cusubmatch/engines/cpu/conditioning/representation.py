@@ -24,6 +24,7 @@ __all__ = [
     "most_waived",
     "overlap",
     "restart",
+    "restrict",
     "takes_long",
     "undo",
     "unmark_domains",
@@ -97,6 +98,11 @@ def overlap(s, u, w):
 @_by_state(lists.write_overlap, bits.write_overlap)
 def write_overlap(s, u, w):
     """The candidates that both u and w may take, put into the pool: a range of the store."""
+
+
+@_by_state(lists.restrict, bits.restrict)
+def restrict(s, u, w):
+    """Take from the domain of u what w may not take; whether anything is left."""
 
 
 @_by_state(lists.domains_key, bits.domains_key)

@@ -35,6 +35,7 @@ from cusubmatch.engines.cpu.conditioning.representation import (
     count_small,
     mark_domains,
     restart,
+    restrict,
     takes_long,
     undo,
     unmark_domains,
@@ -107,8 +108,15 @@ def _solve(s, rest):
             while left:
                 u = trailing_zeros(left)
                 left &= left - 1
+                if way == SET_APART:
+                    if _spend_step(s):
+                        return ZERO, 0.0
+                    if restrict(s, u, w):
+                        value = minus(s, value, _solve(s, component & ~(np.int64(1) << w))[0])
+                    undo(s, trail_top, pool_top, matched)
+                    continue
                 others = component & ~(np.int64(1) << u)
-                if way != MATCH:
+                if way == WAIVE:
                     others &= ~(np.int64(1) << w)
                 begin, end = candidates(s, u) if way == MATCH else write_overlap(s, u, w)
                 marked = mark_domains(s, u, others)

@@ -31,6 +31,7 @@ __all__ = [
     "most_waived",
     "overlap",
     "restart",
+    "restrict",
     "row_of",
     "undo",
     "unmark_domains",
@@ -173,6 +174,14 @@ def write_overlap(s, u, w):
         end = _put_elements(s, s.domains[SET_WORDS * u + i] & s.domains[SET_WORDS * w + i], i << 6, end)
     s.registers[c.POOL_TOP] = end
     return begin, end
+
+
+@inner
+def restrict(s, u, w):
+    """Take from the domain of u what w may not take; whether anything is left."""
+    _save(s, u)
+    s.registers[c.TOUCHED] |= np.int64(1) << u
+    return intersect(domain(s, u), domain(s, u), domain(s, w))
 
 
 @inner

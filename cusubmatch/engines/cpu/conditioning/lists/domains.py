@@ -33,6 +33,7 @@ __all__ = [
     "most_waived",
     "overlap",
     "restart",
+    "restrict",
     "row_of",
     "undo",
     "unmark_domains",
@@ -269,6 +270,15 @@ def write_overlap(s, u, w):
     begin = s.registers[c.POOL_TOP]
     s.registers[c.POOL_TOP] = end = begin + _overlap(s, u, w, begin)
     return begin, end
+
+
+@inner
+def restrict(s, u, w):
+    """Take from the domain of u what w may not take; whether anything is left."""
+    _save(s, u)
+    begin, end = write_overlap(s, u, w)
+    _set_domain(s, u, begin, end)
+    return begin < end
 
 
 @jit
