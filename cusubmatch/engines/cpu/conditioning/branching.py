@@ -17,7 +17,7 @@ __all__ = ["MATCH", "SET_APART", "WAIVE", "component_of", "division", "scarcest"
 
 MATCH, WAIVE, SET_APART = range(3)  # ways to count a component
 DEGREE_UNIT = 1 << 12  # candidates are divided by degrees in fractions of so much
-LEAF_TERMS = 2  # for each candidate of another vertex, at the most
+LEAF_TERMS = 2  # candidates that a vertex set apart shares, for each candidate of another one, at the most
 
 
 @inner

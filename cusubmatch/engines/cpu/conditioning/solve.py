@@ -8,8 +8,8 @@ no state of a component is counted twice: the matched vertices it depends on are
 A conflict between two parts without a pattern edge does not have to join them. The count is that without the conflict,
 less that of the maps which send both vertices to one image (a quotient of the pattern). All conflicts of a vertex whose
 pattern neighbours are all matched go at once: the count is that of the others times its candidates, less the maps that
-send one of the others to one of these. No map is taken off twice, since the others all differ. With many conflicts the
-terms of either sum are more than the candidates of some vertex: that is matched instead. One with a single candidate is
+send one of the others to one of these, whose domain is narrowed to what both share. No map is taken off twice, since
+the others all differ. Where many candidates are shared, a vertex is matched instead. One with a single candidate is
 matched at once, without a look whether the component is known.
 
 Where a vertex has many candidates, the sums over blocks of them are kept as well: a count that was interrupted, or that
