@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from cusubmatch.engines.cpu.conditioning.arithmetic import EXACT_BELOW, as_float, from_word, minus, plus, times
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, as_float, from_word, minus, plus, times
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.plan.crt import PRIMES
 

@@ -1,4 +1,4 @@
-"""The order of roots: those with the longest rows first, of equal ones the first first, and none outside a range."""
+"""The order of roots: those with the longest rows first, each once, and none outside a range."""
 
 import numpy as np
 import pandas as pd

@@ -189,7 +189,8 @@ def _keep_with_degrees(offsets, by_label, in_order, begin, end, needed, u, masks
     for k in range(len(needed)):
         least, rows = needed[k, 1], advance(row_ends, needed[k, 0] * stride)
         if in_order:
-            _keep_with_lengths(advance(rows, begin), size, least, keep)
+            for i in range(size):
+                keep[i] &= rows[begin + i + 1] - rows[begin + i] >= least
         else:
             for i in range(size):
                 keep[i] &= rows[places[i] + 1] - rows[places[i]] >= least
@@ -197,13 +198,6 @@ def _keep_with_degrees(offsets, by_label, in_order, begin, end, needed, u, masks
         words[places[i]] |= np.uint32(keep[i]) << np.uint32(u)
         kept += keep[i]
     return kept
-
-
-@inner
-def _keep_with_lengths(row_ends, size, least, keep):
-    """Clear what `keep` has of the rows that are too short."""
-    for i in range(size):
-        keep[i] &= row_ends[i + 1] - row_ends[i] >= least
 
 
 @inner

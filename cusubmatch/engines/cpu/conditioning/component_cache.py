@@ -16,12 +16,22 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.arithmetic import EXACT_BELOW, as_float
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, as_float
 from cusubmatch.engines.cpu.conditioning.representation import domains_key
 from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, fetch_add, prefetch
 
-__all__ = ["ask_for", "empty_shares", "empty_table", "forget", "key_of", "key_of_block", "lookup", "remember"]
+__all__ = [
+    "LINE_WORDS",
+    "ask_for",
+    "empty_shares",
+    "empty_table",
+    "forget",
+    "key_of",
+    "key_of_block",
+    "lookup",
+    "remember",
+]
 
 PROBES = 8
 SLOT_WORDS = 4  # two of the key, mixed with the others; the low word of a count; its high word, or the bits of a bound
@@ -48,7 +58,8 @@ def empty_table(slots: int) -> np.ndarray:
 def empty_shares(slots: int) -> np.ndarray:
     """What threads share besides a table of so many slots: it begins with few of them."""
     shared = np.zeros(SHARED_WORDS, np.int64)
-    shared[[MASK, FORMER_MASK, CAPACITY_MASK]] = min(FIRST_SLOTS, slots) - 1, min(FIRST_SLOTS, slots) - 1, slots - 1
+    shared[MASK] = shared[FORMER_MASK] = min(FIRST_SLOTS, slots) - 1
+    shared[CAPACITY_MASK] = slots - 1
     return shared
 
 
@@ -161,13 +172,17 @@ def _grow(s, mask, larger):
 
 
 @inner
+def _is_full(s):
+    """Whether the table should grow, and may."""
+    return 8 * s.shared[ENTRIES] > FULL_PART * s.shared[MASK] and s.shared[MASK] < s.shared[CAPACITY_MASK]
+
+
+@inner
 def _grow_if_full(s):
     """Use four times as much of the table where it is full, unless another thread sees to it."""
-    if 8 * s.shared[ENTRIES] <= FULL_PART * s.shared[MASK] or s.shared[MASK] == s.shared[CAPACITY_MASK]:
-        return
-    if fetch_add(advance(s.shared, MOVING), 1) == 0:
-        mask = s.shared[MASK]
-        if 8 * s.shared[ENTRIES] > FULL_PART * mask:  # still, or another one has just seen to it
+    if _is_full(s) and fetch_add(advance(s.shared, MOVING), 1) == 0:
+        if _is_full(s):  # still, or another one has just seen to it
+            mask = s.shared[MASK]
             _grow(s, mask, min(GROWTH * (mask + 1) - 1, s.shared[CAPACITY_MASK]))
         s.shared[MOVING] = 0
 

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cusubmatch.engines.base import ConditionedCount, RunOptions, TaskRange
-from cusubmatch.engines.cpu.conditioning.arithmetic import EXACT_BELOW
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.conditioning.root_order import put_longest_first

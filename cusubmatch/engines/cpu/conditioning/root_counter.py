@@ -13,13 +13,13 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits import state as bits
-from cusubmatch.engines.cpu.conditioning.component_cache import forget
+from cusubmatch.engines.cpu.conditioning.component_cache import LINE_WORDS, forget
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
 
 __all__ = ["RootCounter"]
 
-LINE_BYTES = 64  # of a line of a cache
+LINE_BYTES = 8 * LINE_WORDS
 CALLS_BEFORE_LONGER = 16  # without a root counted
 
 

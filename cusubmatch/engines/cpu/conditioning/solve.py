@@ -23,10 +23,10 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.arithmetic import ZERO, from_word, minus, plus, tightened, times
 from cusubmatch.engines.cpu.conditioning.bits.state import on_bits
 from cusubmatch.engines.cpu.conditioning.branching import MATCH, SET_APART, WAIVE, component_of, division, scarcest
 from cusubmatch.engines.cpu.conditioning.component_cache import ask_for, key_of, key_of_block, lookup, remember
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import ZERO, from_word, minus, plus, tightened, times
 from cusubmatch.engines.cpu.conditioning.lists.state import on_lists
 from cusubmatch.engines.cpu.conditioning.representation import (
     assign,
@@ -97,24 +97,22 @@ def _solve(s, rest):
             known, value, bound = lookup(s, first, second)
         if not known:
             trail_top, pool_top, matched = registers[c.TRAIL_TOP], registers[c.POOL_TOP], registers[c.MATCHED]
+            u = trailing_zeros(partners)
             if way == WAIVE:
-                _waive(s, trailing_zeros(partners), w)
+                _waive(s, u, w)
                 value, bound = _solve(s, component)
             elif way == SET_APART:
-                size = choices(s, w)
-                value, bound = _solve(s, component & ~(np.int64(1) << w))
+                size, others = choices(s, w), component & ~(np.int64(1) << w)
+                value, bound = _solve(s, others)
                 value, bound = times(s, value, from_word(s, size)), bound * size
-            left = partners if way == MATCH or bound > 0.0 else np.int64(0)
-            while left:
-                u = trailing_zeros(left)
-                left &= left - 1
-                if way == SET_APART:
+                while partners and bound > 0.0:
                     if _spend_step(s):
                         return ZERO, 0.0
-                    if restrict(s, u, w):
-                        value = minus(s, value, _solve(s, component & ~(np.int64(1) << w))[0])
+                    if restrict(s, trailing_zeros(partners), w):
+                        value = minus(s, value, _solve(s, others)[0])
                     undo(s, trail_top, pool_top, matched)
-                    continue
+                    partners &= partners - 1
+            if way == MATCH or (way == WAIVE and bound > 0.0):
                 others = component & ~(np.int64(1) << u)
                 if way == WAIVE:
                     others &= ~(np.int64(1) << w)
@@ -152,7 +150,7 @@ def _solve(s, rest):
                 unmark_domains(s, marked)
                 registers[c.POOL_TOP] = pool_top
             if way == WAIVE:
-                _waive(s, trailing_zeros(partners), w)
+                _waive(s, u, w)
             if registers[c.ABORTED]:
                 return ZERO, 0.0
             bound = tightened(s, value, bound)
