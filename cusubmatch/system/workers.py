@@ -46,6 +46,11 @@ class Workers:
             begin(work)
             begun += len(some)
 
+    @property
+    def over(self) -> bool:
+        """Whether all have ended, or will not begin since another one has failed; what is over says nothing more."""
+        return all(work.over for work in self._works)
+
     def wait(self) -> bool:
         """Wait for a short step; whether all have ended."""
         running = next((work for work in self._works if not work.over), None)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logical_devices import FINE, logical_engine, machine_of, recorded_engine
-from working_threads import working_threads
+from working_threads import begin_one_after_the_other, working_threads
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -295,6 +295,17 @@ def test_an_error_on_one_device_stops_the_others_and_is_the_callers(skewed_edges
     with pytest.raises(type(error), match=str(error)):
         run.count() if counting else list(run.blocks())
     assert working_threads() == threads
+
+
+@pytest.mark.parametrize("counting", [False, True])
+def test_an_error_on_one_device_before_another_has_begun_is_the_callers(skewed_edges, monkeypatch, counting):
+    begun = begin_one_after_the_other(monkeypatch)
+    run = run_of(Graph.from_edgelist(skewed_edges), TEXTS["square"], 2, counting)
+    first = run._devices.engines[0]
+    monkeypatch.setattr(first, "run", Failing(first, MemoryError("no room")).run)
+    with pytest.raises(MemoryError, match="no room"):
+        run.count() if counting else list(run.blocks())
+    assert len(begun) == 1
 
 
 @pytest.mark.parametrize("call", [csm.count_matches, csm.subgraph_match])

@@ -110,9 +110,12 @@ class SharedRun:
             working = len(self._numbers)
             while working:
                 self._report()
+                over = self._workers.over
                 try:
                     number, brought, rows = self._arrived.get(timeout=WAIT_S)
                 except queue.Empty:
+                    if over:  # who had not begun when another failed says nothing
+                        break
                     continue
                 if brought is None:
                     working -= 1

@@ -64,9 +64,13 @@ def blocks_of_threads(
     try:
         workers.start(*(functools.partial(run, share) for share in shares))
         while running:
-            item = None
-            with contextlib.suppress(queue.Empty):
+            over = workers.over
+            try:
                 item = blocks.get(timeout=tunables.report_s)
+            except queue.Empty:
+                if over:  # who had not begun when another failed says nothing
+                    break
+                item = None
             report()
             if item is FINISHED:
                 running -= 1
