@@ -69,7 +69,8 @@ class RunOptions:
     then : callable or None
         `blocks` yields then(block) instead of a block. It is called before more work is launched.
     max_work : int or None
-        Units of work after which a count on a candidate graph raises `StepsSpent`.
+        Units of work after which a count on a candidate graph raises `StepsSpent`; sooner, if these are far too few,
+        and later where half is done by then.
     watches : bool
         Whether a run on a device calls this thread's check (`system.deadlines`) while it waits for that.
     ids : int64 (n,) or None
@@ -251,7 +252,17 @@ class Engine(Protocol):
 
 
 class StepsSpent(Exception):
-    """A count took more steps than it was allowed."""
+    """A count takes more steps than it was allowed.
+
+    Attributes
+    ----------
+    times : float
+        How many times as many it takes, about, as far as that is known.
+    """
+
+    def __init__(self, times: float = 1.0):
+        super().__init__()
+        self.times = times
 
 
 class ConditionedCount(Count, Protocol):
@@ -259,8 +270,8 @@ class ConditionedCount(Count, Protocol):
 
     Attributes
     ----------
-    steps : int
-        Candidates tried so far, about.
+    steps, steps_left : int
+        Candidates tried so far, about; and those that are left, if they go on like those.
     threads : int
         That count, about.
     yields : bool
@@ -271,6 +282,7 @@ class ConditionedCount(Count, Protocol):
     """
 
     steps: int
+    steps_left: int
     threads: int
     yields: bool
     between_turns: Callable[[ConditionedCount], None] | None

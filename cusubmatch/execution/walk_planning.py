@@ -109,17 +109,21 @@ def kept_plan(
     return plan, prepared
 
 
-def replan(plan: Plan, prepared: Prepared, descents: Descents) -> Plan:
-    """A better plan of a walk on a candidate graph that takes longer than was expected, by sampled descents."""
-    from cusubmatch.plan.sampled_orders import make_sampled_plan
+def replan(plan: Plan, prepared: Prepared, descents: Descents, saved_ns: float = math.inf) -> Plan:
+    """A better plan of a walk on a candidate graph that takes longer than was expected, by sampled descents.
+
+    It saves so many nanoseconds at the most.
+    """
+    from cusubmatch.plan.sampled_orders import descents_worth, make_sampled_plan
 
     graph, pattern = prepared.graph, plan.pattern
+    most = descents_worth(len(pattern), saved_ns)
 
     def make() -> Plan:
         problem = _problem(prepared, pattern, None, plan.semantics, plan.unique, True)
-        return make_sampled_plan(problem, plan, descents)
+        return make_sampled_plan(problem, plan, descents, most)
 
-    key = pattern, plan.semantics, plan.unique
+    key = pattern, plan.semantics, plan.unique, most
     return graph.cache.get("sampled plans", key, make, graph.keep(MIN_KEPT_PLANS))
 
 

@@ -20,9 +20,9 @@ from cusubmatch.plan.planner import order_problem
 from cusubmatch.plan.planning_problem import PlanningProblem
 from cusubmatch.plan.suffix.cores import Core, cores
 
-__all__ = ["Descents", "SampledOrder", "make_sampled_plan"]
+__all__ = ["Descents", "SampledOrder", "descents_worth", "make_sampled_plan"]
 
-DESCENT_SHARE = 0.05  # of the expected cost, that descents may take
+DESCENT_SHARE = 0.05  # of the expected cost, or of what a better order saves, that descents may take
 DESCENT_NS = 40_000.0  # of a descent, for each vertex of the pattern
 MIN_DESCENTS, MAX_DESCENTS = 4, 32
 MAX_CORES, FIRST_VERTICES = 12, 4
@@ -71,7 +71,12 @@ class _SampledEstimator(Estimator):
         return matches[level] / before / (len(bounds) + 1) if before else 0.0
 
 
-def make_sampled_plan(problem: PlanningProblem, plan: Plan, descents: Descents) -> Plan:
+def descents_worth(vertices: int, saved_ns: float) -> int:
+    """How many descents a better order of so many vertices is worth, if that saves so many nanoseconds at the most."""
+    return int(min(max(DESCENT_SHARE * saved_ns / (DESCENT_NS * vertices), MIN_DESCENTS), MAX_DESCENTS))
+
+
+def make_sampled_plan(problem: PlanningProblem, plan: Plan, descents: Descents, most: int = MAX_DESCENTS) -> Plan:
     """The cheapest of the orders that descents choose, and of a plan that was made by estimates.
 
     Parameters
@@ -81,6 +86,8 @@ def make_sampled_plan(problem: PlanningProblem, plan: Plan, descents: Descents) 
     plan : Plan
         The plan by estimates.
     descents : Descents
+    most : int
+        Descents from other first vertices, at the most.
     """
     order = [level.vertex for level in plan.levels]
     suffix = frozenset(order[plan.walked :]) if plan.suffix is not None else frozenset[int]()
@@ -92,10 +99,9 @@ def make_sampled_plan(problem: PlanningProblem, plan: Plan, descents: Descents) 
     for core in several:
         if suffix == (core.suffix if core is not None else frozenset()):
             best = _alternative(problem, plan.ascending, core, descents.follow(order[: len(order) - len(suffix)]))
-    descent_ns, made = DESCENT_NS * len(order), 1
+    made = 1
     for core, first in _begins(problem, several):
-        worth = DESCENT_SHARE * (best.cost if best is not None else plan.cost) / descent_ns
-        if made >= min(max(worth, MIN_DESCENTS), MAX_DESCENTS):
+        if made >= min(most, descents_worth(len(order), best.cost if best is not None else plan.cost)):
             break
         within = frozenset(range(len(order))) - (core.suffix if core is not None else frozenset())
         other = _alternative(problem, plan.ascending, core, descents.order(first, within))

@@ -54,8 +54,10 @@ SHORT_SHARE = 0.5  # of the time of conditioning, that a walk may be estimated t
 MIN_STEPS = 1 << 17  # of each thread, before a walk is planned by sampled descents
 SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
 MIN_WALK_NS = 3e6  # but no sooner
+SOON_SHARE = 0.5  # of the steps so far, that are left where another way is not looked at yet
 WALK_FACTOR = 2.0  # a walk may do so many times its sampled visits; its work counts elements of lists, too
 TURN_FACTOR = 2.0  # from one turn to the next
+REPLAN_FACTOR = 16.0  # times as much is spent as when the walk was planned anew, before more descents are made for it
 
 
 class Conditioning:
@@ -169,7 +171,7 @@ class ConditioningCount:
         self.strategy, self.deadline, self.tasks, self.first = strategy, deadline, tasks, first
         self.progress: ProgressCallback | None = None if progress is None else Monotonic(progress)
         self._progress: ProgressCallback | None = self.progress  # of what is begun
-        self.walk: Walk | None = None  # once it is planned anew
+        self.walk, self.replanned_ns = None, 0.0  # type: Walk | None, float  # once it is planned anew; spent by then
         self.doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
         self.walks_soon = first is None
         self.elimination_at, self.walk_at = FIRST_STEPS, 0  # the steps at which they are looked at, at the soonest
@@ -234,10 +236,10 @@ class ConditioningCount:
             if conditioned.yields:
                 return
         spent_ns = conditioned.steps * STEP_NS
-        if self.walks_soon and conditioned.steps >= SHORT_STEPS * conditioned.threads:
+        if self.walks_soon and _has_taken(conditioned, SHORT_STEPS * conditioned.threads):
             self.walks_soon = False
             self._look_at_planned_walk(spent_ns)
-        if conditioned.steps >= max(self.walk_at, MIN_STEPS * conditioned.threads):
+        if _has_taken(conditioned, max(self.walk_at, MIN_STEPS * conditioned.threads)):
             self.walk_at = int(TURN_FACTOR * conditioned.steps)
             self._look_at_walk(spent_ns)
 
@@ -258,17 +260,17 @@ class ConditioningCount:
 
     def _look_at_walk(self, spent_ns: float) -> None:
         """Raise if walking by sampled descents is worth a try when so much was spent."""
-        if self.walk is None:
+        if self.walk is None or spent_ns >= REPLAN_FACTOR * self.replanned_ns:
             strategy = self.strategy
             descents = strategy.engine.descents(strategy.prepared)
             if descents.preparation > spent_ns:
                 return
-            plan = replan(strategy.walking(), strategy.prepared, descents)
-            self.walk = Walk(strategy.engine, plan, strategy.prepared)
+            self.replanned_ns = spent_ns
+            plan = replan(strategy.walking(), strategy.prepared, descents, spent_ns)
+            if self.walk is None or plan.cost < self.walk.estimate:
+                self.walk, self.doubt = Walk(strategy.engine, plan, strategy.prepared), 1.0
         if self.doubt * self.walk.estimate <= spent_ns:
-            factor = WALK_FACTOR * self.doubt
-            self.doubt *= TURN_FACTOR * WALK_FACTOR
-            raise _WalkIsDueError(self.walk, factor)
+            raise _WalkIsDueError(self.walk, WALK_FACTOR * self.doubt)
 
     def _conditioned(self) -> ConditionedCount:
         strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self._progress)
@@ -289,11 +291,13 @@ class ConditioningCount:
     def _walked(self, walk: Walk, factor: float) -> int | None:
         """The number of matches by walking; None if that takes so many times the expected work."""
         visits = 1 + sum(level.matches for level in walk.plan.levels[: walk.plan.walked])
-        work = visits * max(factor, MIN_WALK_NS / max(walk.estimate, 1.0))
-        run = walk.run(self.deadline, self._progress, max_work=int(min(work, 2.0**62)))
+        factor = max(factor, MIN_WALK_NS / max(walk.estimate, 1.0))
+        run = walk.run(self.deadline, self._progress, max_work=int(min(visits * factor, 2.0**62)))
         try:
             return run.count()
-        except StepsSpent:
+        except StepsSpent as spent:
+            if walk is self.walk:
+                self.doubt = factor * max(spent.times, TURN_FACTOR)
             return None
         except DeadlinePassed:
             self.matches = run.matches
@@ -303,6 +307,12 @@ class ConditioningCount:
         if self.progress is not None:
             self.progress(1.0, matches)
         return matches
+
+
+def _has_taken(conditioned: ConditionedCount, steps: int) -> bool:
+    """Whether conditioning has taken so many steps; or half as many again, where it is expected to be done by then."""
+    soon_done = conditioned.steps_left <= SOON_SHARE * conditioned.steps
+    return conditioned.steps >= steps * (1.0 + SOON_SHARE * soon_done)
 
 
 def _looking(eliminated: EliminationTurns, progress: ProgressCallback | None, done: float, matches: int) -> None:

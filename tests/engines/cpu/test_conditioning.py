@@ -296,6 +296,7 @@ class EndlessCount:
 
     def __init__(self, options, steps_of_turn):
         self.options, self.steps_of_turn, self.steps, self.threads = options, steps_of_turn, 0, 1
+        self.steps_left = 1 << 62
 
     def total(self):
         while True:

@@ -10,10 +10,12 @@ import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.engines.cpu.search import threaded_run
 from cusubmatch.engines.cpu.search.descents import SampledDescents
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.walk_planning import replan
+from cusubmatch.plan import sampled_orders
 
 CLIQUES, CLIQUE, NOISE = 30, 9, 600
 
@@ -25,6 +27,14 @@ def cliques_and_noise():
     pairs += [(int(i), int(j)) for i, j in random.integers(0, n, (6 * NOISE, 2)) if i != j]
     vertices = pd.DataFrame({"vertex": range(n), "label": 0})
     return Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+
+
+def random_graph(n):
+    """A random graph of one label, in which a fifth of all pairs are edges."""
+    random = np.random.default_rng(2)
+    pairs = pd.DataFrame([(i, j) for i in range(n) for j in range(i) if random.random() < 0.2], columns=["src", "dst"])
+    vertices = pd.DataFrame({"vertex": range(n), "label": 0})
+    return Graph.from_edgelist(pairs, vertices=vertices, vertex_label="label")
 
 
 def wheel_with_tails():
@@ -41,10 +51,7 @@ def planned():
 
 
 def test_a_population_that_holds_all_partial_matches_counts_them():
-    random = np.random.default_rng(2)
-    pairs = pd.DataFrame([(i, j) for i in range(40) for j in range(i) if random.random() < 0.2], columns=["src", "dst"])
-    vertices = pd.DataFrame({"vertex": range(40), "label": 0})
-    graph = Graph.from_edgelist(pairs, vertices=vertices, vertex_label="label")
+    graph = random_graph(40)
     pattern = Pattern([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)], labels=dict.fromkeys(range(5), 0))
     _, prepared = plan_of(graph.host, CpuEngine(), pattern, "monomorphism", unique=False)
     descents = SampledDescents(prepared.candidate_graph, 1 << 16)
@@ -82,8 +89,45 @@ def test_a_plan_by_descents_counts_the_same_and_says_better_what_it_takes(planne
     assert replan(plan, prepared, engine.descents(prepared)) is again
 
 
+def test_fewer_descents_are_made_where_a_better_order_saves_little(planned, monkeypatch):
+    graph, *_, plan, prepared = planned
+    graph.host.cache.forget("sampled plans")
+    vertices, made = len(plan.levels), []
+    for most in (sampled_orders.MIN_DESCENTS, sampled_orders.MAX_DESCENTS):
+        saved_ns = most * vertices * sampled_orders.DESCENT_NS / sampled_orders.DESCENT_SHARE * (1 + 1e-9)
+        assert sampled_orders.descents_worth(vertices, saved_ns) == most
+        descents = SampledDescents(prepared.candidate_graph, 64)
+        order, found = descents.order, []
+        monkeypatch.setattr(descents, "order", lambda *of, order=order, found=found: found.append(of) or order(*of))
+        replan(plan, prepared, descents, saved_ns)
+        made.append(len(found))
+    assert 0 < made[0] < sampled_orders.MIN_DESCENTS < made[1]
+
+
 def test_a_walk_ends_after_its_work(planned):
     _, engine, _, plan, prepared = planned
     with pytest.raises(StepsSpent):
         engine.run(plan, prepared, RunOptions(max_work=1000)).count()
     assert engine.run(plan, prepared, RunOptions(max_work=1 << 40)).count() > 0
+
+
+@pytest.mark.parametrize("part", [0.4, 0.8, 0.02])
+def test_a_walk_ends_sooner_where_its_work_is_far_too_little_and_later_where_half_is_done(part):
+    engine = CpuEngine(Tunables(threads=1, work_units=64))
+    graph, pattern = random_graph(60), Pattern([(i, i + 1) for i in range(5)], labels=dict.fromkeys(range(6), 0))
+    plan, prepared = plan_of(graph.host, engine, pattern, "monomorphism", unique=False, suffix=0)
+    whole = engine.run(plan, prepared, RunOptions(max_work=1 << 40))
+    count, work = whole.count(), whole._work
+    most = int(part * work)
+    run = engine.run(plan, prepared, RunOptions(max_work=most))
+    if part > 0.5:
+        assert run.count() == count
+        return
+    with pytest.raises(StepsSpent) as caught:
+        run.count()
+    if part < 0.1:
+        assert run._work < most
+        assert caught.value.times > threaded_run.FAR_TIMES
+    else:
+        assert most <= run._work < work
+        assert 1 / 2 < part * caught.value.times < 2

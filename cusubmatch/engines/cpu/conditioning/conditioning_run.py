@@ -38,7 +38,7 @@ from cusubmatch.system.workers import Workers
 __all__ = ["ConditioningRun"]
 
 RANGES_OF_A_THREAD = 8, 32  # that the roots are divided into, about: at the least, and at the most
-MANY_STEPS = 1 << 20  # that are expected where one root takes more than a turn
+MANY_STEPS = 1 << 20  # that are expected where nothing is known
 TURNS_SO_FAR = 512  # at the most, as if all had been as long as the next: the interpreter is asked for less often
 FIRST_TURN, LONGEST_TURN = 1 << 11, 1 << 17  # steps
 TURNS_BESIDE = 4  # of the caller's in one of another thread, which need not look around
@@ -136,13 +136,15 @@ class ConditioningRun:
         sums, bounds = zip(*(counter.sum for counter in self._counters.values()), strict=True)
         return sum(sums) % (prime or 1 << 128), sum(bounds)
 
-    def _steps_left(self) -> int:
-        """About how many steps are to be taken, from those of the last turn; 0 if there was none."""
-        roots, steps, _ = self._last_turn
-        return steps * self._queue.roots // roots if roots else MANY_STEPS  # one of the roots takes long
+    @property
+    def steps_left(self) -> int:
+        """About how many steps are to be taken, from those of the roots so far."""
+        left = self._queue.roots
+        begun = self.tasks.end - self.tasks.begin - left
+        return self.steps * left // begun if begun else MANY_STEPS
 
     def _seconds_left(self) -> float:
-        """About how many seconds these take one thread; at the least a part of those spent, since few may take long."""
+        """About how many seconds the rest takes one thread; at the least a part of those spent: few may take long."""
         (roots, _, seconds), left = self._last_turn, self._queue.roots
         if not roots:
             return math.inf  # one of the roots takes long
@@ -214,7 +216,7 @@ class ConditioningRun:
         """Divide what is pending into ranges for so many threads."""
         if threads > 1:
             least, most = (threads * ranges for ranges in RANGES_OF_A_THREAD)
-            self._queue.divide(min(max(self._steps_left() // STEPS_OF_A_RANGE, least), most))
+            self._queue.divide(min(max(self.steps_left // STEPS_OF_A_RANGE, least), most))
 
     def _count_or_help(self, counter: RootCounter, turns: int = 1) -> bool:
         """Count what no thread counts, or help one that does, for a turn or several; False if all is counted."""

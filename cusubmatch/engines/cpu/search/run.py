@@ -213,6 +213,10 @@ class Run(ThreadedRun):
                 status = walk_on(self.program, self.view, state, out(), self.tunables.work_units)
                 if status == p.OVERSIZE:
                     self.tasks.put(Task((int(state.matched[0]),), 0, -1, 0.0, "lists"))
+                if status == p.DONE:
+                    self.progress.finish_task(weight)
+                else:
+                    self.progress.note(state, weight)
                 yield status, state
                 if self.tasks.stopped:
                     return
@@ -223,8 +227,6 @@ class Run(ThreadedRun):
                             state.failing[:] |= p.ALL_LEVELS
                         self.tasks.put(donated)
                         weight -= donated.weight
-                self.progress.note(state, weight)
-            self.progress.finish_task(weight)
 
     def _compile(self, method, state, out):
         """Have a walker compiled, or loaded, before it runs."""

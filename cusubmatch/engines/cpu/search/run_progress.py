@@ -35,17 +35,32 @@ class RunProgress:
         Returns the matches found so far.
     report_s : float
         Seconds between two reports.
+    followed : bool
+        Whether `done` is asked for at any time.
     """
 
-    def __init__(self, callback: ProgressCallback | None, matches_so_far: Callable[[], Any], report_s: float):
+    def __init__(
+        self,
+        callback: ProgressCallback | None,
+        matches_so_far: Callable[[], Any],
+        report_s: float,
+        followed: bool = False,
+    ):
         self.callback, self._matches_so_far, self._report_s = callback, matches_so_far, report_s
+        self._followed = followed
         self._done = self._reported = self._reported_at = 0.0
         self._open: dict[int, float] = {}  # what each thread has done of its task
         self._lock = threading.RLock()
 
+    @property
+    def done(self) -> float:
+        """The fraction that is done; less where a task is being finished, and it may be more than 1 by rounding."""
+        return self._done + sum(self._open.copy().values())
+
     def note(self, state: Any, weight: float) -> None:
-        """Note how far this thread's walker is in a task, if a report may come soon."""
-        if self.callback is not None and time.monotonic() > self._reported_at + self._report_s / 2:
+        """Note how far this thread's walker is in a task, if somebody may ask soon."""
+        reports_soon = self.callback is not None and time.monotonic() > self._reported_at + self._report_s / 2
+        if reports_soon or self._followed:
             self._open[threading.get_ident()] = weight * fraction_walked(state)
 
     def finish_task(self, weight: float) -> None:
@@ -59,8 +74,7 @@ class RunProgress:
         now = time.monotonic()
         if self.callback is not None and now > self._reported_at + self._report_s:
             self._reported_at = now
-            done = self._done + sum(self._open.copy().values())  # less where a task is being finished, or by rounding
-            self._reported = max(self._reported, min(done, 1.0))
+            self._reported = max(self._reported, min(self.done, 1.0))
             self.callback(self._reported, self._matches_so_far())
 
     def report_end(self) -> None:

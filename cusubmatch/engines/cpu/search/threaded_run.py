@@ -21,6 +21,10 @@ from cusubmatch.errors import DeadlinePassed, Stopped
 
 __all__ = ["ThreadedRun"]
 
+EARLY_PART = 0.25  # of the work that is allowed, after which that may be seen to be far too little:
+FAR_TIMES = 8.0  # about so many times as much is needed
+LEAST_DONE = 1e-6  # in place of nothing
+
 
 class ThreadedRun:
     """The threads of one run; a subclass puts `tasks` into the queue and has `_row_blocks`.
@@ -52,7 +56,8 @@ class ThreadedRun:
         self._lock = threading.RLock()  # of the sum
         self._max_threads = 1
         self._caller = threading.current_thread()
-        self.progress = RunProgress(options.progress, lambda: self.matches, tunables.report_s)
+        followed = options.max_work is not None
+        self.progress = RunProgress(options.progress, lambda: self.matches, tunables.report_s, followed)
 
     ready = False  # of the next block: nobody knows before it comes
 
@@ -81,11 +86,21 @@ class ThreadedRun:
         elif self.deadline is not None and time.monotonic() > self.deadline:
             self._late = True
             self.stop()
-        elif self._max_work is not None and self._work > self._max_work and not self.tasks.stopped:
+        elif self._max_work is not None and not self.tasks.stopped and self._is_work_spent(self._max_work):
             self._spent = True
             self.stop()
         if threading.current_thread() is self._caller:
             self.progress.report_if_due()
+
+    def _is_work_spent(self, most: int) -> bool:
+        """Whether so much work is done, or twice as much once half of all is; or a part of it, and all is far more."""
+        if self._work > most:
+            return self._work > 2 * most or self.progress.done < 0.5
+        return self._work > EARLY_PART * most and self._times_of(most) > FAR_TIMES
+
+    def _times_of(self, work: int) -> float:
+        """How many times so much work all is, about, from what is done."""
+        return self._work / work / max(self.progress.done, LEAST_DONE)
 
     def _check_while_compiling(self):
         """Look whether the run is to end while a thread waits for a compiler."""
@@ -125,5 +140,5 @@ class ThreadedRun:
         if self._late:
             raise DeadlinePassed
         if self._spent:
-            raise StepsSpent
+            raise StepsSpent(self._times_of(self._max_work))
         self.progress.report_end()
