@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.execution.walk_planning import MAX_WORTH, MIN_KEPT_PLANS, kept_candidates, kept_plan, walk_plan, walking
+from cusubmatch.execution.walk_planning import MIN_KEPT_PLANS, kept_candidates, kept_plan, walk_plan, walking
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan, constraints_of
@@ -36,6 +36,7 @@ __all__ = [
     "tables_of",
 ]
 
+BESIDE_WORTH = 3e6  # nanoseconds, that a better plan saves at most where the host counts at the same time
 MIN_BESIDE_VERTICES = 5  # of a pattern that the host may count faster than a GPU walks it
 MAX_BESIDE_SIZE = 1 << 24  # vertices and arcs of a graph whose candidates the host finds in milliseconds
 
@@ -67,7 +68,7 @@ def plan_of(
     def planned() -> tuple[Plan, Prepared]:
         if beside:
             asked = pattern, semantics, unique, counting, suffix
-            plan, prepared = walking(graph, engine, *asked, False, few_rows, MAX_WORTH)
+            plan, prepared = walking(graph, engine, *asked, False, few_rows, BESIDE_WORTH)
             return dataclasses.replace(plan, beside=True), prepared
         plan, prepared = walking(graph, engine, *call)
         if pattern.conditions or not counting or suffix is not None:  # negated edges are walked

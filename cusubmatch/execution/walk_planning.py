@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from cusubmatch.plan.decomposition.expression import EnumerateTerm
     from cusubmatch.plan.sampled_orders import Descents
 
-__all__ = ["MAX_WORTH", "MIN_KEPT_PLANS", "kept_candidates", "kept_plan", "replan", "walk_plan", "walking"]
+__all__ = ["MIN_KEPT_PLANS", "kept_candidates", "kept_plan", "replan", "walk_plan", "walking"]
 
 MIN_KEPT_PLANS = 16
 WORTH_SHARE = 0.5  # of what conditioning takes at the least, that a better plan of walking is taken to save
-MAX_WORTH = 3e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
+MAX_WORTH = 1e6  # nanoseconds; what takes longer on a candidate graph is planned anew by sampled descents
 MIN_KEPT_QUOTIENTS = 64  # plans of walking quotients
 
 
