@@ -45,6 +45,7 @@ def _count_labelled(call: CheckedCall) -> int:
     if host is None:
         return _counted(call, make_count)
     try:
+        host.begin()
         with also_checking(host.check):
             matches = _counted(call, make_count, host)
     except HostIsDoneError:  # while the GPU's count was planned

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -19,6 +20,7 @@ from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.system.deadlines import checking
+from cusubmatch.system.thread_limit import at_most_threads, thread_limit
 from cusubmatch.system.workers import Workers
 
 __all__ = ["Job", "counts_on_devices"]
@@ -45,14 +47,15 @@ def counts_on_devices(graph: Graph, jobs: Sequence[Job], devices: Any) -> list[t
         placed = engines[0].place(graph)
     done: dict[int, tuple[Outcome, float]] = {}
     long: list[int] = []
-    following, workers = itertools.count(), Workers()
+    following, workers, limit = itertools.count(), Workers(), thread_limit()
 
     def check() -> None:
         if workers.stopped:
             raise _EndedError
 
     def work(engine: DeviceEngine) -> None:
-        with checking(check), engine.current():
+        limited = contextlib.nullcontext() if limit is None else at_most_threads(limit)
+        with checking(check), engine.current(), limited:
             engine.place(placed)  # from device to device
             count_on(engine.number)
 

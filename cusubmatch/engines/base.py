@@ -270,8 +270,8 @@ class ConditionedCount(Count, Protocol):
 
     Attributes
     ----------
-    steps, steps_left : int
-        Candidates tried so far, about; and those that are left, if they go on like those.
+    steps : int
+        Candidates tried so far, about.
     threads : int
         That count, about.
     yields : bool
@@ -282,10 +282,14 @@ class ConditionedCount(Count, Protocol):
     """
 
     steps: int
-    steps_left: int
     threads: int
     yields: bool
     between_turns: Callable[[ConditionedCount], None] | None
+
+    @property
+    def steps_left(self) -> int:
+        """Candidates that are left to try, about, if they go on like those so far."""
+        ...
 
 
 class EliminatedCount(Count, Protocol):

@@ -23,9 +23,9 @@ KEPT = 1024  # patterns that the GPU is asked for first
 
 
 def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> HostCount | None:
-    """A count of the host that has begun, if the engine is a GPU's and the pattern was not left to it; else None.
+    """A count of the host that is to begin, if the engine is a GPU's and the pattern was not left to it; else None.
 
-    The arguments are those of `make_query`. Whoever gets it has to tell it to end (`give_up`).
+    The arguments are those of `make_query`.
     """
     if options.engine == "cpu" or options.progress or not _is_plain(pattern, options):
         return None

@@ -7,11 +7,18 @@ Whoever starts workers ends them in a `finally` whose `try` begins before the fi
 
 Threads are kept for other calls (`kept_threads`). Where more are wanted than wait, each new one starts two others,
 which start two each, so that the first begins to work while others are still being started, as does whoever started it.
+
+A generator that is left in the middle has workers which wait. They end before the interpreter does: after that, whoever
+closes the generator would wait for threads that do not go on any more. In a fork the threads are not there.
 """
 
 from __future__ import annotations
 
+import atexit
 import functools
+import os
+import time
+import weakref
 from collections.abc import Callable
 
 from cusubmatch.system.kept_threads import Work, any_waits, begin
@@ -19,6 +26,9 @@ from cusubmatch.system.kept_threads import Work, any_waits, begin
 __all__ = ["Workers"]
 
 WAIT_STEP_S = 0.02  # between two looks at a thread that is waited for
+EXIT_S = 5.0  # that the interpreter waits for threads before it ends
+
+_all: weakref.WeakSet[Workers] = weakref.WeakSet()
 
 
 class Workers:
@@ -35,6 +45,7 @@ class Workers:
     def __init__(self) -> None:
         self.stopped, self.error = False, None  # type: tuple[bool, BaseException | None]
         self._works: list[Work] = []  # one appends those that it begins before it is over
+        _all.add(self)
 
     def start(self, *works: Callable[[], None]) -> None:
         """Call each of these in a thread of its own."""
@@ -49,11 +60,11 @@ class Workers:
     @property
     def over(self) -> bool:
         """Whether all have ended, or will not begin since another one has failed; what is over says nothing more."""
-        return all(work.over for work in self._works)
+        return not any(map(self._goes_on, self._works))
 
     def wait(self) -> bool:
         """Wait for a short step; whether all have ended."""
-        running = next((work for work in self._works if not work.over), None)
+        running = next(filter(self._goes_on, self._works), None)
         if running is not None:
             running.wait(WAIT_STEP_S)
         return running is None
@@ -73,6 +84,16 @@ class Workers:
         if interrupt is not None:
             raise interrupt
 
+    def forget(self) -> None:
+        """Take all for ended: they are not in this process."""
+        self.stopped = True
+        for work in self._works:
+            work.over = True
+
+    def _goes_on(self, work: Work) -> bool:
+        """Whether it does something, or will; what begins once all are to stop does nothing."""
+        return not work.over and (work.begun or not self.stopped)
+
     def _run(self, work, *others):
         if self.stopped:
             return
@@ -83,3 +104,23 @@ class Workers:
         except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
             self.error = self.error or error
             self.stopped = True
+
+
+def _end_all() -> None:
+    """Let all threads return, and wait for them a while."""
+    end, those_left = time.monotonic() + EXIT_S, list(_all)
+    for workers in those_left:
+        workers.stopped = True
+    for workers in those_left:
+        while not workers.wait() and time.monotonic() < end:
+            pass
+
+
+def _forget_all() -> None:
+    for workers in list(_all):
+        workers.forget()
+
+
+atexit.register(_end_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
@@ -18,6 +19,7 @@ from cusubmatch.execution.strategies import race, side_by_side
 from cusubmatch.execution.strategies.side_by_side import HostCount, SideBySide
 from cusubmatch.generators import rmat
 from cusubmatch.system.deadlines import check_deadline, wait_to_compile
+from cusubmatch.system.thread_limit import at_most_threads, thread_limit
 
 TREE = "(a:X)--(b:Y)--(c:X)--(d:Y), (b)--(e:X), (c)--(f:X)"
 SECONDS = 600.0  # that nothing here takes, on however busy a machine
@@ -169,6 +171,39 @@ def test_the_host_begins_before_a_gpu_is_planned_for_and_again_where_it_is_quick
     for _ in range(2):
         assert csm.count_matches(labelled, TREE, devices=[0]) == expected
     assert all(host.matches == expected for host in hosts)
+
+
+def test_the_host_uses_as_many_threads_as_the_caller_may():
+    limits = []
+
+    def count_of(limit):
+        strategy = Taking(7)
+        strategy.run = lambda *_: limits.append(thread_limit()) or strategy
+        with at_most_threads(limit) if limit else contextlib.nullcontext():
+            host = HostCount(strategy, None)
+        host.begin()
+        host.begin()
+        while not host.is_done:
+            time.sleep(1e-3)
+        return host.result()
+
+    assert [count_of(limit) for limit in (3, None, 1)] == [7, 7, 7]
+    assert limits == [3, None, 1]
+
+
+def test_an_interrupt_while_the_host_begins_ends_its_count(labelled, machine, monkeypatch):
+    hosts, begin = [], side_by_side.begin
+
+    def interrupted(work):
+        begin(work)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(side_by_side, "begin", interrupted)
+    monkeypatch.setattr(host_first, "host_count", lambda *call: hosts.append(HOST_COUNT(*call)) or hosts[-1])
+    with pytest.raises(KeyboardInterrupt):
+        csm.count_matches(labelled, TREE, devices=[0])
+    assert hosts[0].over.is_set()
+    assert hosts[0].flag[0] == 1
 
 
 @pytest.mark.thorough

@@ -51,7 +51,7 @@ def test_a_thread_that_waits_gets_the_next_work():
 
 
 def test_a_thread_that_has_waited_too_long_ends(monkeypatch):
-    monkeypatch.setattr(kept_threads, "KEPT_S", 0.05)
+    monkeypatch.setattr(kept_threads, "KEPT_S", 0.5)
     threads = done_by(2)
     until(lambda: not any(thread.is_alive() for thread in threads))
     assert kept_threads._inboxes == []

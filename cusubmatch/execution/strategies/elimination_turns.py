@@ -15,7 +15,7 @@ import numpy as np
 
 from cusubmatch.engines.base import EliminatedCount, StepsSpent
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.system.deadlines import SECONDS_BETWEEN_CHECKS, check_deadline
+from cusubmatch.system.deadlines import SECONDS_BETWEEN_CHECKS, check_deadline, checking
 from cusubmatch.system.prompt_threads import prompt_threads
 from cusubmatch.system.workers import Workers
 
@@ -95,7 +95,7 @@ class EliminationTurns:
 
     def _work(self) -> None:
         try:
-            with prompt_threads():
+            with prompt_threads(), checking(self._check_flag):
                 self.total = self.count.total()
         except (StepsSpent, DeadlinePassed, MemoryError):  # another way may still do
             pass
@@ -104,6 +104,11 @@ class EliminationTurns:
         finally:
             self._over = True
             self._back.put(None)
+
+    def _check_flag(self) -> None:
+        """What the thread of the count checks while it waits for a compiler."""
+        if self.flag[0]:
+            raise DeadlinePassed
 
     def _wait_for_turn(self) -> None:
         """Wait, in the thread of the count, until more may be spent."""

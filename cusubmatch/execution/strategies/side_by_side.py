@@ -9,6 +9,7 @@ compiled, which would hinder the walk, the host waits until then.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -22,6 +23,7 @@ from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.system.deadlines import also_checking, before_compiling, check_deadline, checking, ended_by
 from cusubmatch.system.kept_threads import Work, begin
 from cusubmatch.system.prompt_threads import prompt_threads
+from cusubmatch.system.thread_limit import at_most_threads, thread_limit
 
 __all__ = ["HostCount", "HostIsDoneError", "OnHost", "SideBySide"]
 
@@ -105,10 +107,9 @@ class SideBySideCount(RaceCount):
         ------
         DeadlinePassed
         """
-        host = self.race.underway
-        if host is None:
-            host = HostCount(self.race.other, self.deadline, HOST_DELAY_S)
+        host = self.race.underway or HostCount(self.race.other, self.deadline, HOST_DELAY_S)
         try:
+            host.begin()
             with also_checking(host.check):
                 return self._walked(host)
         except HostIsDoneError:
@@ -156,7 +157,9 @@ class _GivenUpError(Exception):
 
 
 class HostCount:
-    """A count in a thread on the host, which begins after a delay in seconds.
+    """A count in a thread on the host, which works after a delay in seconds; with as many threads as this one may.
+
+    Whoever begins it lets it end (`give_up`), also where an interrupt arrives while it begins.
 
     Attributes
     ----------
@@ -173,14 +176,21 @@ class HostCount:
         self.error: BaseException | None = None
         self.over, self.may_compile = threading.Event(), threading.Event()
         self.flag = np.zeros(1, np.int64)
-        begin(Work(self._count, "cusubmatch count on the host"))
+        self._begun, self._threads = False, thread_limit()
+
+    def begin(self) -> None:
+        """Begin, unless it has begun."""
+        if not self._begun:
+            self._begun = True
+            begin(Work(self._count, "cusubmatch count on the host"))
 
     def _count(self) -> None:
         if self.over.wait(self.delay_s):
             return
-        may_compile = before_compiling(self._wait_to_compile)
+        limit = contextlib.nullcontext() if self._threads is None else at_most_threads(self._threads)
+        ended, may_compile = ended_by(self.flag), before_compiling(self._wait_to_compile)
         try:
-            with prompt_threads(), checking(self._check_over), ended_by(self.flag), may_compile:
+            with prompt_threads(), checking(self._check_over), ended, may_compile, limit:
                 self.matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
         except (_GivenUpError, DeadlinePassed, MemoryError):  # the walk may still do
             pass
@@ -215,5 +225,5 @@ class HostCount:
 
     def give_up(self) -> None:
         """Let the thread end soon."""
-        self.over.set()
         self.flag[0] = 1
+        self.over.set()

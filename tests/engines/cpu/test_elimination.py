@@ -32,7 +32,7 @@ from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.elimination_turns import EliminationIsDoneError, EliminationTurns
 from cusubmatch.plan.crt import WORD
 from cusubmatch.plan.elimination import irreducible_vertices, suits_elimination
-from cusubmatch.system.deadlines import ended_by
+from cusubmatch.system.deadlines import Pending, ended_by
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
@@ -282,6 +282,16 @@ def test_a_thread_ends_wherever_it_is(monkeypatch, begun, threads):
     elif begun == "beside":
         turns.begin()
     turns.end()
+    assert not threads_of_counts()
+
+
+def test_a_thread_that_waits_for_a_compiler_ends():
+    turns, _ = turns_of_a_count()
+    turns.count.total = Pending().wait
+    turns.begin()
+    begin = time.monotonic()
+    turns.end()
+    assert time.monotonic() - begin < 10
     assert not threads_of_counts()
 
 

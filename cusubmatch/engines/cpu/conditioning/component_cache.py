@@ -45,7 +45,6 @@ ADDED_AT_ONCE = 16  # entries of a thread, to those of all
 FIRST_SLOTS = 1 << 10
 GROWTH = 4
 FULL_PART = 5  # eighths of the table that are filled when it grows
-HALF = np.uint64(32)
 
 
 def empty_table(slots: int) -> np.ndarray:
@@ -107,9 +106,18 @@ def ask_for(s, first, second):
 
 
 @inner
-def _swapped(word):
-    """A word with its halves exchanged."""
-    return (word << HALF) | (word >> HALF)
+def _mixed(key_1, key_2, low, rest):
+    """The words of a key mixed with those of a count; or as they were, if they are mixed.
+
+    The turns differ, so that words of two entries agree in both only where their counts are equal, or all bits differ.
+    """
+    return key_1 ^ low ^ _turned(rest, np.uint64(32)), key_2 ^ rest ^ _turned(low, np.uint64(21))
+
+
+@inner
+def _turned(word, bits):
+    """A word, rotated to the left by so many bits."""
+    return (word << bits) | (word >> (np.uint64(64) - bits))
 
 
 @inner
@@ -131,9 +139,11 @@ def _lookup(s, mask, first, second):
     for probe in range(PROBES):
         slot = ((at + probe) & mask) * SLOT_WORDS
         key_1, key_2, low, rest = s.table[slot], s.table[slot + 1], s.table[slot + 2], s.table[slot + 3]
-        if key_1 ^ low ^ _swapped(rest) == first and key_2 ^ rest ^ _swapped(low) == second:
+        is_free = (key_1 | key_2 | low | rest) == 0
+        key_1, key_2 = _mixed(key_1, key_2, low, rest)
+        if key_1 == first and key_2 == second:
             return True, low, rest
-        if (key_1 | key_2 | low | rest) == 0:
+        if is_free:
             break
     return False, np.uint64(0), np.uint64(0)
 
@@ -141,7 +151,8 @@ def _lookup(s, mask, first, second):
 @inner
 def _put(s, mask, key_1, key_2, low, rest):
     """Write an entry to a free slot, or over another entry; the words are those of the slot, its key's mixed."""
-    at = _place(key_1 ^ low ^ _swapped(rest), key_2 ^ rest ^ _swapped(low))
+    first, second = _mixed(key_1, key_2, low, rest)
+    at = _place(first, second)
     chosen = (at & mask) * SLOT_WORDS
     for probe in range(PROBES):
         slot = ((at + probe) & mask) * SLOT_WORDS
@@ -193,7 +204,8 @@ def remember(s, first, second, value, bound):
     low, rest = value[0], np.float64(bound).view(np.uint64)
     if s.prime[0] == 0 and bound < EXACT_BELOW:
         rest = value[1]
-    _put(s, s.shared[MASK], first ^ low ^ _swapped(rest), second ^ rest ^ _swapped(low), low, rest)
+    key_1, key_2 = _mixed(first, second, low, rest)
+    _put(s, s.shared[MASK], key_1, key_2, low, rest)
     s.registers[c.ADDED] += 1
     if s.registers[c.ADDED] == ADDED_AT_ONCE:
         s.registers[c.ADDED] = 0

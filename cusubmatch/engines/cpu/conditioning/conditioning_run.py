@@ -186,6 +186,7 @@ class ConditioningRun:
             while not workers.wait():
                 self._report()
         finally:
+            workers.stopped = True  # before a step in which an interrupt may arrive
             self._end_turns()
             workers.end()
         if workers.error is not None:

@@ -52,6 +52,8 @@ def blocks_of_threads(
         try:
             with checking(check), contextlib.suppress(Stopped):
                 for block in share:
+                    if workers.stopped:
+                        tasks.stop()
                     if block is not None:
                         offer(block)
         except BaseException:
@@ -65,6 +67,8 @@ def blocks_of_threads(
         workers.start(*(functools.partial(run, share) for share in shares))
         while running:
             over = workers.over
+            if workers.stopped:
+                tasks.stop()
             try:
                 item = blocks.get(timeout=tunables.report_s)
             except queue.Empty:

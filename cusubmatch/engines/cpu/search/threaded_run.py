@@ -96,11 +96,12 @@ class ThreadedRun:
         """Whether so much work is done, or twice as much once half of all is; or a part of it, and all is far more."""
         if self._work > most:
             return self._work > 2 * most or self.progress.done < 0.5
-        return self._work > EARLY_PART * most and self._times_of(most) > FAR_TIMES
+        return self._work > EARLY_PART * most and self._expected_work / most > FAR_TIMES
 
-    def _times_of(self, work: int) -> float:
-        """How many times so much work all is, about, from what is done."""
-        return self._work / work / max(self.progress.done, LEAST_DONE)
+    @property
+    def _expected_work(self) -> float:
+        """About how much work all is, from what is done."""
+        return self._work / max(self.progress.done, LEAST_DONE)
 
     def _check_while_compiling(self):
         """Look whether the run is to end while a thread waits for a compiler."""
@@ -140,5 +141,5 @@ class ThreadedRun:
         if self._late:
             raise DeadlinePassed
         if self._spent:
-            raise StepsSpent(self._times_of(self._max_work))
+            raise StepsSpent(self._expected_work / (self._max_work or 1))
         self.progress.report_end()

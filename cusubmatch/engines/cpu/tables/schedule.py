@@ -47,8 +47,9 @@ class Team:
         numbers: list[np.ndarray] = []
 
         def worker():
-            numbers.append(np.zeros(1, np.uint64))
-            return kernel(numbers[-1], *scratch())
+            number = np.zeros(1, np.uint64)
+            numbers.append(number)  # others append, too: the last one may be another's
+            return kernel(number, *scratch())
 
         self.run(worker)
         return sum(int(number[0]) for number in numbers)
@@ -58,8 +59,9 @@ class Team:
         tables: list[np.ndarray] = []
 
         def worker():
-            tables.append(np.zeros(self.arcs, np.uint64))
-            return kernel(tables[-1], *scratch())
+            table = np.zeros(self.arcs, np.uint64)
+            tables.append(table)
+            return kernel(table, *scratch())
 
         self.run(worker, most_threads=max(1, TABLES_BYTES // (8 * self.arcs + 1)))
         out = tables[0]
