@@ -5,8 +5,9 @@ soon, or elimination goes on beside (`elimination_turns.py`); a long count leave
 elimination is either done soon or given up. When conditioning has taken longer than it takes to plan a walk, the walk
 is planned, and has a turn, as long as that, if its estimate is much lower. When conditioning has taken more steps than
 most counts do, the walk is planned anew by sampled descents, which say well what it takes. The walk has its turn once
-conditioning has taken about as long as it is expected to. If that was wrong, the turns grow, so that a count takes a
-few times the better way. Turns are counted in steps and work, not in seconds, so that on one core equal calls go the
+conditioning has taken about as long as it is expected to. If that was wrong, what it has done by then says when it has
+another turn, so that a count takes a few times the better way. Where conditioning is expected to be done soon, nothing
+else is planned for a while. Turns are counted in steps and work, not in seconds, so that on one core equal calls go the
 same way.
 
 The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,

@@ -14,13 +14,12 @@ import numpy as np
 
 from cusubmatch.engines.cpu.elimination.arithmetic import plus, times
 from cusubmatch.engines.cpu.elimination.factor import moved, sort_entries, sum_equal
-from cusubmatch.engines.cpu.elimination.lookups import are_in, multiply_by_values, place_in_bitmap
+from cusubmatch.engines.cpu.elimination.lookups import WORD_BITS, are_in, multiply_by_values, place_in_bitmap
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
 
 __all__ = ["Matched", "Ordered", "in_order", "joined", "ranges_of", "summed_by_place", "summed_by_sorting"]
 
-WORD_BITS = 64
 PLACES_FOR_A_KEY = 4  # of a table of ranges, at most
 
 

@@ -15,7 +15,7 @@ from cusubmatch.engines.cpu.elimination.arithmetic import times
 from cusubmatch.engines.cpu.elimination.factor import Factor, Fields
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, popcount
 
-__all__ = ["Lookups", "are_in", "lookups_of", "multiply_by_values", "place_in_bitmap", "words_of_bitmap"]
+__all__ = ["WORD_BITS", "Lookups", "are_in", "lookups_of", "multiply_by_values", "place_in_bitmap", "words_of_bitmap"]
 
 WORD_BITS = 64
 

@@ -11,7 +11,7 @@ from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_ma
 
 __all__ = ["count_small", "takes_long"]
 
-MIN_MARKED = 4  # rows that are intersected with one domain, for which it is worth marking in a bitmap
+MIN_MARKED_ROWS = 4  # rows that are intersected with one domain, for which it is worth marking in a bitmap
 MIN_KEPT = 8  # candidates of both vertices, with which their count is worth keeping; or where one has fewer,
 MIN_KEPT_ELEMENTS = 64  # of the rows of these
 KEY_PART = 0.25  # of the time that it takes to count an element, for an element of a domain that has no key yet
@@ -22,7 +22,7 @@ def _count_arcs(s, u, w):
     """The arcs from the domain of u to that of w, where both are touched and w has no fewer candidates."""
     n, store, marks = 0, s.store, s.marks
     begin, end = s.begin[w], s.end[w]
-    marked = s.end[u] - s.begin[u] >= MIN_MARKED
+    marked = s.end[u] - s.begin[u] >= MIN_MARKED_ROWS
     if marked:
         for i in range(begin, end):
             marks[store[i] >> 5] |= np.uint32(1) << np.uint32(store[i] & 31)
