@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import itertools
@@ -54,8 +53,7 @@ def counts_on_devices(graph: Graph, jobs: Sequence[Job], devices: Any) -> list[t
             raise _EndedError
 
     def work(engine: DeviceEngine) -> None:
-        limited = contextlib.nullcontext() if limit is None else at_most_threads(limit)
-        with checking(check), engine.current(), limited:
+        with checking(check), engine.current(), at_most_threads(limit):
             engine.place(placed)  # from device to device
             count_on(engine.number)
 

@@ -69,8 +69,8 @@ class RunOptions:
     then : callable or None
         `blocks` yields then(block) instead of a block. It is called before more work is launched.
     max_work : int or None
-        Units of work after which a count on a candidate graph raises `StepsSpent`; sooner, if these are far too few,
-        and later where half is done by then.
+        Units of work after which a count on a candidate graph raises `StepsSpent`; sooner if these seem to be
+        far too few, and after twice as many where half is done by then.
     watches : bool
         Whether a run on a device calls this thread's check (`system.deadlines`) while it waits for that.
     ids : int64 (n,) or None

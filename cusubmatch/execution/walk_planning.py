@@ -118,6 +118,7 @@ def replan(plan: Plan, prepared: Prepared, descents: Descents, saved_ns: float =
 
     graph, pattern = prepared.graph, plan.pattern
     most = descents_worth(len(pattern), saved_ns)
+    most = 1 << (most.bit_length() - 1)  # so that nearly equal calls have one plan
 
     def make() -> Plan:
         problem = _problem(prepared, pattern, None, plan.semantics, plan.unique, True)

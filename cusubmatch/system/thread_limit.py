@@ -27,8 +27,8 @@ def thread_limit() -> int | None:
 
 
 @contextlib.contextmanager
-def at_most_threads(threads: int) -> Iterator[None]:
-    """Let the calls of this thread use so many threads at most."""
+def at_most_threads(threads: int | None) -> Iterator[None]:
+    """Let the calls of this thread use so many threads at most; None: as many as there are."""
     previous, _of_thread.threads = _of_thread.threads, threads
     try:
         yield

@@ -84,15 +84,19 @@ class Workers:
         if interrupt is not None:
             raise interrupt
 
-    def forget(self) -> None:
-        """Take all for ended: they are not in this process."""
+    def abandon(self, why: str) -> None:
+        """Let them return; a call that waits for them raises."""
+        self.error = self.error or RuntimeError(why)
         self.stopped = True
+
+    def forget(self) -> None:
+        """Take all for ended."""
         for work in self._works:
             work.over = True
 
     def _goes_on(self, work: Work) -> bool:
         """Whether it does something, or will; what begins once all are to stop does nothing."""
-        return not work.over and (work.begun or not self.stopped)
+        return not work.over and (not self.stopped or work.begun)
 
     def _run(self, work, *others):
         if self.stopped:
@@ -108,17 +112,27 @@ class Workers:
 
 def _end_all() -> None:
     """Let all threads return, and wait for them a while."""
-    end, those_left = time.monotonic() + EXIT_S, list(_all)
+    end, those_left = time.monotonic() + EXIT_S, _alive()
     for workers in those_left:
-        workers.stopped = True
+        workers.abandon("the process ends")
     for workers in those_left:
         while not workers.wait() and time.monotonic() < end:
             pass
 
 
 def _forget_all() -> None:
-    for workers in list(_all):
-        workers.forget()
+    for workers in _alive():
+        if not workers.over:
+            workers.abandon("the threads of a call are not in a fork of its process")
+            workers.forget()
+
+
+def _alive() -> list[Workers]:
+    while True:
+        try:
+            return list(_all)
+        except RuntimeError:  # another thread has added some meanwhile
+            continue
 
 
 atexit.register(_end_all)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 
@@ -179,7 +178,7 @@ def test_the_host_uses_as_many_threads_as_the_caller_may():
     def count_of(limit):
         strategy = Taking(7)
         strategy.run = lambda *_: limits.append(thread_limit()) or strategy
-        with at_most_threads(limit) if limit else contextlib.nullcontext():
+        with at_most_threads(limit):
             host = HostCount(strategy, None)
         host.begin()
         host.begin()

@@ -74,13 +74,40 @@ def test_a_process_ends_that_leaves_a_stream_in_the_middle(end):
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_fork_closes_a_stream_that_is_in_the_middle():
+def test_a_fork_closes_a_stream_that_is_in_the_middle_and_cannot_go_on_with_it():
     text = textwrap.dedent(STREAM) + textwrap.dedent("""
-        child = os.fork()
-        if not child:
-            batches.close()
-            os._exit(7)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        for goes_on in (False, True):
+            child = os.fork()
+            if not child:
+                try:
+                    for batch in batches if goes_on else ():
+                        pass
+                except RuntimeError as error:
+                    os._exit(8 if "fork" in str(error) else 9)
+                batches.close()
+                os._exit(7)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """)
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout == "7\n", done.stderr
+    assert done.stdout == "7\n8\n", done.stderr
+
+
+def test_a_call_of_another_thread_raises_when_the_process_ends():
+    text = textwrap.dedent("""
+        import threading, time
+        import numba
+        numba.config.NUMBA_NUM_THREADS = 4
+        import cusubmatch as csm
+        def count():
+            try:
+                print(csm.count_matches(graph, csm.Pattern.clique(7), engine="cpu"), flush=True)
+            except RuntimeError as error:
+                print(error, flush=True)
+        graph = csm.Graph.from_edgelist(csm.generators.rmat(13, 32))
+        csm.count_matches(graph, csm.Pattern.clique(4), engine="cpu")
+        threading.Thread(target=count, daemon=True).start()
+        time.sleep(0.5)
+    """)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0
+    assert done.stdout in ("the process ends\n", "")  # it is not waited for longer than a while

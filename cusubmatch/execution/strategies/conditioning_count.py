@@ -3,12 +3,12 @@
 How many steps conditioning takes is not known beforehand. Where variable elimination suits the pattern, both take turns
 soon, or elimination goes on beside (`elimination_turns.py`); a long count leaves most cores to it for a while, since
 elimination is either done soon or given up. When conditioning has taken longer than it takes to plan a walk, the walk
-is planned, and has a turn, as long as that, if its estimate is much lower. When conditioning has taken more steps than
-most counts do, the walk is planned anew by sampled descents, which say well what it takes. The walk has its turn once
-conditioning has taken about as long as it is expected to. If that was wrong, what it has done by then says when it has
-another turn, so that a count takes a few times the better way. Where conditioning is expected to be done soon, nothing
-else is planned for a while. Turns are counted in steps and work, not in seconds, so that on one core equal calls go the
-same way.
+is planned, and has a turn, about as long as that, if its estimate is much lower. When conditioning has taken more steps
+than most counts do, the walk is planned anew by sampled descents, which say well what it takes. The walk has its turn
+once conditioning has taken about as long as it is expected to. If that was wrong, what it has done by then says when it
+has another turn, so that a count takes a few times the better way. Where conditioning is expected to be done soon,
+nothing else is planned for a while. Turns are counted in steps and work, not in seconds, so that on one core equal
+calls go the same way.
 
 The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,
 they go on while it plans a walk.
@@ -58,6 +58,7 @@ MIN_WALK_NS = 3e6  # but no sooner
 SOON_SHARE = 0.5  # of the steps so far, that are left where another way is not looked at yet
 WALK_FACTOR = 2.0  # a walk may do so many times its sampled visits; its work counts elements of lists, too
 TURN_FACTOR = 2.0  # from one turn to the next
+MOST_TURN_FACTOR = 4.0  # the same for a walk that seems to take far longer: how far it is, it knows only about
 REPLAN_FACTOR = 16.0  # times as much is spent as when the walk was planned anew, before more descents are made for it
 
 
@@ -172,7 +173,8 @@ class ConditioningCount:
         self.strategy, self.deadline, self.tasks, self.first = strategy, deadline, tasks, first
         self.progress: ProgressCallback | None = None if progress is None else Monotonic(progress)
         self._progress: ProgressCallback | None = self.progress  # of what is begun
-        self.walk, self.replanned_ns = None, 0.0  # type: Walk | None, float  # once it is planned anew; spent by then
+        self.walk: Walk | None = None  # once it is planned anew
+        self.replanned_ns = 0.0  # that were spent by then
         self.doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
         self.walks_soon = first is None
         self.elimination_at, self.walk_at = FIRST_STEPS, 0  # the steps at which they are looked at, at the soonest
@@ -261,15 +263,14 @@ class ConditioningCount:
 
     def _look_at_walk(self, spent_ns: float) -> None:
         """Raise if walking by sampled descents is worth a try when so much was spent."""
-        if self.walk is None or spent_ns >= REPLAN_FACTOR * self.replanned_ns:
+        if self.walk is None or (self.doubt == 1.0 and spent_ns >= REPLAN_FACTOR * self.replanned_ns):
             strategy = self.strategy
             descents = strategy.engine.descents(strategy.prepared)
             if descents.preparation > spent_ns:
                 return
             self.replanned_ns = spent_ns
             plan = replan(strategy.walking(), strategy.prepared, descents, spent_ns)
-            if self.walk is None or plan.cost < self.walk.estimate:
-                self.walk, self.doubt = Walk(strategy.engine, plan, strategy.prepared), 1.0
+            self.walk = Walk(strategy.engine, plan, strategy.prepared)
         if self.doubt * self.walk.estimate <= spent_ns:
             raise _WalkIsDueError(self.walk, WALK_FACTOR * self.doubt)
 
@@ -298,7 +299,7 @@ class ConditioningCount:
             return run.count()
         except StepsSpent as spent:
             if walk is self.walk:
-                self.doubt = factor * max(spent.times, TURN_FACTOR)
+                self.doubt = factor * min(max(spent.times, TURN_FACTOR), MOST_TURN_FACTOR)
             return None
         except DeadlinePassed:
             self.matches = run.matches
@@ -312,8 +313,10 @@ class ConditioningCount:
 
 def _has_taken(conditioned: ConditionedCount, steps: int) -> bool:
     """Whether conditioning has taken so many steps; or half as many again, where it is expected to be done by then."""
+    if conditioned.steps < steps:
+        return False
     soon_done = conditioned.steps_left <= SOON_SHARE * conditioned.steps
-    return conditioned.steps >= steps * (1.0 + SOON_SHARE * soon_done)
+    return not soon_done or conditioned.steps >= (1.0 + SOON_SHARE) * steps
 
 
 def _looking(eliminated: EliminationTurns, progress: ProgressCallback | None, done: float, matches: int) -> None:

@@ -9,7 +9,6 @@ compiled, which would hinder the walk, the host waits until then.
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable
 
@@ -187,10 +186,9 @@ class HostCount:
     def _count(self) -> None:
         if self.over.wait(self.delay_s):
             return
-        limit = contextlib.nullcontext() if self._threads is None else at_most_threads(self._threads)
         ended, may_compile = ended_by(self.flag), before_compiling(self._wait_to_compile)
         try:
-            with prompt_threads(), checking(self._check_over), ended, may_compile, limit:
+            with prompt_threads(), checking(self._check_over), ended, may_compile, at_most_threads(self._threads):
                 self.matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
         except (_GivenUpError, DeadlinePassed, MemoryError):  # the walk may still do
             pass

@@ -21,7 +21,7 @@ from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, generators
-from cusubmatch.engines.base import RunOptions, TaskRange
+from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.conditioning import component_cache, pools
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
@@ -289,6 +289,50 @@ def test_a_walk_that_is_planned_soon_has_a_turn_as_long_as_conditioning_has_take
         assert factor == min(steps * conditioning_count.STEP_NS / estimate, conditioning_count.SURPRISE_FACTOR)
     else:  # the walk was left until it was planned by sampled descents
         assert factor == conditioning_count.WALK_FACTOR
+
+
+@pytest.mark.parametrize(("times", "grows"), [(0.5, 2.0), (3.0, 3.0), (1e6, 4.0)])
+def test_a_walk_that_was_given_up_has_its_next_turn_by_what_it_had_done(monkeypatch, times, grows):
+    graph, turns = skewed_graph(), []
+
+    class GivenUp:
+        matches = 0
+
+        def count(self):
+            turns.append(self.factor)
+            if len(turns) == 3:
+                return 7
+            raise StepsSpent(times)
+
+    def run(walk, _deadline, _progress, max_work):
+        given_up = GivenUp()
+        visits = 1 + sum(level.matches for level in walk.plan.levels[: walk.plan.walked])
+        given_up.factor = max_work / visits
+        return given_up
+
+    def condition(_engine, _prepared, options, _tasks):
+        return EndlessCount(options, conditioning_count.MIN_STEPS)
+
+    monkeypatch.setattr(CpuEngine, "condition", condition)
+    monkeypatch.setattr(conditioning_count, "suits_elimination", lambda *_: False)
+    monkeypatch.setattr(conditioning_count, "SHORT_STEPS", 1 << 62)
+    monkeypatch.setattr(conditioning_count, "MIN_WALK_NS", 0.0)
+    monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)
+    monkeypatch.setattr(conditioning_count.Walk, "run", run)
+    assert csm.count_matches(graph, QUERY, unique=False, engine="cpu") == 7
+    assert turns[0] == pytest.approx(2.0, rel=0.01)
+    assert turns[1] / turns[0] == pytest.approx(2.0 * grows, rel=0.01)
+    assert turns[2] / turns[1] == pytest.approx(2.0 * grows, rel=0.01)
+
+
+def test_where_conditioning_is_nearly_done_another_way_is_looked_at_later():
+    count = EndlessCount(RunOptions(), 1)
+    for steps_left, wanted in ((1 << 62, [False, True, True, True]), (0, [False, False, False, True])):
+        count.steps_left = steps_left
+        taken = []
+        for count.steps in (99, 100, 149, 150):
+            taken.append(conditioning_count._has_taken(count, 100))
+        assert taken == wanted
 
 
 class EndlessCount:

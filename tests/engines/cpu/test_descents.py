@@ -111,6 +111,24 @@ def test_a_walk_ends_after_its_work(planned):
     assert engine.run(plan, prepared, RunOptions(max_work=1 << 40)).count() > 0
 
 
+def test_levels_with_one_candidate_do_not_hide_how_far_a_walk_is():
+    engine = CpuEngine(Tunables(threads=1, work_units=64))
+    n, random = 60, np.random.default_rng(2)
+    pairs = [(0, 1), (1, 2), (2, 3), *((3, i) for i in range(4, n))]
+    pairs += [(i, j) for i in range(4, n) for j in range(4, i) if random.random() < 0.2]
+    vertices = pd.DataFrame({"vertex": range(n), "label": [0, 1, 2, 3, *[4] * (n - 4)]})
+    graph = Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+    pattern = Pattern([(i, i + 1) for i in range(7)], labels={i: min(i, 4) for i in range(8)})
+    plan, prepared = plan_of(graph.host, engine, pattern, "monomorphism", unique=False, suffix=0)
+    assert [level.matches for level in plan.levels[:4]] == [1.0] * 4
+    whole = engine.run(plan, prepared, RunOptions(max_work=1 << 40))
+    count = whole.count()
+    assert engine.run(plan, prepared, RunOptions(max_work=int(1.1 * whole._work))).count() == count
+    with pytest.raises(StepsSpent) as caught:
+        engine.run(plan, prepared, RunOptions(max_work=int(0.4 * whole._work))).count()
+    assert caught.value.times < 8
+
+
 @pytest.mark.parametrize("part", [0.4, 0.8, 0.02])
 def test_a_walk_ends_sooner_where_its_work_is_far_too_little_and_later_where_half_is_done(part):
     engine = CpuEngine(Tunables(threads=1, work_units=64))

@@ -91,6 +91,7 @@ class ConditioningRun:
     def __init__(self, local: CandidateGraph, options: RunOptions, tasks: TaskRange | None, tunables: Tunables):
         self.local, self.deadline, self.progress, self.tunables = local, options.deadline, options.progress, tunables
         self.steps, self.threads = 0, 1
+        self._steps_before = 0  # of counts modulo other numbers
         self._prime: int | None = None
         self._ended = flag_of_thread()
         root, arrays, self._pools = initial_arrays(local, tunables, self._ended, tunables.threads_for(MANY_STEPS))
@@ -130,6 +131,7 @@ class ConditioningRun:
                 self._counters[0].begin(prime)
             self._prime, self._queue = prime, RootQueue(self.tasks.begin, self.tasks.end)
             self._last_turn = max(self._queue.roots, 1), self.steps, self._turns_s
+            self._steps_before = self.steps
         while self._queue.roots:
             self._take_turns()
             self._check()
@@ -140,8 +142,8 @@ class ConditioningRun:
     def steps_left(self) -> int:
         """About how many steps are to be taken, from those of the roots so far."""
         left = self._queue.roots
-        begun = self.tasks.end - self.tasks.begin - left
-        return self.steps * left // begun if begun else MANY_STEPS
+        begun, steps = self.tasks.end - self.tasks.begin - left, self.steps - self._steps_before
+        return steps * left // begun if begun else max(MANY_STEPS, steps)
 
     def _seconds_left(self) -> float:
         """About how many seconds the rest takes one thread; at the least a part of those spent: few may take long."""

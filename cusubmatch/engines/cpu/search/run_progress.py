@@ -54,8 +54,9 @@ class RunProgress:
 
     @property
     def done(self) -> float:
-        """The fraction that is done; less where a task is being finished, and it may be more than 1 by rounding."""
-        return self._done + sum(self._open.copy().values())
+        """The fraction that is done, about; it may be more than 1 by rounding."""
+        with self._lock:
+            return self._done + sum(self._open.copy().values())
 
     def note(self, state: Any, weight: float) -> None:
         """Note how far this thread's walker is in a task, if somebody may ask soon."""
@@ -109,11 +110,19 @@ def shares_of_work(
 
 
 def fraction_walked(state: Any) -> float:
-    """The fraction of a task's range that is done: of its shallowest level, and within an element of the next ones."""
-    fraction, part = 0.0, 1.0
+    """The fraction of a task's range that is done: of its shallowest level, and within an element of the next ones.
+
+    Levels with one element, which say nothing, are passed over.
+    """
+    fraction, part, looked_at = 0.0, 1.0, 0
     floor, deepest = int(state.registers[p.FLOOR]), int(state.registers[p.LEVEL])
-    for level in range(floor, min(deepest + 1, floor + LEVELS_LOOKED_AT)):
+    for level in range(floor, deepest + 1):
         begin, position, end = (int(edge[level]) for edge in (state.begin, state.position, state.end))
+        if level < deepest and end - begin == 1:
+            continue
         part /= max(end - begin, 1)
         fraction += part * (max(position - begin, 1) - 1 if level < deepest else position - begin)
+        looked_at += 1
+        if looked_at == LEVELS_LOOKED_AT:
+            break
     return fraction

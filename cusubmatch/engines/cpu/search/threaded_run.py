@@ -93,7 +93,10 @@ class ThreadedRun:
             self.progress.report_if_due()
 
     def _is_work_spent(self, most: int) -> bool:
-        """Whether so much work is done, or twice as much once half of all is; or a part of it, and all is far more."""
+        """Whether the run is to give up.
+
+        It may do so much work, or twice that once half is done. After a part of it, it gives up if all seems far more.
+        """
         if self._work > most:
             return self._work > 2 * most or self.progress.done < 0.5
         return self._work > EARLY_PART * most and self._expected_work / most > FAR_TIMES
@@ -141,5 +144,5 @@ class ThreadedRun:
         if self._late:
             raise DeadlinePassed
         if self._spent:
-            raise StepsSpent(self._expected_work / (self._max_work or 1))
+            raise StepsSpent(self._expected_work / max(self._max_work or 0, 1))
         self.progress.report_end()
