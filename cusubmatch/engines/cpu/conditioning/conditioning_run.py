@@ -101,7 +101,7 @@ class ConditioningRun:
         first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])
         self._counters = {0: first}  # of each thread that has counted
         self._queue = RootQueue(0, 0)
-        self._last_turn, self._turns_s = (1, 0, 0.0), 0.0  # its roots, steps and seconds; seconds of all turns
+        self._last_turn, self._turns_s = (1, 0.0), 0.0  # its roots and seconds; seconds of all turns
         self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now
         self._lock = threading.Lock()
         self._counting, self._all_counted = threading.Lock(), False  # the lock is held until all is counted
@@ -130,7 +130,7 @@ class ConditioningRun:
             with announced(self._counters[0].part):
                 self._counters[0].begin(prime)
             self._prime, self._queue = prime, RootQueue(self.tasks.begin, self.tasks.end)
-            self._last_turn = max(self._queue.roots, 1), self.steps, self._turns_s
+            self._last_turn = max(self._queue.roots, 1), self._turns_s
             self._steps_before = self.steps
         while self._queue.roots:
             self._take_turns()
@@ -147,7 +147,7 @@ class ConditioningRun:
 
     def _seconds_left(self) -> float:
         """About how many seconds the rest takes one thread; at the least a part of those spent: few may take long."""
-        (roots, _, seconds), left = self._last_turn, self._queue.roots
+        (roots, seconds), left = self._last_turn, self._queue.roots
         if not roots:
             return math.inf  # one of the roots takes long
         return max(seconds * left / roots, LEAST_LEFT * self._turns_s) if left else 0.0
@@ -240,7 +240,7 @@ class ConditioningRun:
             del self._turns[counter]
             self.steps += steps
             if steps:  # other threads may have been the first
-                self._last_turn = roots, steps, seconds
+                self._last_turn = roots, seconds
                 self._turns_s += seconds
             for helper in turn.helpers:
                 helper.end_turn()

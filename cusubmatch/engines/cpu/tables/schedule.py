@@ -44,30 +44,28 @@ class Team:
 
     def total(self, kernel: Callable, scratch: Callable) -> int:
         """Add up the numbers of all threads, modulo 2^64; each works with kernel(number, *scratch())."""
-        numbers: list[np.ndarray] = []
-
-        def worker():
-            number = np.zeros(1, np.uint64)
-            numbers.append(number)  # others append, too: the last one may be another's
-            return kernel(number, *scratch())
-
-        self.run(worker)
-        return sum(int(number[0]) for number in numbers)
+        return sum(int(number[0]) for number in self._sums(kernel, scratch, 1))
 
     def summed(self, kernel: Callable, scratch: Callable) -> np.ndarray:
         """Add up the tables over arcs of all threads; their memory may limit the number of threads."""
-        tables: list[np.ndarray] = []
-
-        def worker():
-            table = np.zeros(self.arcs, np.uint64)
-            tables.append(table)
-            return kernel(table, *scratch())
-
-        self.run(worker, most_threads=max(1, TABLES_BYTES // (8 * self.arcs + 1)))
-        out = tables[0]
-        for table in tables[1:]:
+        out, *others = self._sums(kernel, scratch, self.arcs, most_threads=max(1, TABLES_BYTES // (8 * self.arcs + 1)))
+        for table in others:
             out += table
         return out
+
+    def _sums(
+        self, kernel: Callable, scratch: Callable, size: int, most_threads: int | None = None
+    ) -> list[np.ndarray]:
+        """So many sums of each thread, uint64."""
+        arrays: list[np.ndarray] = []
+
+        def worker():
+            own = np.zeros(size, np.uint64)
+            arrays.append(own)  # others append, too: the last one may be another's
+            return kernel(own, *scratch())
+
+        self.run(worker, most_threads)
+        return arrays
 
     def run(self, worker: Callable, most_threads: int | None = None) -> None:
         """Work on all rows; each thread calls worker() for its kernel of (begin, end, budget)."""
