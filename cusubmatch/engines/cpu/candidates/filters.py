@@ -1,7 +1,8 @@
 """Candidates on the CPU: labels, degrees, arc consistency and counts in one compiled call, on lists of candidates.
 
 The rest is `plan.candidates`. A vertex keeps the bit of a pattern vertex while each pattern edge there has a candidate
-at its other end. An edge is tested again only if its other end has lost a candidate since.
+at its other end. An edge is tested again where its other end has lost candidates since, at the neighbours of these (as
+in AC-4; Mohr & Henderson 1986).
 """
 
 from __future__ import annotations
@@ -202,28 +203,96 @@ def _keep_with_degrees(offsets, by_label, in_order, begin, end, needed, u, masks
 
 @inner
 def _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds):
-    """Clear the bits of vertices that lack a candidate neighbour for a pattern edge, and shorten the lists."""
-    changed_in = np.zeros(len(lengths), np.int64)  # the last round that shortened the list of a pattern vertex
-    rows, bits = pointer(targets), pointer(masks)
-    for turn in range(1, rounds + 1):
-        changed = False
+    """Clear the bits of vertices that lack a candidate neighbour for a pattern edge, and shorten the lists.
+
+    After the first round an edge is tested where its target has lost candidates since: at the neighbours of these, or
+    where these are more, on all of the source's list.
+    """
+    lost, lost_by, stale = np.empty(begins[-1] + 1, np.int32), np.zeros(len(lengths), np.int64), np.int64(0)
+    seen, bits = np.full(len(edges), -1, np.int64), pointer(masks)  # lost candidates that an edge was tested with
+    for _ in range(rounds):
+        before = lost_by.sum()
         for e in range(len(edges)):
-            u, w, relation = edges[e, 0], edges[e, 1], edges[e, 2]
-            if turn > 1 and changed_in[w] < turn - 1:
+            u, w = edges[e, 0], edges[e, 1]
+            first, seen[e] = seen[e], lost_by[w]
+            if first == seen[e]:
                 continue
-            some, row_ends, kept = advance(pointer(lists), begins[u]), pointer(offsets[relation]), 0
-            for i in range(lengths[u]):
-                v = np.int64(some[i])
-                some[kept] = v
-                if _has_candidate(rows, bits, row_ends[v], row_ends[v + 1], w):
-                    kept += 1
-                else:
-                    bits[v] ^= np.uint32(1) << np.uint32(u)
-            if kept < lengths[u]:
-                lengths[u] = kept
-                changed_in[u], changed = turn, True
-        if not changed:
+            some, new = advance(pointer(lost), begins[w]), advance(pointer(lost), begins[u] + lost_by[u])
+            if first >= 0 and _neighbours(offsets, edges, e, some, first, seen[e]) < lengths[u]:
+                n = _lose_neighbours(offsets, targets, bits, edges, e, some, first, seen[e], new)
+                stale |= np.int64(n > 0) << u
+            else:
+                n = _lose_of_list(offsets, targets, bits, edges[e], advance(pointer(lists), begins[u]), lengths, new)
+                stale &= ~(np.int64(1) << u)
+            lost_by[u] += n
+        if lost_by.sum() == before:
             break
+    for u in range(len(lengths)):
+        if (stale >> u) & 1:
+            lengths[u] = _kept(advance(pointer(lists), begins[u]), lengths[u], bits, u)
+
+
+@inner
+def _lose_of_list(offsets, targets, bits, edge, some, lengths, lost):
+    """Take from the list of an edge's source those without a candidate of its target, and write them; how many."""
+    u, w, row_ends, rows = edge[0], edge[1], pointer(offsets[edge[2]]), pointer(targets)
+    kept = n = 0
+    for i in range(lengths[u]):
+        v = np.int64(some[i])
+        some[kept] = v
+        if (bits[v] >> u) & 1 == 0:
+            continue
+        if _has_candidate(rows, bits, row_ends[v], row_ends[v + 1], w):
+            kept += 1
+        else:
+            bits[v] ^= np.uint32(1) << np.uint32(u)
+            lost[n] = v
+            n += 1
+    lengths[u] = kept
+    return n
+
+
+@inner
+def _neighbours(offsets, edges, e, some, begin, end):
+    """How many neighbours some images of an edge's target have that may be images of its source."""
+    n = 0
+    for back in range(len(edges)):
+        if edges[back, 0] == edges[e, 1] and edges[back, 1] == edges[e, 0]:
+            row_ends = pointer(offsets[edges[back, 2]])
+            for i in range(begin, end):
+                x = np.int64(some[i])
+                n += row_ends[x + 1] - row_ends[x]
+    return n
+
+
+@inner
+def _lose_neighbours(offsets, targets, bits, edges, e, some, begin, end, lost):
+    """Of the neighbours of some vertices take and write those that do not have a candidate any more; how many."""
+    u, w, row_ends, rows, n = edges[e, 0], edges[e, 1], pointer(offsets[edges[e, 2]]), pointer(targets), 0
+    for back in range(len(edges)):
+        if edges[back, 0] != w or edges[back, 1] != u:
+            continue
+        rows_back = pointer(offsets[edges[back, 2]])
+        for i in range(begin, end):
+            x = np.int64(some[i])
+            for j in range(rows_back[x], rows_back[x + 1]):
+                v = np.int64(rows[j])
+                if (bits[v] >> u) & 1 and not _has_candidate(rows, bits, row_ends[v], row_ends[v + 1], w):
+                    bits[v] ^= np.uint32(1) << np.uint32(u)
+                    lost[n] = v
+                    n += 1
+    return n
+
+
+@inner
+def _kept(some, length, bits, u):
+    """Shorten a list to those that have the bit of a pattern vertex; its length."""
+    kept = 0
+    for i in range(length):
+        v = np.int64(some[i])
+        some[kept] = v
+        kept += np.int64((bits[v] >> u) & 1)
+    return kept
 
 
 @inner
