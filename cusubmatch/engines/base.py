@@ -305,6 +305,8 @@ class EliminatedCount(Count, Protocol):
         Nanoseconds that it waits for a compiler before it begins, about.
     beside : bool
         Whether a core is free for it while the caller counts in another way.
+    yields : bool
+        Whether all cores but one are left to what else counts; it may be set at any time.
     """
 
     cost: float
@@ -312,3 +314,4 @@ class EliminatedCount(Count, Protocol):
     when_spent: Callable[[], None]
     preparation: float
     beside: bool
+    yields: bool

@@ -49,6 +49,7 @@ __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"
 FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
 ELIMINATION_SHARE = 0.5  # of the time of conditioning
 YIELD_STEPS = 1 << 25  # of conditioning, before most cores are left to elimination
+LONG_STEPS = 1 << 22  # of conditioning, after which what it expects to be left is believed
 YIELD_S = 30.0  # since that has begun, after which they are not any more
 SHORT_STEPS = 1 << 16  # of conditioning by each thread, which take a few times as long as it takes to plan a walk
 SHORT_SHARE = 0.5  # of the time of conditioning, that a walk may be estimated to take to have a turn then
@@ -233,7 +234,7 @@ class ConditioningCount:
         _WalkIsDueError
         """
         if eliminated is not None:
-            conditioned.yields = conditioned.steps >= YIELD_STEPS and 0.0 < eliminated.seconds_beside < YIELD_S
+            _leave_cores(eliminated, conditioned)
             if conditioned.steps >= self.elimination_at:
                 self._go_on_with(eliminated, conditioned.steps)
             if conditioned.yields:
@@ -311,12 +312,22 @@ class ConditioningCount:
         return matches
 
 
+def _leave_cores(eliminated: EliminationTurns, conditioned: ConditionedCount) -> None:
+    """Let one of two long counts, beside each other, leave most cores to the one that is expected to be done soon."""
+    is_beside, is_soon_done = 0.0 < eliminated.seconds_beside < YIELD_S, _is_soon_done(conditioned)
+    conditioned.yields = is_beside and conditioned.steps >= YIELD_STEPS and not is_soon_done
+    eliminated.count.yields = is_beside and conditioned.steps >= LONG_STEPS and is_soon_done
+
+
 def _has_taken(conditioned: ConditionedCount, steps: int) -> bool:
     """Whether conditioning has taken so many steps; or half as many again, where it is expected to be done by then."""
     if conditioned.steps < steps:
         return False
-    soon_done = conditioned.steps_left <= SOON_SHARE * conditioned.steps
-    return not soon_done or conditioned.steps >= (1.0 + SOON_SHARE) * steps
+    return not _is_soon_done(conditioned) or conditioned.steps >= (1.0 + SOON_SHARE) * steps
+
+
+def _is_soon_done(conditioned: ConditionedCount) -> bool:
+    return conditioned.steps_left <= SOON_SHARE * conditioned.steps
 
 
 def _looking(eliminated: EliminationTurns, progress: ProgressCallback | None, done: float, matches: int) -> None:

@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from itertools import combinations, pairwise, permutations, product
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -190,6 +191,20 @@ def test_vertices_that_may_have_one_image_are_not_taken_for_different(kind):
     assert count_of(graph, pattern, "homomorphism", **kind) == wanted
 
 
+@pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
+def test_an_image_that_two_vertices_have_is_taken_from_a_row_once(kind):
+    complete = pd.DataFrame([(i, j) for i in range(8) for j in range(i)], columns=["src", "dst"])
+    vertices = pd.DataFrame({"vertex": range(8), "label": ["A"] * 2 + ["B"] * 6})
+    graph = Graph.from_edgelist(complete, vertices=vertices, vertex_label="label")
+    # 1 and 2 have few candidates, and go first, with 0; then 3, which is touched, and 4, which is not, are a component.
+    edges, differ = [(0, 5), (0, 6), (5, 6), *product((1, 2), (0, 3, 5, 6)), (3, 4)], [(1, 4), (2, 4)]
+    pattern = Pattern(edges, labels={v: "A" if v in (1, 2) else "B" for v in (0, 1, 2, 3, 5, 6)}, distinct=differ)
+    of_a, of_b = range(2), range(2, 8)
+    images = product(of_b, of_a, of_a, of_b, range(8), of_b, of_b)
+    wanted = sum(all(maps[u] != maps[w] for u, w in [*edges, *differ]) for maps in images)
+    assert count_of(graph, pattern, "homomorphism", **kind) == wanted
+
+
 @pytest.mark.parametrize("size", [4, 12])
 def test_small_and_large_triangles_are_left(size):
     clique = Pattern(list(combinations(range(6), 2)), labels=dict(enumerate(range(6))))
@@ -333,6 +348,27 @@ def test_where_conditioning_is_nearly_done_another_way_is_looked_at_later():
         for count.steps in (99, 100, 149, 150):
             taken.append(conditioning_count._has_taken(count, 100))
         assert taken == wanted
+
+
+@pytest.mark.parametrize(
+    ("steps", "left", "seconds", "conditioning_yields", "elimination_yields"),
+    [
+        (1 << 26, 1 << 62, 1.0, True, False),
+        (1 << 26, 1 << 20, 1.0, False, True),
+        (1 << 23, 1 << 20, 1.0, False, True),
+        (1 << 23, 1 << 62, 1.0, False, False),
+        (1 << 20, 1 << 10, 1.0, False, False),
+        (1 << 26, 1 << 62, 0.0, False, False),
+        (1 << 26, 1 << 20, 60.0, False, False),
+    ],
+)
+def test_cores_are_left_to_the_count_that_is_expected_to_be_done_soon(
+    steps, left, seconds, conditioning_yields, elimination_yields
+):
+    conditioned = SimpleNamespace(steps=steps, steps_left=left, yields=None)
+    eliminated = SimpleNamespace(seconds_beside=seconds, count=SimpleNamespace(yields=None))
+    conditioning_count._leave_cores(eliminated, conditioned)
+    assert (conditioned.yields, eliminated.count.yields) == (conditioning_yields, elimination_yields)
 
 
 class EndlessCount:

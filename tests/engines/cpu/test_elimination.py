@@ -163,6 +163,23 @@ def test_a_count_that_yields_is_the_same():
     assert {True, False} <= set(turns)
 
 
+def test_elimination_that_yields_is_done_by_one_thread(monkeypatch):
+    threads, graph = [], random_graph(60, 0.3, 2, seed=9)
+    pattern = Pattern(EDGES["4-clique with paths"], labels={v: v % 2 for v in range(8)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=4)
+    wanted = engine.eliminate(prepared, RunOptions()).total()
+
+    def do(tasks, advance, check, number, _alone_until_s):
+        threads.append(number)
+        count.yields = True
+        do_all(tasks, advance, check, number, 0.0)
+
+    monkeypatch.setattr(factor_store, "do_all", do)
+    count = engine.eliminate(prepared, RunOptions())
+    assert count.total() == wanted > 0
+    assert (threads[0], threads[-1]) == (4, 1)
+
+
 @pytest.mark.parametrize("vertices", [10, 20, 32])
 def test_counts_beyond_64_bits_are_exact(vertices):
     size = 30 if vertices < 32 else 12

@@ -46,9 +46,12 @@ class EliminationRun:
         Called when these are spent, until `max_cost` is higher; by default it raises `StepsSpent`.
     preparation : float
         Nanoseconds that it waits for a compiler before it begins, about.
+    yields : bool
+        Whether all cores but one are left to what else counts; it may be set at any time.
     """
 
     matches: int | None = None
+    yields = False
 
     def __init__(self, local: CandidateGraph, options: RunOptions, tunables: Tunables):
         self.local, self.deadline, self.threads = local, options.deadline, tunables.threads_for(MANY_STEPS)
@@ -79,13 +82,15 @@ class EliminationRun:
 
     def _sum(self, kinds: np.ndarray, conflicts: Conflicts) -> list[int]:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
-        # Who counts by turns waits for the next one: that is one thread.
-        threads = self.threads if self.max_cost == float("inf") else 1
-        store = FactorStore(len(self.local.candidates.masks), kinds, self._spend, threads, self._ended)
+        store = FactorStore(len(self.local.candidates.masks), kinds, self._spend, self._threads_now, self._ended)
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]
         arcs = [store.add_arcs(u, w, offsets[relation], targets) for u, w, relation in edges]
         return sum_of_quotients(store, arcs, len(self.local.constraints.labels), conflicts)
+
+    def _threads_now(self) -> int:
+        by_turns = self.max_cost < float("inf")  # who waits for the next turn is one thread
+        return 1 if by_turns or self.yields else self.threads
 
     def _spend(self, cost: float) -> None:
         self._check()

@@ -58,8 +58,8 @@ class FactorStore:
         The kinds of arithmetic of their values.
     spend : callable
         spend(nanoseconds) is called, by any thread, before it does what takes about so long, and may raise.
-    threads : int
-        That eliminations are divided among.
+    threads : callable
+        How many eliminations are divided among just now.
     ended : int64 (1,), optional
         What ends the count when it is not 0; `spend` raises then.
     """
@@ -69,10 +69,10 @@ class FactorStore:
         size: int,
         kinds: np.ndarray,
         spend: Callable[[float], None],
-        threads: int = 1,
+        threads: Callable[[], int] = lambda: 1,
         ended: np.ndarray | None = None,
     ):
-        self.size, self.kinds, self.threads, self._spend = size, kinds, threads, spend
+        self.size, self.kinds, self._threads, self._spend = size, kinds, threads, spend
         self._fields = Fields(size)
         ended = np.zeros(1, np.int64) if ended is None else ended
         self._summed_product = SummedProduct(self._fields, kinds, spend, ended)
@@ -153,7 +153,7 @@ class FactorStore:
             some[:] = [self._summed_product.sum(some)]
             return []
 
-        how = self._check, self.threads, max(self._alone_until_s, time.monotonic() + LEAST_ALONE_S)
+        how = self._check, self._threads(), max(self._alone_until_s, time.monotonic() + LEAST_ALONE_S)
         do_all(products, advance, *how)
         ranges = [cut_at_same_keys(parts) if len(parts) > 1 else [parts] for parts in sums]
         do_all([some for parts in ranges for some in parts if len(some) > 1], add_up, *how)
