@@ -27,6 +27,7 @@ __all__ = [
     "candidates",
     "choices",
     "domains_key",
+    "is_image",
     "is_pending",
     "mark_domains",
     "may_collide",
@@ -94,11 +95,16 @@ def undo(s, trail_top, pool_top, matched):
 @inner
 def is_pending(s, w, x):
     """Whether x is the image of a vertex that w must differ from."""
-    others = s.conflicts[w] & s.registers[c.MATCHED]
-    while others:
-        if s.image[trailing_zeros(others)] == x:
+    return is_image(s, s.conflicts[w] & s.registers[c.MATCHED], x)
+
+
+@inner
+def is_image(s, vertices, x):
+    """Whether x is the image of one of some vertices."""
+    while vertices:
+        if s.image[trailing_zeros(vertices)] == x:
             return True
-        others &= others - 1
+        vertices &= vertices - 1
     return False
 
 
@@ -109,6 +115,15 @@ def _set_domain(s, w, begin, end):
     s.fingerprint_1[w] = UNKNOWN
     s.registers[c.TOUCHED] |= np.int64(1) << w
     s.registers[c.POOL_TOP] = end
+
+
+@inner
+def _set_row(s, w, row, row_end):
+    """Let the domain of w be a row, whose fingerprint is known."""
+    s.begin[w], s.end[w], s.bitmap[w] = row, row_end, NONE
+    s.fingerprint_1[w] = s.prefix_1[row_end] - s.prefix_1[row]
+    s.fingerprint_2[w] = s.prefix_2[row_end] - s.prefix_2[row]
+    s.registers[c.TOUCHED] |= np.int64(1) << w
 
 
 @inner
@@ -124,10 +139,7 @@ def _narrow(s, w, row, row_end):
             lost = has(store, row, row_end, s.image[trailing_zeros(others)])
             others &= others - 1
         if not lost:
-            s.begin[w], s.end[w] = row, row_end
-            s.fingerprint_1[w] = s.prefix_1[row_end] - s.prefix_1[row]
-            s.fingerprint_2[w] = s.prefix_2[row_end] - s.prefix_2[row]
-            s.registers[c.TOUCHED] |= np.int64(1) << w
+            _set_row(s, w, row, row_end)
             return row < row_end
         first, end = row, row_end
         while pending:
@@ -138,7 +150,12 @@ def _narrow(s, w, row, row_end):
         out += intersect_marked(store, row, row_end, store, s.bitmap[w], store, out)
     else:
         out += intersect(store, s.begin[w], s.end[w], store, row, row_end, store, out)
-    _set_domain(s, w, begin, out)
+    if (s.registers[c.TOUCHED] >> w) & 1 and out - begin == s.end[w] - s.begin[w]:  # nothing is lost
+        s.registers[c.TRAIL_TOP] -= 1
+    elif out - begin == row_end - row:
+        _set_row(s, w, row, row_end)
+    else:
+        _set_domain(s, w, begin, out)
     return begin < out
 
 
@@ -212,11 +229,7 @@ def choices(s, w):
         v = trailing_zeros(others)
         others &= others - 1
         if (s.masks[s.image[v]] >> w) & 1:
-            again, earlier = False, seen
-            while earlier:
-                again |= s.image[trailing_zeros(earlier)] == s.image[v]
-                earlier &= earlier - 1
-            n -= not again
+            n -= not is_image(s, seen, s.image[v])
             seen |= np.int64(1) << v
     return n
 
@@ -334,13 +347,8 @@ def domains_key(s, component):
             v = trailing_zeros(others)
             others &= others - 1
             x = s.image[v]
-            if (s.masks[x] >> w) & 1:
-                again, earlier = False, seen
-                while earlier:
-                    again |= s.image[trailing_zeros(earlier)] == x
-                    earlier &= earlier - 1
-                if not again:
-                    first += s.words_1[x] * s.factors[128 + w]
-                    second += s.words_2[x] * s.factors[128 + w]
-                    seen |= np.int64(1) << v
+            if (s.masks[x] >> w) & 1 and not is_image(s, seen, x):
+                first += s.words_1[x] * s.factors[128 + w]
+                second += s.words_2[x] * s.factors[128 + w]
+                seen |= np.int64(1) << v
     return first, second

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.lists.domains import LONG_ROW, UNKNOWN, choices, is_pending, overlap, row_of
+from cusubmatch.engines.cpu.conditioning.lists.domains import LONG_ROW, UNKNOWN, choices, is_image, overlap, row_of
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_marked, has
 
@@ -51,16 +51,20 @@ def _count_edge(s, u, w):
     n, others = 0, s.conflicts[w] & s.registers[c.MATCHED]
     for i in range(s.begin[u], s.end[u]):
         row, row_end = row_of(s, u, w, s.store[i])
-        lost = False
-        rest = others
-        while rest and not lost:
-            lost = has(s.store, row, row_end, s.image[trailing_zeros(rest)])
-            rest &= rest - 1
-        if lost:
-            for j in range(row, row_end):
-                n += not is_pending(s, w, s.store[j])
-        else:
-            n += row_end - row
+        n += row_end - row - _images_in(s, others, row, row_end)
+    return n
+
+
+@inner
+def _images_in(s, vertices, row, row_end):
+    """How many elements of a row are images of some vertices."""
+    n, seen = 0, np.int64(0)
+    while vertices:
+        v = trailing_zeros(vertices)
+        vertices &= vertices - 1
+        if has(s.store, row, row_end, s.image[v]) and not is_image(s, seen, s.image[v]):
+            n += 1
+            seen |= np.int64(1) << v
     return n
 
 
