@@ -1,4 +1,4 @@
-"""The arithmetic of counts is that of Python's integers, modulo 2^128 or a prime."""
+"""The arithmetic of counts is that of Python's integers, modulo 2^128 or four primes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiers import examples
 
-from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, as_float, from_word, minus, plus, times
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import (
+    EXACT_BELOW,
+    RESIDUES,
+    as_float,
+    from_word,
+    minus,
+    plus,
+    residues_of,
+    times,
+)
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.plan.crt import PRIMES
 
@@ -23,7 +32,7 @@ numbers = st.integers(0, 128).flatmap(lambda bits: st.integers(0, (1 << bits) - 
 
 
 class State(NamedTuple):
-    prime: np.ndarray
+    primes: np.ndarray
 
 
 def compiled(operation):
@@ -51,6 +60,11 @@ def words(value):
     return np.uint64(value & 0xFFFFFFFFFFFFFFFF), np.uint64(value >> 64)
 
 
+def packed(residues):
+    first, second, third, fourth = residues
+    return np.uint64(first | second << 32), np.uint64(third | fourth << 32)
+
+
 def value_of(pair):
     low, high = (int(word) for word in pair)
     return low | high << 64
@@ -60,23 +74,28 @@ def value_of(pair):
 @pytest.mark.parametrize("operation", OPERATIONS)
 @given(a=numbers, b=numbers)
 def test_two_words_count_modulo_2_to_the_128th(operation, a, b):
-    found = CALLS[operation](State(np.zeros(1, np.uint64)), words(a), words(b))
+    found = CALLS[operation](State(np.zeros(RESIDUES, np.uint64)), words(a), words(b))
     assert value_of(found) == OPERATIONS[operation](a, b) % WIDE
+
+
+fours = st.integers(0, len(PRIMES) - RESIDUES).map(lambda first: PRIMES[first : first + RESIDUES])
 
 
 @examples(100)
 @pytest.mark.parametrize("operation", OPERATIONS)
-@given(prime=st.sampled_from(PRIMES), data=st.data())
-def test_one_word_counts_modulo_a_prime(operation, prime, data):
-    a, b = data.draw(st.integers(0, prime - 1)), data.draw(st.integers(0, prime - 1))
-    found = CALLS[operation](State(np.array([prime], np.uint64)), words(a), words(b))
-    assert value_of(found) == OPERATIONS[operation](a, b) % prime
+@given(primes=fours, data=st.data())
+def test_residues_count_modulo_four_primes(operation, primes, data):
+    a, b = ([data.draw(st.integers(0, p - 1) | st.just(p - 1)) for p in primes] for _ in range(2))
+    found = CALLS[operation](State(np.array(primes, np.uint64)), packed(a), packed(b))
+    wanted = [OPERATIONS[operation](x, y) % p for x, y, p in zip(a, b, primes, strict=True)]
+    assert residues_of(*map(int, found)) == wanted
 
 
-@given(value=st.integers(0, (1 << 63) - 1), prime=st.sampled_from([0, *PRIMES]))
-def test_a_number_of_one_word(value, prime):
-    found = word_of(State(np.array([prime], np.uint64)), np.int64(value))
-    assert value_of(found) == (value % prime if prime else value)
+@given(value=st.integers(0, (1 << 63) - 1), primes=fours)
+def test_a_number_of_one_word(value, primes):
+    assert value_of(word_of(State(np.zeros(RESIDUES, np.uint64)), np.int64(value))) == value
+    found = word_of(State(np.array(primes, np.uint64)), np.int64(value))
+    assert residues_of(*map(int, found)) == [value % p for p in primes]
 
 
 @given(value=numbers)

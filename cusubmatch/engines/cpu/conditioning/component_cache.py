@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, as_float
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, as_float, has_residues
 from cusubmatch.engines.cpu.conditioning.representation import domains_key
 from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, fetch_add, prefetch
@@ -35,6 +35,7 @@ __all__ = [
 
 PROBES = 8
 SLOT_WORDS = 4  # two of the key, mixed with the others; the low word of a count; its high word, or the bits of a bound
+IS_POSITIVE = np.uint64(1) << np.uint64(63)  # whether a count of residues has a bound above 0
 LEAST_BOUND_BITS = np.uint64(1) << np.uint64(62)  # of a bound that is not below EXACT_BELOW: no high word has as much
 LINE_WORDS = 8  # of a line of a cache
 # Words that threads share, in lines of their own: slots that are used, those before they grew, and all, less one each;
@@ -127,7 +128,9 @@ def lookup(s, first, second):
     known, low, rest = _lookup(s, mask, first, second)
     if not known and former != mask:
         known, low, rest = _lookup(s, former, first, second)
-    if s.prime[0] == 0 and rest < LEAST_BOUND_BITS:
+    if has_residues(s):
+        return known, (low, rest & ~IS_POSITIVE), np.float64(rest & IS_POSITIVE != 0)
+    if rest < LEAST_BOUND_BITS:
         return known, (low, rest), as_float((low, rest))
     return known, (low, np.uint64(0)), np.uint64(rest).view(np.float64)
 
@@ -201,9 +204,11 @@ def _grow_if_full(s):
 @inner
 def remember(s, first, second, value, bound):
     """Keep the count of a component."""
-    low, rest = value[0], np.float64(bound).view(np.uint64)
-    if s.prime[0] == 0 and bound < EXACT_BELOW:
-        rest = value[1]
+    low, rest = value
+    if has_residues(s):
+        rest |= IS_POSITIVE if bound > 0.0 else np.uint64(0)
+    elif bound >= EXACT_BELOW:
+        rest = np.float64(bound).view(np.uint64)
     key_1, key_2 = _mixed(first, second, low, rest)
     _put(s, s.shared[MASK], key_1, key_2, low, rest)
     s.registers[c.ADDED] += 1

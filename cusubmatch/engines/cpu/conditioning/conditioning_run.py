@@ -8,7 +8,7 @@ Between its turns the caller's thread tells how far the count is. Whoever hears 
 while the other threads count, or end the count by an exception; asked again, it goes on where it was.
 
 A count is first made modulo 2^128, with a bound. Where the bound shows that more bits are needed, it is right modulo
-2^64, and is made again modulo as many primes as these take.
+2^64, and is made again modulo as many primes as these take, four at the same time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cusubmatch.engines.base import ConditionedCount, RunOptions, TaskRange
-from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, RESIDUES
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.conditioning.root_order import put_longest_first
@@ -30,7 +30,7 @@ from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
-from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
+from cusubmatch.plan.crt import PRIMES, WORD, chinese_remainder, primes_beside_word
 from cusubmatch.system.deadlines import flag_of_thread
 from cusubmatch.system.prompt_threads import prompt_threads
 from cusubmatch.system.workers import Workers
@@ -92,7 +92,7 @@ class ConditioningRun:
         self.local, self.deadline, self.progress, self.tunables = local, options.deadline, options.progress, tunables
         self.steps, self.threads = 0, 1
         self._steps_before = 0  # of counts modulo other numbers
-        self._prime: int | None = None
+        self._primes: tuple[int, ...] | None = None
         self._ended = flag_of_thread()
         root, arrays, self._pools = initial_arrays(local, tunables, self._ended, tunables.threads_for(MANY_STEPS))
         roots = len(arrays.roots)
@@ -117,26 +117,31 @@ class ConditioningRun:
         ------
         DeadlinePassed
         """
-        value, bound = self._count(0)
+        (value,), bound = self._count(())
         if bound < EXACT_BELOW:
             return value
-        primes = primes_beside_word(bound)
-        return chinese_remainder([value % WORD, *(self._count(prime)[0] for prime in primes)], [WORD, *primes])
+        residues, moduli = [value % WORD], [WORD]
+        for first in range(0, len(primes_beside_word(bound)), RESIDUES):
+            primes = PRIMES[first : first + RESIDUES]
+            residues += self._count(primes)[0]
+            moduli += primes
+        return chinese_remainder(residues, moduli)
 
-    def _count(self, prime: int) -> tuple[int, float]:
-        """The count modulo a prime (0: modulo 2^128) and its bound; goes on where an earlier call has ended."""
-        if self._prime != prime:
+    def _count(self, primes: tuple[int, ...]) -> tuple[list[int], float]:
+        """The count modulo primes (none: modulo 2^128) and its bound; goes on where an earlier call has ended."""
+        if self._primes != primes:
             self._counters = {0: self._counters[0]}
             with announced(self._counters[0].part):
-                self._counters[0].begin(prime)
-            self._prime, self._queue = prime, RootQueue(self.tasks.begin, self.tasks.end)
+                self._counters[0].begin(primes)
+            self._primes, self._queue = primes, RootQueue(self.tasks.begin, self.tasks.end)
             self._last_turn = max(self._queue.roots, 1), self._turns_s
             self._steps_before = self.steps
         while self._queue.roots:
             self._take_turns()
             self._check()
         sums, bounds = zip(*(counter.sum for counter in self._counters.values()), strict=True)
-        return sum(sums) % (prime or 1 << 128), sum(bounds)
+        moduli = primes or (1 << 128,)
+        return [sum(some) % modulus for modulus, *some in zip(moduli, *sums, strict=True)], sum(bounds)
 
     @property
     def steps_left(self) -> int:
@@ -290,5 +295,5 @@ class ConditioningRun:
             return
         if self.progress is not None:
             self.progress(1.0 - left / max(self.tasks.end - self.tasks.begin, 1), 0)
-        if self.between_turns is not None and not self._prime:
+        if self.between_turns is not None and not self._primes:
             self.between_turns(self)

@@ -11,6 +11,7 @@ from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.conditioning.bits.initial_arrays import bit_arrays, fits_bits
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
 from cusubmatch.engines.cpu.conditioning.component_cache import empty_shares, empty_table
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import RESIDUES
 from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
 from cusubmatch.engines.cpu.conditioning.lists.initial_arrays import list_arrays
 from cusubmatch.engines.cpu.conditioning.lists.state import Arrays as ListArrays
@@ -72,7 +73,7 @@ def initial_arrays(
         "factors": random.integers(0, 1 << 64, FACTORS, np.uint64) | np.uint64(1),
         "registers": np.zeros(REGISTERS, np.int64),
         "ended": ended,
-        "prime": np.zeros(1, np.uint64),
+        "primes": np.zeros(RESIDUES, np.uint64),
         "table": empty_table(tunables.conditioning_slots),
         "shared": empty_shares(tunables.conditioning_slots),
     }

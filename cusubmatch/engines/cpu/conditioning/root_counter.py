@@ -14,6 +14,7 @@ import numpy as np
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits import state as bits
 from cusubmatch.engines.cpu.conditioning.component_cache import LINE_WORDS, forget
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import residues_of
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
 
@@ -24,7 +25,7 @@ CALLS_BEFORE_LONGER = 16  # without a root counted
 
 
 class RootCounter:
-    """A sum over roots, modulo a prime or 2^128, with a bound on it.
+    """A sum over roots, modulo 2^128 or some primes, with a bound on it.
 
     Parameters
     ----------
@@ -74,10 +75,10 @@ class RootCounter:
         sizes = [-getattr(self._arrays, name).nbytes // LINE_BYTES * -LINE_BYTES for name in names]
         return np.array([self._arrays._fields.index(name) for name in names]), np.cumsum([0, *sizes])
 
-    def begin(self, prime: int) -> None:
-        """Begin to count modulo a prime; 0 in place of it: modulo 2^128."""
+    def begin(self, primes: tuple[int, ...]) -> None:
+        """Begin to count modulo `RESIDUES` primes, or if there are none modulo 2^128."""
         arrays = self._arrays
-        arrays.prime[0] = prime
+        arrays.primes[:] = primes or 0
         self._sums[:], self._bounds[:] = 0, 0
         forget(arrays.table, arrays.shared)
         arrays.registers[:] = 0
@@ -124,7 +125,8 @@ class RootCounter:
         self._arrays.registers[c.STEPS] = 0
 
     @property
-    def sum(self) -> tuple[int, float]:
-        """The sum so far, and its bound."""
+    def sum(self) -> tuple[list[int], float]:
+        """The sum so far, by modulus, and its bound."""
         low, high = self._sums.tolist()
-        return low | high << 64, float(self._bounds[0])
+        residues = residues_of(low, high) if self._arrays.primes[0] else [low | high << 64]
+        return residues, float(self._bounds[0])

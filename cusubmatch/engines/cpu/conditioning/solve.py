@@ -15,7 +15,7 @@ matched at once, without a look whether the component is known.
 Where a vertex has many candidates, the sums over blocks of them are kept as well: a count that was interrupted, or that
 other threads help, does no block twice.
 
-Counts are modulo 2^128 or a prime, and come with a bound, as floats, that tells whether these bits suffice.
+Counts are modulo 2^128, or some primes, and come with a bound, as floats, that tells whether these bits suffice.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ class Arrays(NamedTuple):
     registers : int64
     ended : int64 (1)
         Not 0 once another thread wants the count to end.
-    prime : uint64 (1)
-        Counts are modulo this; 0: modulo 2^128.
+    primes : uint64 (4)
+        Counts are modulo these; zeros: modulo 2^128.
     table : uint64
     shared : int64
         The cache of components, and how it is used (`component_cache`); the threads of a count share them.
@@ -71,7 +71,7 @@ class Arrays(NamedTuple):
     trail_sets: np.ndarray
     registers: np.ndarray
     ended: np.ndarray
-    prime: np.ndarray
+    primes: np.ndarray
     table: np.ndarray
     shared: np.ndarray
     locals: int
@@ -81,6 +81,6 @@ class Arrays(NamedTuple):
 CHANGED = "registers", "conflicts", "domains", "trail", "trail_sets"  # by a count, besides its pool
 DTYPES = {"roots": types.int32, "relations": types.int32, "store": types.int32, "locals": None, "width": None}
 DTYPES |= dict.fromkeys(
-    ("factors", "rows", "set_factors", "whole", "domains", "trail_sets", "prime", "table"), types.uint64
+    ("factors", "rows", "set_factors", "whole", "domains", "trail_sets", "primes", "table"), types.uint64
 )
 on_bits = bundled(**{name: DTYPES.get(name, types.int64) for name in Arrays._fields})

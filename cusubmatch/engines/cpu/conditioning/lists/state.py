@@ -63,8 +63,8 @@ class Arrays(NamedTuple):
     registers : int64
     ended : int64 (1)
         Not 0 once another thread wants the count to end.
-    prime : uint64 (1)
-        Counts are modulo this; 0: modulo 2^128.
+    primes : uint64 (4)
+        Counts are modulo these; zeros: modulo 2^128.
     table : uint64
     shared : int64
         The cache of components, and how it is used (`component_cache`); the threads of a count share them.
@@ -98,7 +98,7 @@ class Arrays(NamedTuple):
     marks: np.ndarray
     registers: np.ndarray
     ended: np.ndarray
-    prime: np.ndarray
+    primes: np.ndarray
     table: np.ndarray
     shared: np.ndarray
     stride: int
@@ -110,5 +110,5 @@ CHANGED += "trail", "trail_fingerprints", "marks"  # by a count, besides its poo
 DTYPES = {"relations": types.int32, "store": types.int32, "roots": types.int32, "stride": None, "bitmap_words": None}
 DTYPES |= dict.fromkeys(("masks", "marks"), types.uint32)
 WORDS = "prefix_1", "prefix_2", "words_1", "words_2", "factors", "fingerprint_1", "fingerprint_2"
-DTYPES |= dict.fromkeys((*WORDS, "trail_fingerprints", "prime", "table"), types.uint64)
+DTYPES |= dict.fromkeys((*WORDS, "trail_fingerprints", "primes", "table"), types.uint64)
 on_lists = bundled(**{name: DTYPES.get(name, types.int64) for name in Arrays._fields})
