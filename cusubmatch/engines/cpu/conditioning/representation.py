@@ -66,8 +66,8 @@ def candidates(s, v):
 
 
 @_by_state(lists.mark_domains, bits.mark_domains)
-def mark_domains(s, v, others):
-    """Get ready for images of v, which narrow the domains of `others`; what `unmark_domains` is given then."""
+def mark_domains(s, v, begin, end, others):
+    """Get ready for candidates of v, a range of the store, that narrow `others`; what `unmark_domains` is given."""
 
 
 @_by_state(lists.unmark_domains, bits.unmark_domains)

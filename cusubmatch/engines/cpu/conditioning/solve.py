@@ -117,7 +117,7 @@ def _solve(s, rest):
                 if way == WAIVE:
                     others &= ~(np.int64(1) << w)
                 begin, end = candidates(s, u) if way == MATCH else write_overlap(s, u, w)
-                marked = mark_domains(s, u, others)
+                marked = mark_domains(s, u, begin, end, others)
                 pool_end, size = registers[c.POOL_TOP], end - begin
                 block = BLOCK if way == MATCH and size >= 2 * BLOCK else max(size, 1)
                 blocks = (size + block - 1) // block

@@ -132,7 +132,7 @@ def _put_elements(s, word, first, end):
 
 
 @inner
-def mark_domains(_s, _v, _others):
+def mark_domains(_s, _v, _begin, _end, _others):
     """Domains are bitmaps."""
     return np.int64(0)
 
