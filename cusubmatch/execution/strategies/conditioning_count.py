@@ -2,13 +2,13 @@
 
 How many steps conditioning takes is not known beforehand. Where variable elimination suits the pattern, both take turns
 soon, or elimination goes on beside (`elimination_turns.py`); a long count leaves most cores to it for a while, since
-elimination is either done soon or given up. When conditioning has taken longer than it takes to plan a walk, the walk
-is planned, and has a turn, about as long as that, if its estimate is much lower. When conditioning has taken more steps
-than most counts do, the walk is planned anew by sampled descents, which say well what it takes. The walk has its turn
-once conditioning has taken about as long as it is expected to. If that was wrong, what it has done by then says when it
-has another turn, so that a count takes a few times the better way. Where conditioning is expected to be done soon,
-nothing else is planned for a while. Turns are counted in steps and work, not in seconds, so that on one core equal
-calls go the same way.
+elimination is either done soon or given up, unless conditioning expects to be done soon itself. When conditioning has
+taken longer than it takes to plan a walk, the walk is planned, and has a turn, about as long as that, if its estimate
+is much lower. When conditioning has taken more steps than most counts do, the walk is planned anew by sampled descents,
+which say well what it takes. The walk has its turn once conditioning has taken about as long as it is expected to. If
+that was wrong, what it has done by then says when it has another turn, so that a count takes a few times the better
+way. Where conditioning is expected to be done soon, nothing else is planned for a while. Turns are counted in steps and
+work, not in seconds, so that on one core equal calls go the same way.
 
 The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,
 they go on while it plans a walk.
@@ -49,8 +49,8 @@ __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"
 FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
 ELIMINATION_SHARE = 0.5  # of the time of conditioning
 YIELD_STEPS = 1 << 25  # of conditioning, before most cores are left to elimination
-LONG_STEPS = 1 << 22  # of conditioning, after which what it expects to be left is believed
 YIELD_S = 30.0  # since that has begun, after which they are not any more
+LONG_STEPS = 1 << 22  # of conditioning, after which what it expects to be left is believed
 SHORT_STEPS = 1 << 16  # of conditioning by each thread, which take a few times as long as it takes to plan a walk
 SHORT_SHARE = 0.5  # of the time of conditioning, that a walk may be estimated to take to have a turn then
 MIN_STEPS = 1 << 17  # of each thread, before a walk is planned by sampled descents

@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 PROBES = 8
-SLOT_WORDS = 4  # two of the key, mixed with the others; the low word of a count; its high word, or the bits of a bound
-IS_POSITIVE = np.uint64(1) << np.uint64(63)  # whether a count of residues has a bound above 0
+SLOT_WORDS = 4  # two of the key, mixed with the others; the low word of a count; its high word, or the bits of a bound,
+IS_POSITIVE = np.uint64(1) << np.uint64(63)  # or of residues, with this bit, that no residue has: the bound is above 0
 LEAST_BOUND_BITS = np.uint64(1) << np.uint64(62)  # of a bound that is not below EXACT_BELOW: no high word has as much
 LINE_WORDS = 8  # of a line of a cache
 # Words that threads share, in lines of their own: slots that are used, those before they grew, and all, less one each;
