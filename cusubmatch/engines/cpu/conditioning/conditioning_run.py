@@ -57,6 +57,11 @@ class _Turn(NamedTuple):
     helpers: list[RootCounter]
 
 
+def _share_of(thread: int) -> float:
+    """The part of a domain after which a thread begins to help: far from those of others, and the same in each turn."""
+    return (thread + 1) * GOLDEN_RATIO % 1.0
+
+
 class ConditioningRun:
     """One count of the embeddings on a candidate graph.
 
@@ -98,7 +103,7 @@ class ConditioningRun:
         roots = len(arrays.roots)
         self.tasks = tasks or TaskRange(0, roots)
         put_longest_first(local, root, arrays.roots[self.tasks.begin : self.tasks.end])
-        first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])
+        first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0], _share_of(0))
         self._counters = {0: first}  # of each thread that has counted
         self._queue = RootQueue(0, 0)
         self._last_turn, self._turns_s = (1, 0.0), 0.0  # its roots and seconds; seconds of all turns
@@ -203,7 +208,7 @@ class ConditioningRun:
         """The counter of a thread, made if it is not there."""
         counter = self._counters.get(number)
         if counter is None:
-            counter = self._counters[number] = self._counters[0].another(self._pools[number])
+            counter = self._counters[number] = self._counters[0].another(self._pools[number], _share_of(number))
         return counter
 
     def _threads_worth(self) -> int:
@@ -269,9 +274,8 @@ class ConditioningRun:
             helps = time.monotonic() - turn.begun_s > HELP_AFTER_S and roots[0] < roots[1]
             if helps:
                 turn.helpers.append(counter)
-            share = len(turn.helpers) * GOLDEN_RATIO % 1.0
         if helps:
-            helps = counter.help(roots, budget, share)
+            helps = counter.help(roots, budget)
             with self._lock:
                 turn.helpers.remove(counter)
         # Who looks again at once takes the interpreter from those that count.

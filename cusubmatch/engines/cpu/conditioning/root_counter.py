@@ -37,14 +37,22 @@ class RootCounter:
         Vertices of the pattern.
     pool : int
         Where its pool begins in the store.
+    share : float
+        When it helps, it goes through domains from this share (less than 1) of them on.
     places : int64, optional
         The addresses of the arrays, if they are known.
     """
 
     def __init__(
-        self, arrays: lists.Arrays | bits.Arrays, root: int, size: int, pool: int, places: np.ndarray | None = None
+        self,
+        arrays: lists.Arrays | bits.Arrays,
+        root: int,
+        size: int,
+        pool: int,
+        share: float,
+        places: np.ndarray | None = None,
     ):
-        self._root, self._size, self._pool = root, size, pool
+        self._root, self._size, self._pool, self.share = root, size, pool, share
         self._on_bits = isinstance(arrays, bits.Arrays)
         self._count_roots = count_roots_of_bits if self._on_bits else count_roots_of_lists
         self._arrays: Any = arrays
@@ -60,13 +68,13 @@ class RootCounter:
         """What is compiled for it (`jit.announced`)."""
         return "conditioning" if self._on_bits else "conditioning on lists"
 
-    def another(self, pool: int) -> RootCounter:
+    def another(self, pool: int, share: float) -> RootCounter:
         """A counter for one more thread, with the same cache and a pool of its own; this one may count meanwhile."""
         numbers, begins = self._changed
         block, places = np.zeros(begins[-1], np.uint8), self._places.copy()
         places[numbers] = block.ctypes.data + begins[:-1]
         registers = block[: begins[1]].view(np.int64)[: c.REGISTERS]
-        return RootCounter(self._arrays._replace(registers=registers), self._root, self._size, pool, places)
+        return RootCounter(self._arrays._replace(registers=registers), self._root, self._size, pool, share, places)
 
     @functools.cached_property
     def _changed(self) -> tuple[np.ndarray, np.ndarray]:
@@ -104,13 +112,13 @@ class RootCounter:
         registers = self._arrays.registers
         return int(registers[c.POSITION]), int(registers[c.RANGE_END])
 
-    def help(self, roots: tuple[int, int], budget: int, share: float) -> bool:
+    def help(self, roots: tuple[int, int], budget: int) -> bool:
         """Fill the cache with what another counter needs, which counts the same roots at the same time.
 
-        Domains are gone through from `share` (less than 1) of them on: that counter finds what this one has met there.
+        That counter goes through domains from their begin on, and finds what this one has met before it comes there.
         Whether there is more to do.
         """
-        self._call(roots, budget, share, self._no_queue, *self._unused)
+        self._call(roots, budget, self.share, self._no_queue, *self._unused)
         begin, end = self.left
         return begin < end
 
