@@ -9,6 +9,7 @@ count what remains, for the estimates of the planner. Only numbers leave the dev
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -36,22 +37,31 @@ MAX_KEPT_SHARE = 0.9  # a filter that keeps more of the vertices with a label is
 SAMPLE = 4096  # candidates, about, whose rows are counted for an estimate of pairs
 
 
-class Candidates(NamedTuple):
+class Candidates:
     """The candidate sets of a pattern.
+
+    Parameters
+    ----------
+    make_masks : callable
+        Gives the masks; called when they are first asked for.
 
     Attributes
     ----------
-    masks : uint32 array (n,)
-        Bit u is set where the data vertex is a candidate of pattern vertex u.
     cardinalities : Cardinalities
         What the planner estimates with.
     filters : tuple of int or None
         Per pattern vertex, the vertex whose bit the search tests: equal filters share one. None: no test is needed.
     """
 
-    masks: Any
-    cardinalities: Cardinalities
-    filters: tuple[int | None, ...]
+    def __init__(
+        self, make_masks: Callable[[], Any], cardinalities: Cardinalities, filters: tuple[int | None, ...]
+    ) -> None:
+        self._make_masks, self.cardinalities, self.filters = make_masks, cardinalities, filters
+
+    @functools.cached_property
+    def masks(self) -> Any:
+        """uint32 array (n,): bit u is set where the data vertex is a candidate of pattern vertex u."""
+        return self._make_masks()
 
     def of(self, vertex: int) -> Any:
         """The candidates of a pattern vertex, int32, highest rank first."""
@@ -146,14 +156,14 @@ def uniform(xp: Any, requirements: CandidateConstraints, adjacency: Adjacency, m
     size_of = dict(zip(vertex_of, counts.tolist(), strict=True))
     pairs = {(u, w): float(len(adjacency.targets)) for u, w, _ in requirements.edges.tolist()}
     sizes = tuple(float(size_of[degree]) for degree in degrees)
-    return Candidates(masks, Cardinalities(sizes, pairs, {}), (None,) * len(degrees))
+    return Candidates(lambda: masks, Cardinalities(sizes, pairs, {}), (None,) * len(degrees))
 
 
 def select(
     graph: Graph,
     constraints: Constraints,
     requirements: CandidateConstraints,
-    masks: Any,
+    make_masks: Callable[[], Any],
     sizes: Sequence[int],
     pair_counts: Sequence[tuple[int, int]],
     equal: Callable[[int, int], bool],
@@ -163,6 +173,7 @@ def select(
 
     Parameters
     ----------
+    make_masks : gives the masks
     sizes : candidates of each pattern vertex
     pair_counts : of each edge the pairs of candidates, and the ordered pairs of two of them with the same source, from
         every `spacing`-th candidate of its source
@@ -184,7 +195,7 @@ def select(
             filters.append(None)
         else:
             filters.append(next((w for w in range(u) if filters[w] == w and sizes[w] == kept and equal(w, u)), u))
-    return Candidates(masks, Cardinalities(tuple(map(float, sizes)), pairs, biases), tuple(filters))
+    return Candidates(make_masks, Cardinalities(tuple(map(float, sizes)), pairs, biases), tuple(filters))
 
 
 def spacing(total: int, sample: int) -> int:

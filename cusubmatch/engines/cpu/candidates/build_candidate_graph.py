@@ -82,7 +82,7 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
     local = local_constraints(constraints, required, forbidden, relations, arcs, numbering.shares)
     return CandidateGraph(
         local,
-        Candidates(numbering.masks, cardinalities, (None,) * size),
+        Candidates(lambda: numbering.masks, cardinalities, (None,) * size),
         Adjacency(offsets, targets, None),
         numbering.vertices,
     )

@@ -7,6 +7,7 @@ in AC-4; Mohr & Henderson 1986).
 
 from __future__ import annotations
 
+import functools
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -100,7 +101,7 @@ def find_candidates(
         return alike[u] == alike[w]
 
     sample = sample if counted else max(sizes, default=0) + 1
-    by_vertex = places.by_vertex(masks)
+    by_vertex = functools.partial(places.by_vertex, masks)
     found = select(graph, constraints, requirements, by_vertex, sizes, pair_counts, have_equal_candidates, sample)
     return Filtered(found, masks, places.adjacency, places.vertices)
 

@@ -32,8 +32,8 @@ __all__ = [
 
 COMPILE_NS = 5e9  # of a part, about
 
-_announced: set[str] = set()  # by this process
-_compiled: set[str] = set()
+_announced: set[str] = set()
+_compiled: set[str] = set()  # by this process, or an earlier one that it knows of
 
 
 def _folder():
@@ -95,8 +95,9 @@ def announced(part: str):
 
 def is_compiled(part: str) -> bool:
     """Whether `part` has been compiled, by this process or an earlier one."""
-    mark = _mark(part)
-    return part in _compiled or bool(mark and mark.exists())
+    if part not in _compiled and (mark := _mark(part)) and mark.exists():
+        _compiled.add(part)
+    return part in _compiled
 
 
 def preparation(part: str) -> float:

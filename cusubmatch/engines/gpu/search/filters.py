@@ -67,7 +67,11 @@ def find_candidates(
             if not kernels.make_consistent(requirements):
                 break
         sizes, differ, pairs = kernels.count(size, sample)
-    return select(graph, constraints, requirements, masks, sizes, pairs, lambda u, w: not differ[u] >> w & 1, sample)
+
+    def have_equal_candidates(u, w):
+        return not differ[u] >> w & 1
+
+    return select(graph, constraints, requirements, lambda: masks, sizes, pairs, have_equal_candidates, sample)
 
 
 class _FilterKernels:
