@@ -37,6 +37,7 @@ from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.conditioning_count import Conditioning
 from cusubmatch.plan import constraints_of
 from cusubmatch.plan.conditioning import ConditioningPlan
+from cusubmatch.plan.crt import PRIMES
 from cusubmatch.system.deadlines import ended_by
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -512,6 +513,25 @@ def test_threads_without_a_root_help_and_change_no_count(changes, monkeypatch):
     shares = {counter.share for counter, *_ in helped}  # of two counts, by up to five threads each
     assert 1 < len(shares) <= 5
     assert all(0 < share < 1 for share in shares)
+
+
+@pytest.mark.parametrize("primes", [(), PRIMES[:4]], ids=["whole", "residues"])
+@pytest.mark.parametrize("changes", [{}, LISTS], ids=["bits", "lists"])
+def test_a_count_in_short_turns_makes_no_sum_twice(changes, primes):
+    vertices = pd.DataFrame({"vertex": range(1 << 9), "label": np.arange(1 << 9) % 2})
+    graph = Graph.from_edgelist(generators.rmat(9, 6), vertices=vertices, vertex_label="label")
+    pattern = Pattern([*pairwise(range(8)), (7, 0), (0, 3), (2, 5)], labels={v: v % 2 for v in range(8)})
+    found, steps = [], []
+    for of_a_turn in (1 << 20, 1 << 7):
+        settings = {"threads": 1, "conditioning_steps": of_a_turn, **changes}
+        engine, prepared = prepared_for(graph, pattern, "monomorphism", **settings)
+        run = engine.condition(prepared, RunOptions(), None)
+        found.append(run._count(primes)[0])
+        steps.append(run.steps)
+    assert found[0] == found[1]
+    whole, in_turns = steps
+    assert whole > 1000 << 7
+    assert in_turns < 1.03 * whole
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -15,6 +15,7 @@ from cusubmatch.engines.cpu.conditioning.count_arithmetic import RESIDUES
 from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
 from cusubmatch.engines.cpu.conditioning.lists.initial_arrays import list_arrays
 from cusubmatch.engines.cpu.conditioning.lists.state import Arrays as ListArrays
+from cusubmatch.engines.cpu.conditioning.partial_sums import PARTIAL_WORDS
 from cusubmatch.engines.cpu.conditioning.registers import FACTORS, MAX_VERTICES, REGISTERS
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.plan.candidate_graph import CandidateGraph
@@ -72,6 +73,7 @@ def initial_arrays(
         "roots": lists[begins[order[0]] : begins[order[0] + 1]],
         "factors": random.integers(0, 1 << 64, FACTORS, np.uint64) | np.uint64(1),
         "registers": np.zeros(REGISTERS, np.int64),
+        "partial_sums": np.zeros(PARTIAL_WORDS, np.uint64),
         "ended": ended,
         "primes": np.zeros(RESIDUES, np.uint64),
         "table": empty_table(tunables.conditioning_slots),

@@ -11,6 +11,8 @@ __all__ = [
     "FACTORS",
     "MATCHED",
     "MAX_VERTICES",
+    "PARTIAL_SHIFT",
+    "PARTIAL_SUMS",
     "POOL_TOP",
     "POSITION",
     "RANGE_END",
@@ -29,7 +31,8 @@ MAX_VERTICES = 32
 TOUCHED, MATCHED, TRAIL_TOP, POOL_TOP, STEPS, ABORTED, POSITION, SHIFT = range(8)
 RANGE_END, ROOTS = 8, 9  # of the roots that are counted just now, and how many of a call are
 ADDED = 10  # entries of the cache, which those of all threads do not have yet
-REGISTERS = 11
+PARTIAL_SUMS, PARTIAL_SHIFT = 11, 12  # how many are kept, and the SHIFT that they were made with
+REGISTERS = 13
 TRAIL_ENTRIES = 2 * MAX_VERTICES * MAX_VERTICES  # at the most
 FACTORS = 6 * MAX_VERTICES  # random words
 WHOLE_SHIFT = 16  # bits: a domain is gone through from SHIFT / 2^16 of it on

@@ -16,12 +16,13 @@ from cusubmatch.engines.cpu.conditioning.bits import state as bits
 from cusubmatch.engines.cpu.conditioning.component_cache import LINE_WORDS, forget
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import residues_of
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
+from cusubmatch.engines.cpu.conditioning.partial_sums import PARTIAL_WORDS
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
 
 __all__ = ["RootCounter"]
 
 LINE_BYTES = 8 * LINE_WORDS
-CALLS_BEFORE_LONGER = 16  # without a root counted
+CALLS_BEFORE_LONGER = 16  # that leave what they found
 
 
 class RootCounter:
@@ -62,6 +63,7 @@ class RootCounter:
         self._sums, self._bounds = np.zeros(2, np.uint64), np.zeros(1)
         self._unused, self._no_queue = (np.zeros(2, np.uint64), np.zeros(1)), np.zeros(2, np.int64)
         self._stuck = self._longer = 0
+        self._partial_sums = b""
 
     @property
     def part(self) -> str:
@@ -73,8 +75,11 @@ class RootCounter:
         numbers, begins = self._changed
         block, places = np.zeros(begins[-1], np.uint8), self._places.copy()
         places[numbers] = block.ctypes.data + begins[:-1]
-        registers = block[: begins[1]].view(np.int64)[: c.REGISTERS]
-        return RootCounter(self._arrays._replace(registers=registers), self._root, self._size, pool, share, places)
+        arrays = self._arrays._replace(
+            registers=block[: begins[1]].view(np.int64)[: c.REGISTERS],
+            partial_sums=block[begins[-2] :].view(np.uint64)[:PARTIAL_WORDS],
+        )
+        return RootCounter(arrays, self._root, self._size, pool, share, places)
 
     @functools.cached_property
     def _changed(self) -> tuple[np.ndarray, np.ndarray]:
@@ -101,8 +106,9 @@ class RootCounter:
         registers, budget = self._arrays.registers, budget << self._longer
         self._call(first, budget, 0.0, queue, self._sums, self._bounds)
         roots, (begin, end) = int(registers[c.ROOTS]), self.left
-        self._stuck = 0 if roots or begin == end else self._stuck + 1
-        if self._stuck == CALLS_BEFORE_LONGER:  # more may be forgotten in a call than is found
+        before, self._partial_sums = self._partial_sums, self._arrays.partial_sums.tobytes()
+        self._stuck = 0 if roots or begin == end or before != self._partial_sums else self._stuck + 1
+        if self._stuck == CALLS_BEFORE_LONGER:  # it may take a call of so few steps to come there again
             self._longer, self._stuck = self._longer + 1, 0
         return roots, budget - max(int(registers[c.STEPS]), 0)
 

@@ -12,8 +12,8 @@ send one of the others to one of these, whose domain is narrowed to what both sh
 the others all differ. Where many candidates are shared, a vertex is matched instead. One with a single candidate is
 matched at once, without a look whether the component is known.
 
-Where a vertex has many candidates, the sums over blocks of them are kept as well: a count that was interrupted, or that
-other threads help, does no block twice.
+Where a vertex has many candidates, the sums over blocks of them are kept as well: a count that other threads help does
+no block twice. A count that is interrupted keeps its partial sums, and goes on with them.
 
 Counts are modulo 2^128, or some primes, and come with a bound, as floats, that tells whether these bits suffice.
 """
@@ -28,6 +28,7 @@ from cusubmatch.engines.cpu.conditioning.branching import MATCH, SET_APART, WAIV
 from cusubmatch.engines.cpu.conditioning.component_cache import ask_for, key_of, key_of_block, lookup, remember
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import ZERO, from_word, minus, plus, tightened, times
 from cusubmatch.engines.cpu.conditioning.lists.state import on_lists
+from cusubmatch.engines.cpu.conditioning.partial_sums import forget_partial_sums, keep_partial_sum, take_partial_sum
 from cusubmatch.engines.cpu.conditioning.representation import (
     assign,
     candidates,
@@ -124,23 +125,28 @@ def _solve(s, rest):
                 number = blocks * registers[c.SHIFT] >> c.WHOLE_SHIFT
                 for _ in range(blocks):
                     known, part, part_bound = False, ZERO, 0.0
-                    key_1 = key_2 = np.uint64(0)
+                    key_1, key_2 = first, second
                     if blocks > 1:
                         key_1, key_2 = key_of_block(s, first, second, u, number)
                         known, part, part_bound = lookup(s, key_1, key_2)
                     if not known:
                         low = begin + number * block
                         high = min(low + block, end)
-                        at = low + (0 if blocks > 1 else (high - low) * registers[c.SHIFT] >> c.WHOLE_SHIFT)
-                        for _ in range(low, high):
-                            i, at = at, (at + 1 if at + 1 < high else low)
-                            if _spend_step(s):
-                                return ZERO, 0.0
-                            if assign(s, u, s.store[i], others) and (way == MATCH or assign(s, w, s.store[i], others)):
+                        done, part, part_bound = take_partial_sum(s, key_1, key_2)
+                        at = low + done + (0 if blocks > 1 else (high - low) * registers[c.SHIFT] >> c.WHOLE_SHIFT)
+                        for term in range(done, high - low):
+                            x = s.store[at if at < high else at - (high - low)]
+                            aborted = _spend_step(s)
+                            if not aborted and assign(s, u, x, others) and (way == MATCH or assign(s, w, x, others)):
                                 one, one_bound = _solve(s, others)
                                 part, part_bound = plus(s, part, one), part_bound + one_bound
+                                aborted = registers[c.ABORTED] != 0
+                            if aborted:
+                                keep_partial_sum(s, key_1, key_2, term, part, part_bound)
+                                return ZERO, 0.0
+                            at += 1
                             undo(s, trail_top, pool_end, matched)
-                        if blocks > 1 and not registers[c.ABORTED]:
+                        if blocks > 1:
                             remember(s, key_1, key_2, part, tightened(s, part, part_bound))
                     if way == MATCH:
                         value, bound = plus(s, value, part), bound + part_bound
@@ -164,10 +170,11 @@ def _solve(s, rest):
 
 @inner
 def _spend_step(s):
-    """Count a step; whether the count is given up."""
+    """Count a step; whether the count is interrupted."""
     s.registers[c.STEPS] -= 1
-    if s.registers[c.STEPS] < 0 or s.ended[0] != 0:
+    if (s.registers[c.STEPS] < 0 or s.ended[0] != 0) and not s.registers[c.ABORTED]:
         s.registers[c.ABORTED] = 1
+        forget_partial_sums(s)  # of an earlier interruption
     return s.registers[c.ABORTED] != 0
 
 
@@ -176,6 +183,9 @@ def _count_roots(s, root, vertices, queue, sums, bounds, steps, pool_begin):
     """Count from each root from the register POSITION to RANGE_END, then of ranges of the queue, for so many steps."""
     registers = s.registers
     registers[c.STEPS], registers[c.ROOTS] = steps, 0
+    if registers[c.SHIFT] != registers[c.PARTIAL_SHIFT]:
+        forget_partial_sums(s)
+        registers[c.PARTIAL_SHIFT] = registers[c.SHIFT]
     others = vertices & ~(np.int64(1) << root)
     while registers[c.STEPS] >= 0 and s.ended[0] == 0:
         if registers[c.POSITION] == registers[c.RANGE_END]:

@@ -44,6 +44,8 @@ class Arrays(NamedTuple):
     trail_sets : uint64
         What these were.
     registers : int64
+    partial_sums : uint64
+        Those of a count that was interrupted (`partial_sums`).
     ended : int64 (1)
         Not 0 once another thread wants the count to end.
     primes : uint64 (4)
@@ -70,6 +72,7 @@ class Arrays(NamedTuple):
     trail: np.ndarray
     trail_sets: np.ndarray
     registers: np.ndarray
+    partial_sums: np.ndarray
     ended: np.ndarray
     primes: np.ndarray
     table: np.ndarray
@@ -78,9 +81,8 @@ class Arrays(NamedTuple):
     width: int
 
 
-CHANGED = "registers", "conflicts", "domains", "trail", "trail_sets"  # by a count, besides its pool
+CHANGED = "registers", "conflicts", "domains", "trail", "trail_sets", "partial_sums"  # by a count, besides its pool
 DTYPES = {"roots": types.int32, "relations": types.int32, "store": types.int32, "locals": None, "width": None}
-DTYPES |= dict.fromkeys(
-    ("factors", "rows", "set_factors", "whole", "domains", "trail_sets", "primes", "table"), types.uint64
-)
+WORDS = "factors", "rows", "set_factors", "whole", "domains", "trail_sets", "partial_sums", "primes", "table"
+DTYPES |= dict.fromkeys(WORDS, types.uint64)
 on_bits = bundled(**{name: DTYPES.get(name, types.int64) for name in Arrays._fields})

@@ -61,6 +61,8 @@ class Arrays(NamedTuple):
     marks : uint32
         A bitmap of local indices, empty between two calls.
     registers : int64
+    partial_sums : uint64
+        Those of a count that was interrupted (`partial_sums`).
     ended : int64 (1)
         Not 0 once another thread wants the count to end.
     primes : uint64 (4)
@@ -97,6 +99,7 @@ class Arrays(NamedTuple):
     trail_fingerprints: np.ndarray
     marks: np.ndarray
     registers: np.ndarray
+    partial_sums: np.ndarray
     ended: np.ndarray
     primes: np.ndarray
     table: np.ndarray
@@ -106,9 +109,9 @@ class Arrays(NamedTuple):
 
 
 CHANGED: tuple[str, ...] = "registers", "conflicts", "begin", "end", "fingerprint_1", "fingerprint_2", "image", "bitmap"
-CHANGED += "trail", "trail_fingerprints", "marks"  # by a count, besides its pool
+CHANGED += "trail", "trail_fingerprints", "marks", "partial_sums"  # by a count, besides its pool
 DTYPES = {"relations": types.int32, "store": types.int32, "roots": types.int32, "stride": None, "bitmap_words": None}
 DTYPES |= dict.fromkeys(("masks", "marks"), types.uint32)
 WORDS = "prefix_1", "prefix_2", "words_1", "words_2", "factors", "fingerprint_1", "fingerprint_2"
-DTYPES |= dict.fromkeys((*WORDS, "trail_fingerprints", "primes", "table"), types.uint64)
+DTYPES |= dict.fromkeys((*WORDS, "trail_fingerprints", "primes", "table", "partial_sums"), types.uint64)
 on_lists = bundled(**{name: DTYPES.get(name, types.int64) for name in Arrays._fields})
