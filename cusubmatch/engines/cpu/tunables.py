@@ -115,8 +115,8 @@ class Tunables:
     compiled_gather: int = 1 << 14
     conditioning_steps: int = 1 << 13
     alone_conditioning_s: float = 0.001
-    seconds_worth_a_thread: float = 0.002
-    seconds_before_a_thread: float = 0.0007
+    seconds_worth_a_thread: float = 0.001
+    seconds_before_a_thread: float = 0.0003
     conditioning_slots: int = 1 << 23
     most_set_elements: int = 1 << 9
     most_set_row_words: int = 1 << 19
