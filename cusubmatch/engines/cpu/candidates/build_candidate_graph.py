@@ -80,9 +80,10 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
         {pair: biases[number] for pair, number in required.items()},
     )
     local = local_constraints(constraints, required, forbidden, relations, arcs, numbering.shares)
+    local_masks = numbering.masks  # not the numbering, which is as large as the graph, is kept with the candidate graph
     return CandidateGraph(
         local,
-        Candidates(lambda: numbering.masks, cardinalities, (None,) * size),
+        Candidates(lambda: local_masks, cardinalities, (None,) * size),
         Adjacency(offsets, targets, None),
         numbering.vertices,
     )
