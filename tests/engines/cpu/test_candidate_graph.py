@@ -73,6 +73,28 @@ def test_every_embedding_survives_the_filters(data):
             assert at[w] in local.adjacency.targets[begin:end]
 
 
+@examples(60)
+@given(data=st.data())
+def test_the_rows_of_two_directions_are_ascending_and_have_the_same_arcs(data):
+    raw, pattern = data.draw(cases())
+    graph, semantics = raw.graph(), data.draw(st.sampled_from(("monomorphism", "induced", "homomorphism")))
+    constraints = constraints_of(pattern, graph, semantics)
+    local = (
+        CpuEngine(Tunables(**ALWAYS)).prepare(graph, pattern, constraints, semantics != "homomorphism").candidate_graph
+    )
+    if local is None:  # nothing is asked of vertices
+        return
+    offsets, targets, _ = local.adjacency
+    arcs = {}
+    for pair, (relation,) in local.constraints.required.items():
+        rows = [targets[begin:end].tolist() for begin, end in pairwise(offsets[relation])]
+        assert rows == [sorted(set(row)) for row in rows]
+        arcs[pair] = {(x, y) for x, row in enumerate(rows) for y in row}
+    for (u, w), some in arcs.items():
+        assert some == {(y, x) for x, y in arcs[w, u]}
+        assert len(some) == local.candidates.cardinalities.pairs[u, w]
+
+
 def test_a_large_graph_keeps_its_rows_as_they_are(monkeypatch):
     prepared = []
     for most in (label_order.MOST_ARCS, 0):

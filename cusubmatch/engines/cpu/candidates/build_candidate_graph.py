@@ -1,12 +1,13 @@
 """The candidate graph in host memory: numbering candidates, then rows of each pair of pattern vertices.
 
-There is room for all that is read of the rows of candidates. Where that is much, arcs are counted before, and the graph
-is given up before memory is taken where it would be too large.
+The rows of one direction are read from the host graph, those of the end with fewer candidates; the other direction's
+are these, transposed. There is room for all that is read. Where that is much, arcs are counted before, and the graph is
+given up before memory is taken where it would be too large.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -55,17 +56,17 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
     candidates, masks, adjacency, vertices = filtered
     numbering = _number(masks, vertices, size)
     required, forbidden, relations = pair_relations(constraints, numbering.first_alike)
-    kinds, refs = _encoded(relations)
-    rows = adjacency.offsets, adjacency.targets, masks
-    read = numbering.members, numbering.begins, kinds, refs
-    room = _read_elements(adjacency.offsets, masks, *read)
+    reverses = _reverses(required, candidates.cardinalities.sizes, relations)
+    kinds, refs = _encoded(relations, reverses)
+    read = adjacency.offsets, adjacency.targets, masks, numbering.members, numbering.begins, kinds, refs
+    room = _read_elements(*read)
     if room > MAX_ROOM:
-        room = _count_arcs(*rows, *read)
+        room = _count_arcs(*read)
         if room > tunables.max_candidate_arcs:
             return None
     offsets = np.empty((len(relations), len(numbering.masks) + 1), np.int64)
     counts, targets = np.zeros((len(relations), 2), np.int64), np.empty(room + 1, np.int32)
-    targets = targets[: _fill_arcs(*rows, *read, numbering.local, targets, offsets, counts)].copy()
+    targets = targets[: _fill_arcs(*read, numbering.local, targets, offsets, counts)].copy()
     arcs = counts[:, 0].tolist()
     if len(targets) > tunables.max_candidate_arcs:
         return None
@@ -131,30 +132,40 @@ def _number(masks: np.ndarray, vertex_of: np.ndarray | None, size: int) -> _Numb
     return _Numbering(alike, shares.tolist(), members, begins, local, local_masks, of_vertices)
 
 
-def _encoded(relations: Sequence[PairRelation]) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (source, target, begin, end) of the pair relations, and the relations that [begin, end) refers to."""
+def _reverses(
+    required: Mapping[tuple[int, int], int], sizes: Sequence[float], relations: Sequence[PairRelation]
+) -> list[int]:
+    """Of each relation the one, read from the host graph, that it is the transpose of; -1 if it is read itself."""
+    reverses, is_read = [-1] * len(relations), [False] * len(relations)
+    for (u, w), number in required.items():
+        reverse = required[w, u]
+        if number != reverse and sizes[u] >= sizes[w] and reverses[reverse] < 0 and not is_read[number]:
+            reverses[number], is_read[reverse] = reverse, True
+    return reverses
+
+
+def _encoded(relations: Sequence[PairRelation], reverses: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Rows (source, target, begin, end, reverse) of the pair relations, and those that [begin, end) refers to."""
     refs: list[int] = []
-    kinds: list[tuple[int, int, int, int]] = []
-    for source, target, between in relations:
-        kinds.append((source, target, len(refs), len(refs) + len(between)))
+    kinds: list[tuple[int, int, int, int, int]] = []
+    for (source, target, between), reverse in zip(relations, reverses, strict=True):
+        kinds.append((source, target, len(refs), len(refs) + len(between), reverse))
         refs.extend(between)
-    return np.array(kinds, np.int64).reshape(-1, 4), np.array(refs or [0], np.int64)
+    return np.array(kinds, np.int64).reshape(-1, 5), np.array(refs or [0], np.int64)
 
 
 @jit
 def _numbered(masks, size):
     """The group of each pattern vertex, and of the candidates by group what `_Numbering` has."""
     shares, differs = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
-    found, candidates = np.empty(len(masks), np.int32), 0
-    for v in range(len(masks)):
-        rest = masks[v]
-        if rest:
-            found[candidates] = v
-            candidates += 1
+    found, candidates = _found(masks)
+    for i in range(candidates):
+        mask = masks[found[i]]
+        rest = mask
         while rest:
             u = trailing_zeros(rest)
-            shares[u] |= masks[v]
-            differs[u] |= ~masks[v]
+            shares[u] |= mask
+            differs[u] |= ~mask
             rest &= rest - np.uint32(1)
     for u in range(size):
         for w in range(size):
@@ -180,6 +191,21 @@ def _numbered(masks, size):
 
 
 @inner
+def _found(masks):
+    """The places of candidates, ascending, and how many; eight places are tested at once, as most are none."""
+    found, n, bits, size = np.empty(len(masks) + 8, np.int32), 0, pointer(masks), len(masks)
+    for first in range(0, size, 8):
+        if first + 8 <= size:
+            some = advance(bits, first)
+            if (some[0] | some[1] | some[2] | some[3] | some[4] | some[5] | some[6] | some[7]) == 0:
+                continue
+        for v in range(first, min(first + 8, size)):
+            found[n] = v
+            n += bits[v] != 0
+    return found, n
+
+
+@inner
 def _groups(shares):
     """The group of each pattern vertex: those that share candidates with it, directly or through others."""
     group_of, groups = np.full(len(shares), -1, np.int64), 0
@@ -199,59 +225,113 @@ def _groups(shares):
 
 
 @jit
-def _read_elements(offsets, masks, members, begins, kinds, refs):
-    """How many elements of rows `_fill_arcs` looks at."""
-    total = 0
+def _read_elements(offsets, _targets, masks, members, begins, kinds, refs):
+    """How many arcs `_fill_arcs` writes at the most: elements of rows that it looks at, also for the transposes."""
+    total, times = 0, _times_written(kinds)
     for k in range(len(kinds)):
-        u, relation = kinds[k, 0], refs[kinds[k, 2]]
-        for i in range(begins[0, u], begins[1, u]):
-            v = members[i]
-            total += ((masks[v] >> u) & 1) * (offsets[relation, v + 1] - offsets[relation, v])
+        if kinds[k, 4] < 0:
+            u, relation, read = kinds[k, 0], refs[kinds[k, 2]], 0
+            for i in range(begins[0, u], begins[1, u]):
+                v = members[i]
+                read += ((masks[v] >> u) & 1) * (offsets[relation, v + 1] - offsets[relation, v])
+            total += read * times[k]
     return total
 
 
 @jit
 def _count_arcs(offsets, targets, masks, members, begins, kinds, refs):
     """How many arcs `_fill_arcs` writes."""
-    rows, bits, total = pointer(targets), pointer(masks), 0
+    rows, bits, total, times = pointer(targets), pointer(masks), 0, _times_written(kinds)
     for k in range(len(kinds)):
-        u, w, first, last = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3]
-        for i in range(begins[0, u], begins[1, u]):
-            v = members[i]
-            if (bits[v] >> u) & 1:
-                for j in range(offsets[refs[first], v], offsets[refs[first], v + 1]):
-                    keep = (bits[rows[j]] >> w) & 1
-                    for r in range(first + 1, last):
-                        keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], rows[j])
-                    total += 1 if keep else 0
+        if kinds[k, 4] < 0:
+            u, w, first, last, arcs = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3], 0
+            for i in range(begins[0, u], begins[1, u]):
+                v = members[i]
+                if (bits[v] >> u) & 1:
+                    for j in range(offsets[refs[first], v], offsets[refs[first], v + 1]):
+                        keep = (bits[rows[j]] >> w) & 1
+                        for r in range(first + 1, last):
+                            keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], rows[j])
+                        arcs += 1 if keep else 0
+            total += arcs * times[k]
     return total
+
+
+@inner
+def _times_written(kinds):
+    """How many relations have the arcs of each relation that is read: it and its transposes."""
+    times = np.zeros(len(kinds), np.int64)
+    for k in range(len(kinds)):
+        times[k if kinds[k, 4] < 0 else kinds[k, 4]] += 1
+    return times
 
 
 @jit
 def _fill_arcs(offsets, targets, masks, members, begins, kinds, refs, local, out, out_offsets, counts):
     """Write the rows of each pair, with offsets; count its arcs and the ordered pairs of arcs of one row; all arcs.
 
+    First those that are read, then those that are transposes.
+    """
+    position = 0
+    for k in range(len(kinds)):
+        if kinds[k, 4] < 0:
+            of_rows = offsets, targets, masks, members, begins, local
+            position = _read_arcs(*of_rows, kinds[k], refs, pointer(out), pointer(out_offsets[k]), position)
+    for k in range(len(kinds)):
+        source, reverse, ends = kinds[k, 0], kinds[k, 4], pointer(out_offsets[k])
+        size = begins[1, source] - begins[0, source]
+        if reverse >= 0:
+            sources = begins[1, kinds[reverse, 0]] - begins[0, kinds[reverse, 0]]
+            position = _transpose(pointer(out_offsets[reverse]), sources, pointer(out), ends, size, position)
+        for i in range(size):
+            row = ends[i + 1] - ends[i]
+            counts[k, 1] += row * (row - 1)
+        counts[k, 0] = ends[size] - ends[0]
+        for i in range(size + 1, out_offsets.shape[1]):
+            ends[i] = ends[size]
+    return position
+
+
+@inner
+def _read_arcs(offsets, targets, masks, members, begins, local, kind, refs, out, ends, position):
+    """Write the rows of a relation from those of the host graph; where they end.
+
     An element is written before it is known whether it is kept, so that there is no branch: `out` has one place more.
     """
-    rows, bits, numbers, arcs, position = pointer(targets), pointer(masks), pointer(local), pointer(out), 0
-    for k in range(len(kinds)):
-        u, w, first, last = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3]
-        begin, size, pairs_of_arcs, first_arc = begins[0, u], begins[1, u] - begins[0, u], 0, position
-        row_ends, group, ends = pointer(offsets[refs[first]]), advance(pointer(members), begin), pointer(out_offsets[k])
-        ends[0] = position
-        for i in range(size):
-            v, row = np.int64(group[i]), position
-            if (bits[v] >> u) & 1:
-                for j in range(row_ends[v], row_ends[v + 1]):
-                    x = rows[j]
-                    keep = (bits[x] >> w) & 1
-                    for r in range(first + 1, last):
-                        keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], x)
-                    arcs[position] = numbers[x]
-                    position += 1 if keep else 0
-            pairs_of_arcs += (position - row) * (position - row - 1)
-            ends[i + 1] = position
-        counts[k, 0], counts[k, 1] = position - first_arc, pairs_of_arcs
-        for i in range(size + 1, out_offsets.shape[1]):
-            ends[i] = position
+    u, w, first, last = kind[0], kind[1], kind[2], kind[3]
+    rows, bits, numbers = pointer(targets), pointer(masks), pointer(local)
+    row_ends, group = pointer(offsets[refs[first]]), advance(pointer(members), begins[0, u])
+    ends[0] = position
+    for i in range(begins[1, u] - begins[0, u]):
+        v = np.int64(group[i])
+        if (bits[v] >> u) & 1:
+            for j in range(row_ends[v], row_ends[v + 1]):
+                x = rows[j]
+                keep = (bits[x] >> w) & 1
+                for r in range(first + 1, last):
+                    keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], x)
+                out[position] = numbers[x]
+                position += 1 if keep else 0
+        ends[i + 1] = position
+    return position
+
+
+@inner
+def _transpose(row_ends, sources, out, ends, size, position):
+    """Write the transpose of the rows of so many sources, which has `size` rows; where they end."""
+    begin, end = row_ends[0], row_ends[sources]
+    for i in range(size + 1):
+        ends[i] = 0
+    for j in range(begin, end):
+        ends[out[j] + 1] += 1
+    ends[0] = position
+    for i in range(size):
+        row = ends[i + 1]
+        ends[i + 1] = position  # where the next of its elements is written; in the end, where the row ends
+        position += row
+    for x in range(sources):
+        for j in range(row_ends[x], row_ends[x + 1]):
+            row = out[j] + 1
+            out[ends[row]] = x
+            ends[row] += 1
     return position

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.candidates.label_order import places_of
-from cusubmatch.engines.cpu.primitives.jit import inner, jit
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 from cusubmatch.graph import Adjacency, Graph
 from cusubmatch.pattern import Pattern
@@ -81,8 +81,8 @@ def find_candidates(
     counted = _filter(
         places.adjacency.offsets,
         places.adjacency.targets,
+        places.degrees,
         places.by_label,
-        places.vertices is not None,
         np.array(ranges, np.int64).reshape(-1, 2),
         np.array(range_ends, np.int64),
         np.array(needed, np.int64).reshape(-1, 2),
@@ -113,7 +113,7 @@ def _label_ranges(constraints, begins):
         if allowed is None:
             ranges.append((0, begins[-1]))
         else:
-            ranges += [(begins[label + 1], begins[label + 2]) for label in allowed]
+            ranges += [(begins[label + 1], begins[label + 2]) for label in sorted(allowed)]
         ends.append(len(ranges))
     return ranges, ends
 
@@ -122,8 +122,8 @@ def _label_ranges(constraints, begins):
 def _filter(
     offsets,
     targets,
+    degrees,
     by_label,
-    in_order,
     ranges,
     range_ends,
     needed,
@@ -141,23 +141,22 @@ def _filter(
     `_count_pairs` gives. Where about `few_arcs` arcs or fewer would be read, pairs are put at the mean.
     """
     size = len(need_ends) - 1
-    lengths, keeps = counts[:size], np.empty(len(by_label) + 1, np.uint8)
+    lengths, begins, longest = counts[:size], np.zeros(size + 1, np.int64), 0
     for u in range(size):
+        begins[u + 1] = begins[u]
         for r in range(range_ends[u], range_ends[u + 1]):
-            asked, begin, end = needed[need_ends[u] : need_ends[u + 1]], ranges[r, 0], ranges[r, 1]
-            lengths[u] += _keep_with_degrees(offsets, by_label, in_order, begin, end, asked, u, masks, keeps)
-    begins = np.zeros(size + 1, np.int64)
+            begins[u + 1] += ranges[r, 1] - ranges[r, 0]
+            longest = max(longest, ranges[r, 1] - ranges[r, 0])
+    lists, keeps = np.empty(begins[size] + 1, np.int32), np.empty((longest >> 3) + 1, np.uint64)
     for u in range(size):
-        begins[u + 1] = begins[u] + lengths[u]
-    lists = np.empty(begins[size] + 1, np.int32)
-    for u in range(size):
-        r = range_ends[u]
-        one_label = range_ends[u + 1] == r + 1 and ranges[r, 1] - ranges[r, 0] < len(masks)
-        end, first, last = begins[u], ranges[r, 0] if one_label else 0, ranges[r, 1] if one_label else len(masks)
-        for i in range(first, last):  # ascending, as pairs are sampled
-            v = by_label[i] if one_label else np.int32(i)
-            lists[end] = v  # the next one overwrites it if it is no candidate
-            end += (masks[v] >> np.uint32(u)) & np.uint32(1)
+        some, asked = advance(pointer(lists), begins[u]), needed[need_ends[u] : need_ends[u + 1]]
+        for r in range(range_ends[u], range_ends[u + 1]):
+            begin, end = ranges[r, 0], ranges[r, 1]
+            _find_with_degrees(offsets, degrees, by_label, begin, end, asked, keeps)
+            lengths[u] += _list_kept(keeps, by_label, begin, end, u, masks, advance(some, lengths[u]))
+        has_one_label = range_ends[u + 1] == range_ends[u] + 1 and end - begin < len(masks)
+        if not len(degrees) and not has_one_label:
+            _list_marked(masks, u, some)
     _make_consistent(offsets, targets, masks, edges, lists, begins, lengths, rounds)
     read = 0.0
     for u in range(size):
@@ -178,28 +177,50 @@ def _filter(
 
 
 @inner
-def _keep_with_degrees(offsets, by_label, in_order, begin, end, needed, u, masks, keeps):
-    """Set bit u of those of by_label[begin:end] that have the degrees needed in each relation; their number.
+def _find_with_degrees(offsets, degrees, by_label, begin, end, needed, keeps):
+    """Set byte i of `keeps` to whether by_label[begin + i] has the degrees needed in each relation, to begin + i < end.
 
-    Each relation is gone through once, without a branch; `keeps` is room for a number of each vertex. `in_order`: the
-    place of any i is by_label[i] = i.
+    Each relation is gone through once, without a branch. Where there are `degrees`, by_label[i] is i.
     """
-    row_ends, stride, words, kept = pointer(offsets), offsets.shape[1], pointer(masks), 0
-    places, keep, size = advance(pointer(by_label), begin), pointer(keeps), end - begin
+    keep, places, size = pointer(keeps.view(np.uint8)), advance(pointer(by_label), begin), end - begin
+    keeps[: (size >> 3) + 1] = 0
     for i in range(size):
         keep[i] = 1
     for k in range(len(needed)):
-        least, rows = needed[k, 1], advance(row_ends, needed[k, 0] * stride)
-        if in_order:
+        relation, least = needed[k, 0], needed[k, 1]
+        if len(degrees):
+            enough, some = np.uint8(least), advance(pointer(degrees[relation]), begin)
             for i in range(size):
-                keep[i] &= rows[begin + i + 1] - rows[begin + i] >= least
+                keep[i] &= some[i] >= enough
         else:
+            rows = pointer(offsets[relation])
             for i in range(size):
                 keep[i] &= rows[places[i] + 1] - rows[places[i]] >= least
-    for i in range(size):
-        words[places[i]] |= np.uint32(keep[i]) << np.uint32(u)
-        kept += keep[i]
-    return kept
+
+
+@inner
+def _list_kept(keeps, by_label, begin, end, u, masks, some):
+    """Write those that are kept of by_label[begin:end], and set their bit u; how many."""
+    places, words, n = advance(pointer(by_label), begin), pointer(masks), 0
+    for word in range((end - begin + 7) >> 3):
+        rest = keeps[word]  # a byte of each, 0 or 1
+        while rest:
+            v = places[(word << 3) + (trailing_zeros(rest) >> 3)]
+            words[v] |= np.uint32(1) << np.uint32(u)
+            some[n] = v
+            n += 1
+            rest &= rest - np.uint64(1)
+    return n
+
+
+@inner
+def _list_marked(masks, u, some):
+    """Write those that have bit u, ascending, as pairs are sampled."""
+    words, n = pointer(masks), 0
+    for v in range(len(masks)):
+        if (words[v] >> np.uint32(u)) & np.uint32(1):
+            some[n] = v
+            n += 1
 
 
 @inner
@@ -243,12 +264,10 @@ def _lose_of_list(offsets, targets, bits, edge, some, lengths, lost):
         some[kept] = v
         if (bits[v] >> u) & 1 == 0:
             continue
-        if _has_candidate(rows, bits, row_ends[v], row_ends[v + 1], w):
-            kept += 1
-        else:
-            bits[v] ^= np.uint32(1) << np.uint32(u)
-            lost[n] = v
-            n += 1
+        is_lost = not _has_candidate(rows, bits, row_ends[v], row_ends[v + 1], w)
+        bits[v] ^= np.uint32(is_lost) << np.uint32(u)
+        lost[n] = v
+        kept, n = kept + 1 - is_lost, n + is_lost
     lengths[u] = kept
     return n
 
@@ -312,10 +331,16 @@ def _first_alike(lists, begins, lengths, u):
 
 @inner
 def _has_candidate(targets, masks, begin, end, w):
-    for i in range(begin, end):
-        if (masks[targets[i]] >> w) & 1:
-            return True
-    return False
+    """Whether one of targets[begin:end) is a candidate of w; most rows are short, and two are looked at at once."""
+    if begin == end:
+        return False
+    second = min(begin + 1, end - 1)
+    found = ((masks[targets[begin]] | masks[targets[second]]) >> w) & 1
+    i = begin + 2
+    while not found and i < end:
+        found = (masks[targets[i]] >> w) & 1
+        i += 1
+    return found != 0
 
 
 @inner

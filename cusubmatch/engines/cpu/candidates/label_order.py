@@ -34,12 +34,15 @@ class Places(NamedTuple):
         Rows of the relations, from places to places.
     vertices : int32 (n,) or None
         The vertex of each place; None where places are vertices.
+    degrees : uint8 (relations, n)
+        The lengths of the rows, up to 255; of no relation where places are vertices.
     """
 
     by_label: np.ndarray
     begins: list[int]
     adjacency: Adjacency
     vertices: np.ndarray | None
+    degrees: np.ndarray
 
     def by_vertex(self, masks: np.ndarray) -> np.ndarray:
         """Values of places, one for each vertex."""
@@ -55,14 +58,15 @@ def places_of(graph: Graph, constraints: Constraints, adjacency: Adjacency) -> P
     vertices, begins = graph.cache.get("vertices by label", None, lambda: _by_label(graph), 1)
     shared = constraints.relations and constraints.relations == graph.shared_relations
     if not shared or len(adjacency.targets) > MOST_ARCS:
-        return Places(vertices, begins, adjacency, None)
+        return Places(vertices, begins, adjacency, None, np.empty((0, 0), np.uint8))
 
     def ordered() -> Places:
         places = np.empty_like(vertices)
         places[vertices] = by_label = np.arange(len(vertices), dtype=np.int32)
         offsets, targets = np.empty_like(adjacency.offsets), np.empty_like(adjacency.targets)
         _order_rows(adjacency.offsets, adjacency.targets, vertices, places, offsets, targets)
-        return Places(by_label, begins, Adjacency(offsets, targets, None), vertices)
+        degrees = np.minimum(np.diff(offsets, axis=1), np.iinfo(np.uint8).max).astype(np.uint8)
+        return Places(by_label, begins, Adjacency(offsets, targets, None), vertices, degrees)
 
     return graph.cache.get("rows by label", None, ordered, 1)
 

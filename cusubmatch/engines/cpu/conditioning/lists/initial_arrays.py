@@ -10,6 +10,7 @@ from cusubmatch.engines.cpu.conditioning.lists.state import NONE, TRAIL_FIELDS, 
 from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.registers import MAX_VERTICES, TRAIL_ENTRIES
 from cusubmatch.engines.cpu.primitives.jit import jit
+from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.plan.candidate_graph import CandidateGraph
 
 __all__ = ["list_arrays"]
@@ -29,7 +30,7 @@ def list_arrays(
     masks = local.candidates.masks
     list_begin, list_end = np.zeros((2, n), np.int64)
     list_begin[:size], list_end[:size] = begins[:-1] + len(rows), begins[1:] + len(rows)
-    longest = int(np.diff(offsets, axis=1).max(initial=0))
+    longest = _longest_row(offsets)
     bitmap = (len(masks) >> 5) + 1
     first_pool, pool = len(rows) + len(lists), size * size * (longest + bitmap) + 2 * size * (len(masks) + 1) + 1
     pools = pools_of(threads, pool, first_pool)
@@ -62,6 +63,17 @@ def list_arrays(
         **common,
     )
     return arrays, pools
+
+
+@jit
+def _longest_row(offsets):
+    """The length of the longest row."""
+    longest = np.int64(0)
+    for relation in range(len(offsets)):
+        ends = pointer(offsets[relation])
+        for x in range(offsets.shape[1] - 1):
+            longest = max(longest, ends[x + 1] - ends[x])
+    return longest
 
 
 @jit
