@@ -46,7 +46,7 @@ from cusubmatch.system.deadlines import ended_by
 
 __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"]
 
-FIRST_STEPS = 1 << 13  # of conditioning, before elimination is tried
+FIRST_STEPS = 1 << 15  # of conditioning, before elimination is tried: its first turn takes milliseconds at the least
 ELIMINATION_SHARE = 0.5  # of the time of conditioning
 YIELD_STEPS = 1 << 25  # of conditioning, before most cores are left to elimination
 YIELD_S = 30.0  # since that has begun, after which they are not any more
