@@ -49,18 +49,23 @@ def rows_of(frame):
     return Counter(frame.itertuples(index=False, name=None))
 
 
+def drawn_candidate_graph(data):
+    """A graph, a pattern, semantics, and the candidate graph of these; None where nothing is asked of vertices."""
+    raw, pattern = data.draw(cases())
+    graph, semantics = raw.graph(), data.draw(st.sampled_from(("monomorphism", "induced", "homomorphism")))
+    constraints = constraints_of(pattern, graph, semantics)
+    prepared = CpuEngine(Tunables(**ALWAYS)).prepare(graph, pattern, constraints, semantics != "homomorphism")
+    return raw, graph, pattern, semantics, prepared.candidate_graph
+
+
 # What it holds -------------------------------------------------------------------------------------------------------
 
 
 @examples(60)
 @given(data=st.data())
 def test_every_embedding_survives_the_filters(data):
-    raw, pattern = data.draw(cases())
-    graph, semantics = raw.graph(), data.draw(st.sampled_from(("monomorphism", "induced", "homomorphism")))
-    constraints = constraints_of(pattern, graph, semantics)
-    prepared = CpuEngine(Tunables(**ALWAYS)).prepare(graph, pattern, constraints, semantics != "homomorphism")
-    local = prepared.candidate_graph
-    if local is None:  # nothing is asked of vertices
+    raw, graph, pattern, semantics, local = drawn_candidate_graph(data)
+    if local is None:
         return
     number_of = {vertex: i for i, vertex in enumerate(graph.to_ids(np.arange(graph.n_vertices)).tolist())}
     for image in embeddings(raw.naive(), pattern, semantics):
@@ -76,13 +81,8 @@ def test_every_embedding_survives_the_filters(data):
 @examples(60)
 @given(data=st.data())
 def test_the_rows_of_two_directions_are_ascending_and_have_the_same_arcs(data):
-    raw, pattern = data.draw(cases())
-    graph, semantics = raw.graph(), data.draw(st.sampled_from(("monomorphism", "induced", "homomorphism")))
-    constraints = constraints_of(pattern, graph, semantics)
-    local = (
-        CpuEngine(Tunables(**ALWAYS)).prepare(graph, pattern, constraints, semantics != "homomorphism").candidate_graph
-    )
-    if local is None:  # nothing is asked of vertices
+    *_, local = drawn_candidate_graph(data)
+    if local is None:
         return
     offsets, targets, _ = local.adjacency
     arcs = {}

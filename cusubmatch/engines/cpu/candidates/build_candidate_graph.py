@@ -58,15 +58,16 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
     required, forbidden, relations = pair_relations(constraints, numbering.first_alike)
     reverses = _reverses(required, candidates.cardinalities.sizes, relations)
     kinds, refs = _encoded(relations, reverses)
-    read = adjacency.offsets, adjacency.targets, masks, numbering.members, numbering.begins, kinds, refs
-    room = _read_elements(*read)
+    rows = adjacency.offsets, adjacency.targets, masks
+    read = numbering.members, numbering.begins, kinds, refs
+    room = _read_elements(adjacency.offsets, masks, *read)
     if room > MAX_ROOM:
-        room = _count_arcs(*read)
+        room = _count_arcs(*rows, *read)
         if room > tunables.max_candidate_arcs:
             return None
     offsets = np.empty((len(relations), len(numbering.masks) + 1), np.int64)
     counts, targets = np.zeros((len(relations), 2), np.int64), np.empty(room + 1, np.int32)
-    targets = targets[: _fill_arcs(*read, numbering.local, targets, offsets, counts)].copy()
+    targets = targets[: _fill_arcs(*rows, *read, numbering.local, targets, offsets, counts)].copy()
     arcs = counts[:, 0].tolist()
     if len(targets) > tunables.max_candidate_arcs:
         return None
@@ -225,16 +226,17 @@ def _groups(shares):
 
 
 @jit
-def _read_elements(offsets, _targets, masks, members, begins, kinds, refs):
+def _read_elements(offsets, masks, members, begins, kinds, refs):
     """How many arcs `_fill_arcs` writes at the most: elements of rows that it looks at, also for the transposes."""
     total, times = 0, _times_written(kinds)
     for k in range(len(kinds)):
-        if kinds[k, 4] < 0:
-            u, relation, read = kinds[k, 0], refs[kinds[k, 2]], 0
-            for i in range(begins[0, u], begins[1, u]):
-                v = members[i]
-                read += ((masks[v] >> u) & 1) * (offsets[relation, v + 1] - offsets[relation, v])
-            total += read * times[k]
+        u, relation, read = kinds[k, 0], refs[kinds[k, 2]], 0
+        if not times[k]:
+            continue
+        for i in range(begins[0, u], begins[1, u]):
+            v = members[i]
+            read += ((masks[v] >> u) & 1) * (offsets[relation, v + 1] - offsets[relation, v])
+        total += read * times[k]
     return total
 
 
@@ -243,23 +245,24 @@ def _count_arcs(offsets, targets, masks, members, begins, kinds, refs):
     """How many arcs `_fill_arcs` writes."""
     rows, bits, total, times = pointer(targets), pointer(masks), 0, _times_written(kinds)
     for k in range(len(kinds)):
-        if kinds[k, 4] < 0:
-            u, w, first, last, arcs = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3], 0
-            for i in range(begins[0, u], begins[1, u]):
-                v = members[i]
-                if (bits[v] >> u) & 1:
-                    for j in range(offsets[refs[first], v], offsets[refs[first], v + 1]):
-                        keep = (bits[rows[j]] >> w) & 1
-                        for r in range(first + 1, last):
-                            keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], rows[j])
-                        arcs += 1 if keep else 0
-            total += arcs * times[k]
+        u, w, first, last, arcs = kinds[k, 0], kinds[k, 1], kinds[k, 2], kinds[k, 3], 0
+        if not times[k]:
+            continue
+        for i in range(begins[0, u], begins[1, u]):
+            v = members[i]
+            if (bits[v] >> u) & 1:
+                for j in range(offsets[refs[first], v], offsets[refs[first], v + 1]):
+                    keep = (bits[rows[j]] >> w) & 1
+                    for r in range(first + 1, last):
+                        keep = keep and has(rows, offsets[refs[r], v], offsets[refs[r], v + 1], rows[j])
+                    arcs += 1 if keep else 0
+        total += arcs * times[k]
     return total
 
 
 @inner
 def _times_written(kinds):
-    """How many relations have the arcs of each relation that is read: it and its transposes."""
+    """How many relations have the arcs of each relation that is read: it and its transposes; 0 of these."""
     times = np.zeros(len(kinds), np.int64)
     for k in range(len(kinds)):
         times[k if kinds[k, 4] < 0 else kinds[k, 4]] += 1
@@ -272,10 +275,9 @@ def _fill_arcs(offsets, targets, masks, members, begins, kinds, refs, local, out
 
     First those that are read, then those that are transposes.
     """
-    position = 0
+    position, of_rows = 0, (offsets, targets, masks, members, begins, local)
     for k in range(len(kinds)):
         if kinds[k, 4] < 0:
-            of_rows = offsets, targets, masks, members, begins, local
             position = _read_arcs(*of_rows, kinds[k], refs, pointer(out), pointer(out_offsets[k]), position)
     for k in range(len(kinds)):
         source, reverse, ends = kinds[k, 0], kinds[k, 4], pointer(out_offsets[k])
@@ -319,10 +321,9 @@ def _read_arcs(offsets, targets, masks, members, begins, local, kind, refs, out,
 @inner
 def _transpose(row_ends, sources, out, ends, size, position):
     """Write the transpose of the rows of so many sources, which has `size` rows; where they end."""
-    begin, end = row_ends[0], row_ends[sources]
     for i in range(size + 1):
         ends[i] = 0
-    for j in range(begin, end):
+    for j in range(row_ends[0], row_ends[sources]):
         ends[out[j] + 1] += 1
     ends[0] = position
     for i in range(size):
