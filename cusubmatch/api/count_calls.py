@@ -47,6 +47,7 @@ def _count_labelled(call: CheckedCall) -> int:
     try:
         host.begin()
         with also_checking(host.check):
+            host.have_head_start()
             matches = _counted(call, make_count, host)
     except HostIsDoneError:  # while the GPU's count was planned
         return host.result()

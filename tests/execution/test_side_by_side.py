@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 
@@ -15,7 +16,7 @@ from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution import host_first
 from cusubmatch.execution.strategies import race, side_by_side
-from cusubmatch.execution.strategies.side_by_side import HostCount, SideBySide
+from cusubmatch.execution.strategies.side_by_side import HostCount, HostIsDoneError, SideBySide
 from cusubmatch.generators import rmat
 from cusubmatch.system.deadlines import check_deadline, wait_to_compile
 from cusubmatch.system.thread_limit import at_most_threads, thread_limit
@@ -170,6 +171,38 @@ def test_the_host_begins_before_a_gpu_is_planned_for_and_again_where_it_is_quick
     for _ in range(2):
         assert csm.count_matches(labelled, TREE, devices=[0]) == expected
     assert all(host.matches == expected for host in hosts)
+
+
+def test_a_gpu_is_not_planned_for_while_the_host_has_its_head_start(labelled, machine, monkeypatch):
+    expected, planned = csm.count_matches(labelled, TREE, engine="cpu"), []
+    monkeypatch.setattr(host_first, "host_count", HOST_COUNT)
+    monkeypatch.setattr(host_first, "HEAD_START_S", 10 * SECONDS)
+    monkeypatch.setattr(HostCount, "_wait_to_compile", lambda _: None)
+    monkeypatch.setattr(machine, "prepare", lambda *_: planned.append(True))
+    assert csm.count_matches(labelled, TREE, devices=[0]) == expected
+    assert not planned
+
+
+def test_the_second_call_for_a_pattern_plans_for_a_gpu_at_once(labelled, machine, monkeypatch):
+    hosts = []
+    monkeypatch.setattr(host_first, "host_count", lambda *call: hosts.append(HOST_COUNT(*call)) or hosts[-1])
+    monkeypatch.setattr(HostCount, "_wait_to_compile", lambda _: None)
+    monkeypatch.setattr(machine, "run", lambda *_: Taking("walked", SECONDS).run(None, None))
+    for _ in range(3):
+        csm.count_matches(labelled, TREE, devices=[0])
+    assert [host.head_start_s > 0.0 for host in hosts] == [True, False, True]
+
+
+def test_a_head_start_ends_with_the_count_its_deadline_or_its_time():
+    for strategy, deadline_s, wanted in ((Taking(7), None, 7), (Taking(7, SECONDS), 0.05, None)):
+        host = HostCount(strategy, deadline_s and time.monotonic() + deadline_s, head_start_s=10 * SECONDS)
+        begin = time.monotonic()
+        host.begin()
+        with contextlib.suppress(HostIsDoneError):
+            host.have_head_start()
+        assert time.monotonic() - begin < SECONDS
+        assert host.matches == wanted
+        host.give_up()
 
 
 def test_the_host_uses_as_many_threads_as_the_caller_may():

@@ -10,6 +10,7 @@ compiled, which would hinder the walk, the host waits until then.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -156,9 +157,20 @@ class _GivenUpError(Exception):
 
 
 class HostCount:
-    """A count in a thread on the host, which works after a delay in seconds; with as many threads as this one may.
+    """A count in a thread on the host, which works with as many threads as this one may.
 
     Whoever begins it lets it end (`give_up`), also where an interrupt arrives while it begins.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        The host's.
+    deadline : float, optional
+        Time (`time.monotonic`) at which it ends.
+    delay_s : float
+        Seconds before it works.
+    head_start_s : float
+        Seconds that whoever began it leaves it alone.
 
     Attributes
     ----------
@@ -170,18 +182,31 @@ class HostCount:
 
     matches: int | None = None
 
-    def __init__(self, strategy: Strategy, deadline: float | None, delay_s: float = 0.0):
-        self.strategy, self.deadline, self.delay_s = strategy, deadline, delay_s
+    def __init__(self, strategy: Strategy, deadline: float | None, delay_s: float = 0.0, head_start_s: float = 0.0):
+        self.strategy, self.deadline = strategy, deadline
+        self.delay_s, self.head_start_s = delay_s, head_start_s
         self.error: BaseException | None = None
         self.over, self.may_compile = threading.Event(), threading.Event()
         self.flag = np.zeros(1, np.int64)
         self._begun, self._threads = False, thread_limit()
+        self._work = Work(self._count, "cusubmatch count on the host")
 
     def begin(self) -> None:
         """Begin, unless it has begun."""
         if not self._begun:
             self._begun = True
-            begin(Work(self._count, "cusubmatch count on the host"))
+            begin(self._work)
+
+    def have_head_start(self) -> None:
+        """Leave it alone for a while; for the thread that began it.
+
+        Raises
+        ------
+        HostIsDoneError
+        """
+        left_s = self.head_start_s if self.deadline is None else self.deadline - time.monotonic()
+        self._work.wait(max(min(self.head_start_s, left_s), 0.0))
+        self.check()
 
     def _count(self) -> None:
         if self.over.wait(self.delay_s):
