@@ -193,6 +193,7 @@ def test_a_time_limit_ends_with_one_line_and_code_1(files):
     )
 
 
+@pytest.mark.thorough
 def test_exit_codes_reach_the_shell(files):
     done = command("count", "edges.csv", TRIANGLE)
     assert (done.returncode, done.stdout) == (0, "2\n")

@@ -10,6 +10,8 @@ import sys
 import pytest
 from paths import ROOT
 
+pytestmark = pytest.mark.thorough  # it compiles for half a minute in a new environment
+
 EXAMPLE = ROOT / "examples" / "laundering_rings.py"
 
 # Counted by self joins in DuckDB: cycles of the distinct pairs (src, dst) without self loops.

@@ -97,6 +97,7 @@ def test_progress_is_one_line_under_the_cell_and_no_warning(outputs, cell, said)
     assert line.data["text/html"] == f"<div>{text}</div>"
 
 
+@pytest.mark.thorough
 def test_progress_says_where_a_time_limit_stopped_the_work(outputs):
     line, printed = outputs["time limit"]
     assert line.data["text/plain"].startswith("counting: stopped at ")
@@ -144,17 +145,20 @@ def shown(outputs, cell):
     return value.data["text/plain"], value.data.get("text/html")
 
 
+@pytest.mark.thorough
 def test_a_plan_shows_what_printing_it_shows(outputs):
     text, markup = shown(outputs, "plan")
     assert text + "\n" == outputs["print"][0].text
     assert markup == f"<pre>{html.escape(text)}</pre>"
 
 
+@pytest.mark.thorough
 def test_a_plan_within_a_list_keeps_the_lists_indentation(outputs):
     plan, listed = shown(outputs, "plan")[0], shown(outputs, "plans")[0]
     assert listed == "[" + plan.replace("\n", "\n ") + ",\n '(a)']"
 
 
+@pytest.mark.thorough
 def test_a_pattern_shows_its_text_broken_into_lines(outputs):
     assert shown(outputs, "pattern") == (
         "Pattern((a)--(b), (b)--(c), (a)--(c))",
@@ -166,6 +170,7 @@ def test_a_pattern_shows_its_text_broken_into_lines(outputs):
     assert markup == f"<code>{csm.Pattern.clique(12)!r}</code>"
 
 
+@pytest.mark.thorough
 def test_a_graph_shows_a_small_table(outputs):
     text, markup = shown(outputs, "graph")
     assert text == "Graph(2 vertices, 1 directed edges)"

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from plans import tuned
+from tiers import thorough
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -64,7 +65,7 @@ def test_a_call_whose_threads_cannot_start_raises(only_the_caller_starts_threads
         csm.count_matches(Graph.from_edgelist(rmat(11, 16)), Pattern.clique(6), engine="cpu", time_limit=20)
 
 
-@pytest.mark.parametrize("end", ["raise ValueError('of the caller')", "pass"])
+@pytest.mark.parametrize("end", ["pass", *thorough("raise ValueError('of the caller')")])
 def test_a_process_ends_that_leaves_a_stream_in_the_middle(end):
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(STREAM) + end], capture_output=True, text=True, timeout=120, check=False
@@ -73,6 +74,7 @@ def test_a_process_ends_that_leaves_a_stream_in_the_middle(end):
     assert ("ValueError: of the caller" in done.stderr) == ("raise" in end)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_fork_closes_a_stream_that_is_in_the_middle_and_cannot_go_on_with_it():
     text = textwrap.dedent(STREAM) + textwrap.dedent("""
@@ -92,6 +94,7 @@ def test_a_fork_closes_a_stream_that_is_in_the_middle_and_cannot_go_on_with_it()
     assert done.stdout == "7\n8\n", done.stderr
 
 
+@pytest.mark.thorough
 def test_a_call_of_another_thread_raises_when_the_process_ends():
     text = textwrap.dedent("""
         import threading, time

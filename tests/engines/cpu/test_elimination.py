@@ -81,6 +81,7 @@ EDGES = {
 }
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("edges", EDGES.values(), ids=EDGES)
 @pytest.mark.parametrize("labels", [1, 2, 4])
 def test_it_agrees_with_conditioning_whatever_coincides(edges, labels):

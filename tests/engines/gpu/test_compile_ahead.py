@@ -98,6 +98,7 @@ def h200(monkeypatch):
     monkeypatch.setattr(numba_cuda, "gpus", [contextlib.nullcontext()])
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("store", "h200")
 def test_a_launch_loads_the_kernel_that_was_ordered_before_it():
     target = gpu.__wrapped__()

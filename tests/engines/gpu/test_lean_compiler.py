@@ -52,7 +52,7 @@ SMALL = [*row_kernels(offsets64=False), filter_kernels.signatures()[0]]
 WALKERS = [walk_kernel(Variant(SLOTS[0], False, mode)) for mode in (COUNT, PAIRS, WEIGHTS, ROWS, SUFFIX)]
 
 
-@pytest.mark.parametrize("kernel", [SMALL[0], *thorough(*SMALL[1:], *WALKERS)], ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize("kernel", thorough(*SMALL, *WALKERS), ids=lambda kernel: kernel.name)
 def test_shortcuts_leave_the_code_as_it_is(kernel):
     def shortened():
         make_lean()
