@@ -2,13 +2,13 @@
 
 Many such counts end within the time that planning for the GPU and its first launches take; and they end sooner where
 nobody plans meanwhile, who would take the interpreter from the host's threads. So the host has a head start. A count
-that takes longer goes on beside the GPU's (`strategies/side_by_side.py`). When a pattern is asked for the second time,
-the GPU is planned for at once; if it is quicker, later calls begin on it.
+that takes longer goes on beside the GPU's (`strategies/side_by_side.py`). If the first count of a pattern took the host
+so long that a plan for the GPU may pay, the second call plans at once; where the GPU is quicker, others begin on it.
 """
 
 from __future__ import annotations
 
-import itertools
+import functools
 
 from cusubmatch.execution.engine_choice import engine_for
 from cusubmatch.execution.planned_call import asks_more
@@ -22,9 +22,10 @@ from cusubmatch.pattern import Pattern
 __all__ = ["HostIsDoneError", "host_count", "leave_to_gpu"]
 
 LEFT = "left to the GPU"
-CALLS = "calls that the host began"
-KEPT = 1024  # patterns of which it is known who was quicker, and how often they were asked for
+TIMES = "seconds that the host took"
+KEPT = 1024  # patterns of which it is known who was quicker, and how long the host took
 HEAD_START_S = 0.016
+WORTH_A_PLAN_S = 0.008  # of the host, from which a GPU with a plan may be quicker
 
 
 def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: float | None) -> HostCount | None:
@@ -42,8 +43,10 @@ def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
         placed, asked = engine.place(graph), _asked(pattern, options)
         if not counts_beside(placed, engine, pattern) or placed.cache.holds(LEFT, asked):
             return None
-        calls = next(placed.cache.get(CALLS, asked, itertools.count, KEPT))
-    return HostCount(host_strategy(host, placed, *asked), deadline, head_start_s=0.0 if calls == 1 else HEAD_START_S)
+        times = placed.cache.get(TIMES, asked, list, KEPT)
+    plans_at_once = len(times) == 1 and times[0] > WORTH_A_PLAN_S
+    head_start_s = 0.0 if plans_at_once else HEAD_START_S
+    return HostCount(host_strategy(host, placed, *asked), deadline, 0.0, head_start_s, functools.partial(_keep, times))
 
 
 def leave_to_gpu(graph: Graph, pattern: Pattern, options: QueryOptions, _deadline: float | None) -> None:
@@ -51,6 +54,12 @@ def leave_to_gpu(graph: Graph, pattern: Pattern, options: QueryOptions, _deadlin
     engine, _ = engine_for(options, graph)
     with engine.current():
         engine.place(graph).cache.get(LEFT, _asked(pattern, options), lambda: True, KEPT)
+
+
+def _keep(times: list[float], seconds: float) -> None:
+    """Keep how long the host took, the first two times."""
+    if len(times) < 2:
+        times.append(seconds)
 
 
 def _asked(pattern: Pattern, options: QueryOptions) -> tuple[Pattern, str, bool]:

@@ -42,7 +42,7 @@ STEPS_PER_VERTEX = 60  # of a random walk, before another one is begun
 PEERS = ["DAF", "RM", "RMnoFS", "SMGQL", "SMGQLnoFS", "SMRI"]
 # What the cache of a graph, or of its copy on a device, keeps for a query.
 OF_ONE_QUERY = ("prepared", "plans", "plans beside", "walks", "forms", "sampled plans", "device plans")
-OF_ONE_QUERY += "left to the GPU", "calls that the host began", "counted patterns", "counted in place of"
+OF_ONE_QUERY += "left to the GPU", "seconds that the host took", "counted patterns", "counted in place of"
 SLACK_FACTOR, SLACK_MS = 1.5, 2.0  # no query is to be slower than the best peer by more
 SHOWN = 30
 

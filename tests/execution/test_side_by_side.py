@@ -183,14 +183,18 @@ def test_a_gpu_is_not_planned_for_while_the_host_has_its_head_start(labelled, ma
     assert not planned
 
 
-def test_the_second_call_for_a_pattern_plans_for_a_gpu_at_once(labelled, machine, monkeypatch):
+@pytest.mark.parametrize(("worth_s", "wanted"), [(0.0, [True, False, True]), (SECONDS, [True, True, True])])
+def test_the_second_call_plans_for_a_gpu_at_once_where_the_host_took_long(
+    labelled, machine, monkeypatch, worth_s, wanted
+):
     hosts = []
+    monkeypatch.setattr(host_first, "WORTH_A_PLAN_S", worth_s)
     monkeypatch.setattr(host_first, "host_count", lambda *call: hosts.append(HOST_COUNT(*call)) or hosts[-1])
     monkeypatch.setattr(HostCount, "_wait_to_compile", lambda _: None)
     monkeypatch.setattr(machine, "run", lambda *_: Taking("walked", SECONDS).run(None, None))
     for _ in range(3):
         csm.count_matches(labelled, TREE, devices=[0])
-    assert [host.head_start_s > 0.0 for host in hosts] == [True, False, True]
+    assert [host.head_start_s > 0.0 for host in hosts] == wanted
 
 
 def test_a_head_start_ends_with_the_count_its_deadline_or_its_time():

@@ -171,6 +171,8 @@ class HostCount:
         Seconds before it works.
     head_start_s : float
         Seconds that whoever began it leaves it alone.
+    keep_time : callable, optional
+        keep_time(seconds) is called when it has counted.
 
     Attributes
     ----------
@@ -182,9 +184,16 @@ class HostCount:
 
     matches: int | None = None
 
-    def __init__(self, strategy: Strategy, deadline: float | None, delay_s: float = 0.0, head_start_s: float = 0.0):
+    def __init__(
+        self,
+        strategy: Strategy,
+        deadline: float | None,
+        delay_s: float = 0.0,
+        head_start_s: float = 0.0,
+        keep_time: Callable[[float], None] = lambda _: None,
+    ):
         self.strategy, self.deadline = strategy, deadline
-        self.delay_s, self.head_start_s = delay_s, head_start_s
+        self.delay_s, self.head_start_s, self.keep_time = delay_s, head_start_s, keep_time
         self.error: BaseException | None = None
         self.over, self.may_compile = threading.Event(), threading.Event()
         self.flag = np.zeros(1, np.int64)
@@ -211,10 +220,13 @@ class HostCount:
     def _count(self) -> None:
         if self.over.wait(self.delay_s):
             return
+        begin_s = time.monotonic()
         ended, may_compile = ended_by(self.flag), before_compiling(self._wait_to_compile)
         try:
             with prompt_threads(), checking(self._check_over), ended, may_compile, at_most_threads(self._threads):
-                self.matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
+                matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
+                self.keep_time(time.monotonic() - begin_s)
+                self.matches = matches
         except (_GivenUpError, DeadlinePassed, MemoryError):  # the walk may still do
             pass
         except BaseException as error:  # noqa: BLE001 - raised by the thread that asked for the count
