@@ -3,7 +3,8 @@
 Many such counts end within the time that planning for the GPU and its first launches take; and they end sooner where
 nobody plans meanwhile, who would take the interpreter from the host's threads. So the host has a head start. A count
 that takes longer goes on beside the GPU's (`strategies/side_by_side.py`). If the first count of a pattern took the host
-so long that a plan for the GPU may pay, the second call plans at once; where the GPU is quicker, others begin on it.
+so long that a plan for the GPU may pay, the second call plans at once. Where the GPU is the first, later calls begin on
+it, which is quicker once it has a plan.
 """
 
 from __future__ import annotations

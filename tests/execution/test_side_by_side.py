@@ -197,15 +197,25 @@ def test_the_second_call_plans_for_a_gpu_at_once_where_the_host_took_long(
     assert [host.head_start_s > 0.0 for host in hosts] == wanted
 
 
-def test_a_head_start_ends_with_the_count_its_deadline_or_its_time():
-    for strategy, deadline_s, wanted in ((Taking(7), None, 7), (Taking(7, SECONDS), 0.05, None)):
-        host = HostCount(strategy, deadline_s and time.monotonic() + deadline_s, head_start_s=10 * SECONDS)
-        begin = time.monotonic()
-        host.begin()
+@pytest.mark.parametrize(
+    ("count_s", "deadline_s", "head_start_s", "wanted"),
+    [
+        (0.0, 10 * SECONDS, 10 * SECONDS, 7),
+        (10 * SECONDS, 0.05, 10 * SECONDS, None),
+        (10 * SECONDS, 10 * SECONDS, 0.05, None),
+    ],
+    ids=["count", "deadline", "time"],
+)
+def test_a_head_start_ends_with_the_count_its_deadline_or_its_time(count_s, deadline_s, head_start_s, wanted):
+    begin = time.monotonic()
+    host = HostCount(Taking(7, count_s), begin + deadline_s, head_start_s=head_start_s)
+    host.begin()
+    try:
         with contextlib.suppress(HostIsDoneError):
             host.have_head_start()
         assert time.monotonic() - begin < SECONDS
         assert host.matches == wanted
+    finally:
         host.give_up()
 
 

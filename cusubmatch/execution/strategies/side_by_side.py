@@ -213,8 +213,10 @@ class HostCount:
         ------
         HostIsDoneError
         """
-        left_s = self.head_start_s if self.deadline is None else self.deadline - time.monotonic()
-        self._work.wait(max(min(self.head_start_s, left_s), 0.0))
+        seconds = self.head_start_s
+        if self.deadline is not None:
+            seconds = max(min(seconds, self.deadline - time.monotonic()), 0.0)
+        self._work.wait(seconds)
         self.check()
 
     def _count(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 
 import pytest
-from tiers import thorough
 
 from cusubmatch.engines.gpu.all_kernels import row_kernels, walk_kernel
 from cusubmatch.engines.gpu.runtime import compile_server
@@ -52,7 +51,8 @@ SMALL = [*row_kernels(offsets64=False), filter_kernels.signatures()[0]]
 WALKERS = [walk_kernel(Variant(SLOTS[0], False, mode)) for mode in (COUNT, PAIRS, WEIGHTS, ROWS, SUFFIX)]
 
 
-@pytest.mark.parametrize("kernel", thorough(*SMALL, *WALKERS), ids=lambda kernel: kernel.name)
+@pytest.mark.thorough
+@pytest.mark.parametrize("kernel", [*SMALL, *WALKERS], ids=lambda kernel: kernel.name)
 def test_shortcuts_leave_the_code_as_it_is(kernel):
     def shortened():
         make_lean()
