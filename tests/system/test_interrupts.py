@@ -6,6 +6,7 @@ import gc
 import signal
 import threading
 import time
+import traceback
 
 import pytest
 from plans import tuned
@@ -75,11 +76,8 @@ CALLS = {
 
 
 def within_arrow(frame):
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").partition(".")[0] == "pyarrow":
-            return True
-        frame = frame.f_back
-    return False
+    modules = (some.f_globals.get("__name__", "") for some, _ in traceback.walk_stack(frame))
+    return any(name.partition(".")[0] == "pyarrow" for name in modules)
 
 
 def interrupted(call, seconds):

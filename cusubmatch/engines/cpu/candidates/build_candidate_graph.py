@@ -67,7 +67,7 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
             return None
     offsets = np.empty((len(relations), len(numbering.masks) + 1), np.int64)
     counts, targets = np.zeros((len(relations), 2), np.int64), np.empty(room + 1, np.int32)
-    targets = targets[: _fill_arcs(*rows, *read, numbering.local, targets, offsets, counts)].copy()
+    targets.resize(_fill_arcs(*rows, *read, numbering.local, targets, offsets, counts), refcheck=False)
     arcs = counts[:, 0].tolist()
     if len(targets) > tunables.max_candidate_arcs:
         return None

@@ -11,6 +11,7 @@ from numba.extending import overload
 from cusubmatch.engines.cpu.conditioning.bits import domains as bits
 from cusubmatch.engines.cpu.conditioning.bits import small_components as small_of_bits
 from cusubmatch.engines.cpu.conditioning.lists import domains as lists
+from cusubmatch.engines.cpu.conditioning.lists import fingerprints, marked_domains, overlaps
 from cusubmatch.engines.cpu.conditioning.lists import small_components as small_of_lists
 
 __all__ = [
@@ -65,12 +66,12 @@ def candidates(s, v):
     """The candidates that v may take: a range of the store."""
 
 
-@_by_state(lists.mark_domains, bits.mark_domains)
+@_by_state(marked_domains.mark_domains, bits.mark_domains)
 def mark_domains(s, v, begin, end, others):
     """Get ready for candidates of v, a range of the store, that narrow `others`; what `unmark_domains` is given."""
 
 
-@_by_state(lists.unmark_domains, bits.unmark_domains)
+@_by_state(marked_domains.unmark_domains, bits.unmark_domains)
 def unmark_domains(s, marked):
     """The end of what `mark_domains` has begun."""
 
@@ -80,32 +81,32 @@ def choices(s, w):
     """The number of candidates that w may take."""
 
 
-@_by_state(lists.most_waived, bits.most_waived)
+@_by_state(overlaps.most_waived, bits.most_waived)
 def most_waived(s, fewest):
     """How many conflicts between two parts are waived, at most, where all vertices have so many candidates."""
 
 
-@_by_state(lists.may_collide, bits.may_collide)
+@_by_state(overlaps.may_collide, bits.may_collide)
 def may_collide(s, u, w):
     """Whether two vertices in conflict can still take the same candidate."""
 
 
-@_by_state(lists.overlap, bits.overlap)
+@_by_state(overlaps.overlap, bits.overlap)
 def overlap(s, u, w):
     """The number of candidates that both u and w may take."""
 
 
-@_by_state(lists.write_overlap, bits.write_overlap)
+@_by_state(overlaps.write_overlap, bits.write_overlap)
 def write_overlap(s, u, w):
     """The candidates that both u and w may take, put into the pool: a range of the store."""
 
 
-@_by_state(lists.restrict, bits.restrict)
+@_by_state(overlaps.restrict, bits.restrict)
 def restrict(s, u, w):
     """Take from the domain of u what w may not take; whether anything is left."""
 
 
-@_by_state(lists.domains_key, bits.domains_key)
+@_by_state(fingerprints.domains_key, bits.domains_key)
 def domains_key(s, component):
     """The two words that stand for the domains of a component."""
 

@@ -7,7 +7,7 @@ share and change.
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,21 @@ from cusubmatch.engines.cpu.conditioning.bits import state as bits
 from cusubmatch.engines.cpu.conditioning.component_cache import LINE_WORDS, forget
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import residues_of
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
-from cusubmatch.engines.cpu.conditioning.partial_sums import PARTIAL_WORDS
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
 
 __all__ = ["RootCounter"]
 
 LINE_BYTES = 8 * LINE_WORDS
 CALLS_BEFORE_LONGER = 16  # that leave what they found
+
+
+class _Layout(NamedTuple):
+    """The arrays that a count changes, in a block: their names and numbers, where each begins, and all bytes."""
+
+    names: tuple[str, ...]
+    numbers: np.ndarray
+    begins: np.ndarray
+    size: int
 
 
 class RootCounter:
@@ -72,21 +80,23 @@ class RootCounter:
 
     def another(self, pool: int, share: float) -> RootCounter:
         """A counter for one more thread, with the same cache and a pool of its own; this one may count meanwhile."""
-        numbers, begins = self._changed
-        block, places = np.zeros(begins[-1], np.uint8), self._places.copy()
-        places[numbers] = block.ctypes.data + begins[:-1]
-        arrays = self._arrays._replace(
-            registers=block[: begins[1]].view(np.int64)[: c.REGISTERS],
-            partial_sums=block[begins[-2] :].view(np.uint64)[:PARTIAL_WORDS],
-        )
+        layout, places = self._layout, self._places.copy()
+        block = np.zeros(layout.size, np.uint8)
+        places[layout.numbers] = block.ctypes.data + layout.begins
+
+        def own(name: str) -> np.ndarray:
+            begin, like = layout.begins[layout.names.index(name)], getattr(self._arrays, name)
+            return block[begin : begin + like.nbytes].view(like.dtype)
+
+        arrays = self._arrays._replace(registers=own("registers"), partial_sums=own("partial_sums"))
         return RootCounter(arrays, self._root, self._size, pool, share, places)
 
     @functools.cached_property
-    def _changed(self) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers of the arrays that a count changes, and where they begin and end, in bytes, in a block of all."""
+    def _layout(self) -> _Layout:
         names = bits.CHANGED if self._on_bits else lists.CHANGED
         sizes = [-getattr(self._arrays, name).nbytes // LINE_BYTES * -LINE_BYTES for name in names]
-        return np.array([self._arrays._fields.index(name) for name in names]), np.cumsum([0, *sizes])
+        *begins, size = np.cumsum([0, *sizes]).tolist()
+        return _Layout(names, np.array([self._arrays._fields.index(name) for name in names]), np.array(begins), size)
 
     def begin(self, primes: tuple[int, ...]) -> None:
         """Begin to count modulo `RESIDUES` primes, or if there are none modulo 2^128."""

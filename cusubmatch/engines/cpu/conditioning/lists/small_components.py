@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.lists.domains import LONG_ROW, UNKNOWN, choices, is_image, overlap, row_of
+from cusubmatch.engines.cpu.conditioning.lists.domains import LONG_ROW, choices, is_image, row_of
+from cusubmatch.engines.cpu.conditioning.lists.overlaps import overlap
+from cusubmatch.engines.cpu.conditioning.lists.state import UNKNOWN
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_marked, has
 

@@ -15,9 +15,10 @@ from numba import types
 
 from cusubmatch.engines.cpu.primitives.pointers import bundled
 
-__all__ = ["NONE", "TRAIL_FIELDS", "Arrays", "on_lists"]
+__all__ = ["NONE", "TRAIL_FIELDS", "UNKNOWN", "Arrays", "on_lists"]
 
 NONE = -1  # in place of where a bitmap is
+UNKNOWN = np.uint64(0)  # in place of a fingerprint that nobody has asked for
 TRAIL_FIELDS = 5
 
 
