@@ -120,6 +120,7 @@ def test_each_device_takes_ranges_and_the_blocks_of_all_come_to_the_first(skewed
         assert engines[1].at.brought == 0
 
 
+@pytest.mark.thorough
 def test_the_graph_is_copied_to_each_device_once(machine, skewed_edges):
     graph = Graph.from_edgelist(skewed_edges)
     for name in ("square", "path", "square"):

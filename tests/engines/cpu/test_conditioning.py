@@ -88,6 +88,7 @@ def test_a_count_is_that_of_the_definition(semantics, changes, kind, data):
         assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("labels", [1, 3])
 @pytest.mark.parametrize("seed", range(4))
 def test_domains_as_lists_and_as_bits_give_one_count(seed, labels):
@@ -477,7 +478,7 @@ def test_where_pools_are_large_fewer_threads_count(monkeypatch):
     assert count_of(graph, pattern, "monomorphism", threads=5, **SOON) == alone > 0
 
 
-@pytest.mark.parametrize(("scale", "changes"), [(8, {}), (9, LISTS)], ids=["bits", "lists"])
+@pytest.mark.parametrize(("scale", "changes"), [(9, LISTS), *thorough((8, {}))], ids=["lists", "bits"])
 def test_threads_share_what_they_know_in_a_cache_that_grows(scale, changes, monkeypatch):
     monkeypatch.setattr(component_cache, "FIRST_SLOTS", 1 << 5)
     vertices = pd.DataFrame({"vertex": range(1 << scale), "label": np.arange(1 << scale) % 2})
@@ -515,6 +516,7 @@ def test_threads_without_a_root_help_and_change_no_count(changes, monkeypatch):
     assert all(0 < share < 1 for share in shares)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("primes", [(), PRIMES[:4]], ids=["whole", "residues"])
 @pytest.mark.parametrize("changes", [{}, LISTS], ids=["bits", "lists"])
 def test_a_count_in_short_turns_makes_no_sum_twice(changes, primes):
@@ -558,6 +560,7 @@ def test_a_count_that_is_interrupted_between_turns_goes_on(threads):
     assert found == 12 * 12 * 12 * 12 * 11 * 11
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
 @pytest.mark.parametrize(("vertices", "size"), [(11, 64), (22, 64), (32, 64), *thorough((10, 64), (21, 64), (24, 64))])
 def test_counts_of_60_to_192_bits_are_exact(vertices, size, kind):
