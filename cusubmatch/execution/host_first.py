@@ -46,8 +46,12 @@ def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
             return None
         times = placed.cache.get(TIMES, asked, list, KEPT)
     plans_at_once = len(times) == 1 and times[0] > WORTH_A_PLAN_S
-    head_start_s = 0.0 if plans_at_once else HEAD_START_S
-    return HostCount(host_strategy(host, placed, *asked), deadline, 0.0, head_start_s, functools.partial(_keep, times))
+    return HostCount(
+        host_strategy(host, placed, *asked),
+        deadline,
+        head_start_s=0.0 if plans_at_once else HEAD_START_S,
+        keep_time=functools.partial(_keep, times),
+    )
 
 
 def leave_to_gpu(graph: Graph, pattern: Pattern, options: QueryOptions, _deadline: float | None) -> None:

@@ -1,4 +1,4 @@
-"""The candidate graph in host memory: numbering candidates, then rows of each pair of pattern vertices.
+"""The candidate graph in host memory: rows of each pair of pattern vertices, by the numbers of their candidates.
 
 The rows of one direction are read from the host graph, those of the end with fewer candidates; the other direction's
 are these, transposed. There is room for all that is read. Where that is much, arcs are counted before, and the graph is
@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cusubmatch.engines.cpu.candidates.filters import Filtered
-from cusubmatch.engines.cpu.candidates.numbering import numbering_of
+from cusubmatch.engines.cpu.candidates.local_indices import numbering_of
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 from cusubmatch.engines.cpu.primitives.sorted_sets import has

@@ -1,4 +1,4 @@
-"""Numbers of the candidates in groups of pattern vertices: the local indices of a candidate graph."""
+"""The local indices of a candidate graph: numbers of the candidates, in groups of pattern vertices that share some."""
 
 from __future__ import annotations
 
