@@ -22,11 +22,13 @@ from cusubmatch.plan.decomposition.table_costs import TableCosts
 if TYPE_CHECKING:
     from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
     from cusubmatch.graph.support_graph import SupportGraph
+    from cusubmatch.plan.candidate_graph import CandidateGraph
     from cusubmatch.plan.rows.row_plan import RowPlan
     from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = [
     "ConditionedCount",
+    "CopiedCount",
     "Count",
     "EliminatedCount",
     "Engine",
@@ -219,6 +221,18 @@ class Engine(Protocol):
         """A count of embeddings by conditioning on the candidate graph."""
         ...
 
+    def conditioning_order(self, prepared: Prepared) -> list[int]:
+        """The pattern's vertices as conditioning branches on them where nothing has narrowed their domains."""
+        ...
+
+    def condition_copy(self, graph: Graph, local: CandidateGraph, order: Sequence[int]) -> CopiedCount | None:
+        """Begin a count by conditioning on a copy of the host's candidate graph; None where none is offered just now.
+
+        `graph` is the placed graph; `order` has the pattern's vertices as the host branches on them
+        (`conditioning_order`). Raises `MemoryError`.
+        """
+        ...
+
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """A count of embeddings by elimination on the candidate graph; raises `StepsSpent` at its `max_cost`."""
         ...
@@ -289,6 +303,18 @@ class ConditionedCount(Count, Protocol):
     @property
     def steps_left(self) -> int:
         """Candidates that are left to try, about, if they go on like those so far."""
+        ...
+
+
+class CopiedCount(Protocol):
+    """A count by conditioning on a copy of a candidate graph, which has begun."""
+
+    def poll(self) -> int | None:
+        """The number of embeddings, once it is known; None for ever if it was stopped, or is too large."""
+        ...
+
+    def stop(self) -> None:
+        """Let it end soon."""
         ...
 
 

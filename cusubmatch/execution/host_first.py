@@ -25,7 +25,7 @@ __all__ = ["HostIsDoneError", "host_count", "leave_to_gpu"]
 LEFT = "left to the GPU"
 TIMES = "seconds that the host took"
 KEPT = 1024  # patterns of which it is known who was quicker, and how long the host took
-HEAD_START_S = 0.016
+HEAD_START_S = 0.05
 WORTH_A_PLAN_S = 0.008  # of the host, from which a GPU with a plan may be quicker
 
 
@@ -47,7 +47,7 @@ def host_count(graph: Graph, pattern: Pattern, options: QueryOptions, deadline: 
         times = placed.cache.get(TIMES, asked, list, KEPT)
     plans_at_once = len(times) == 1 and times[0] > WORTH_A_PLAN_S
     return HostCount(
-        host_strategy(host, placed, *asked),
+        host_strategy(engine, host, placed, *asked),
         deadline,
         head_start_s=0.0 if plans_at_once else HEAD_START_S,
         keep_time=functools.partial(_keep, times),

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ConditionedCount, EliminatedCount, Engine, RunOptions, Sampler, TaskRange
+from cusubmatch.engines.base import (
+    ConditionedCount,
+    CopiedCount,
+    EliminatedCount,
+    Engine,
+    RunOptions,
+    Sampler,
+    TaskRange,
+)
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
@@ -27,6 +35,7 @@ from cusubmatch.plan import Constraints, Plan
 if TYPE_CHECKING:
     from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
     from cusubmatch.graph.support_graph import SupportGraph
+    from cusubmatch.plan.candidate_graph import CandidateGraph
     from cusubmatch.plan.rows.row_plan import RowPlan
     from cusubmatch.plan.sampled_orders import Descents
 
@@ -135,6 +144,15 @@ class CpuEngine:
         from cusubmatch.engines.cpu.conditioning.conditioning_run import ConditioningRun
 
         return ConditioningRun(_candidate_graph(prepared), options, tasks, self.tunables)
+
+    def conditioning_order(self, prepared: Prepared) -> list[int]:
+        """The pattern's vertices as conditioning branches on them."""
+        from cusubmatch.engines.cpu.conditioning.initial_arrays import order_of
+
+        return order_of(_candidate_graph(prepared))
+
+    def condition_copy(self, graph: Graph, local: CandidateGraph, order: Sequence[int]) -> CopiedCount | None:
+        """None: the candidate graph lies here."""
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """A count of embeddings by elimination; see `EliminationRun`."""

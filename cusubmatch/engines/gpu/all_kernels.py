@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from numba import types, void
 
 from cusubmatch.engines.gpu.cliques import clique_kernels, full_row_triangles, triangles
+from cusubmatch.engines.gpu.conditioning.kernel_signatures import conditioning_kernels
 from cusubmatch.engines.gpu.row_walk.open_tasks import make_open_tasks
 from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import open_tasks_signature, walk_rows_signature
 from cusubmatch.engines.gpu.row_walk.row_walker import make_walk_rows
@@ -54,6 +55,7 @@ def all_kernels(slots: tuple[int, ...] = SLOTS) -> Iterator[tuple[str, DeclaredK
         "filters": filter_kernels.signatures(),
     }.items():
         yield from ((group, kernel) for kernel in found)
+    yield from conditioning_kernels()
     yield from table_kernels()
     for times64 in (False, True):
         yield from _row_walkers(times64)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ConditionedCount, EliminatedCount, Engine, RunOptions, TaskRange
+from cusubmatch.engines.base import ConditionedCount, CopiedCount, EliminatedCount, Engine, RunOptions, TaskRange
 from cusubmatch.engines.base import Run as WalkedRows
 from cusubmatch.engines.device_engine import Landing
 from cusubmatch.engines.gpu.cliques.specialised import clique_parts
@@ -30,6 +30,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
+from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.sampled_orders import Descents
 from cusubmatch.system.deadlines import check_deadline
@@ -165,6 +166,17 @@ class GpuEngine:
     def condition(self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None) -> ConditionedCount:
         """Not offered: this engine builds no candidate graph."""
         raise NotImplementedError
+
+    def conditioning_order(self, prepared: Prepared) -> list[int]:
+        """Not offered: this engine builds no candidate graph."""
+        raise NotImplementedError
+
+    def condition_copy(self, graph: Graph, local: CandidateGraph, order: Sequence[int]) -> CopiedCount | None:
+        """A count on a copy of a candidate graph, begun; None where that is too large, or is still to be compiled."""
+        from cusubmatch.engines.gpu.conditioning.conditioning_run import conditioning_run
+
+        with self.current():
+            return conditioning_run(local, order, self.gpu, graph.xp)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """Not offered: this engine builds no candidate graph."""

@@ -61,6 +61,12 @@ class Tunables:
         Seconds between two estimates of what is done.
     filter_block_warps, filter_chunk_vertices, filter_probed_neighbours : int
         Of the filters: warps a block, vertices that are counted together, and neighbours that a lane tests alone.
+    conditioning_block_warps : int
+        Warps a block of a count by conditioning.
+    conditioning_slots : int
+        Components that its cache can hold; a power of two.
+    conditioning_store_bytes : int
+        Most bytes of its domains and rows.
     full_rows_arcs : int
         From so many arcs on triangles are counted in full rows.
     alternatives : int
@@ -103,6 +109,9 @@ class Tunables:
     filter_block_warps: int = 8
     filter_chunk_vertices: int = 1024
     filter_probed_neighbours: int = 4
+    conditioning_block_warps: int = 4
+    conditioning_slots: int = 1 << 20
+    conditioning_store_bytes: int = 1 << 29
     full_rows_arcs: int = 1 << 26
     alternatives: int = 32
     trial_shares: tuple[tuple[int, int], ...] = ((128, 32), (8, 5))

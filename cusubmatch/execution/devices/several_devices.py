@@ -14,6 +14,7 @@ from typing import Any
 
 from cusubmatch.engines.base import (
     ConditionedCount,
+    CopiedCount,
     EliminatedCount,
     Engine,
     Run,
@@ -35,6 +36,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan
+from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.sampled_orders import Descents
 
@@ -127,6 +129,14 @@ class SeveralDevices:
     def condition(self, prepared: Prepared, options: RunOptions, tasks: TaskRange | None) -> ConditionedCount:
         """As on the first device."""
         return self.home.condition(prepared, options, tasks)
+
+    def conditioning_order(self, prepared: Prepared) -> list[int]:
+        """As on the first device."""
+        return self.home.conditioning_order(prepared)
+
+    def condition_copy(self, graph: Graph, local: CandidateGraph, order: Sequence[int]) -> CopiedCount | None:
+        """As on the first device."""
+        return self.home.condition_copy(graph, local, order)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """As on the first device."""

@@ -5,9 +5,10 @@ Each strategy is imported when a plan asks for it.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
-from cusubmatch.engines.base import Engine
+from cusubmatch.engines.base import CopiedCount, Engine
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.execution.planning import plan_of, plan_of_long_count
 from cusubmatch.execution.strategies.race import Race
@@ -63,17 +64,36 @@ def _side_by_side(engine: Engine, host: Engine, walk: Walk, underway: HostCount 
         found = plan_of_long_count(graph, engine, plan, only_kept)
         return None if found is None else strategy_of(engine, *found)
 
-    on_host = host_strategy(host, graph, plan.pattern, plan.semantics, plan.unique)
+    on_host = host_strategy(engine, host, graph, plan.pattern, plan.semantics, plan.unique)
     return SideBySide(walk, on_host, of_long_count, underway)
 
 
-def host_strategy(host: Engine, placed: Graph, pattern: Pattern, semantics: str, unique: bool) -> Strategy:
-    """How the host counts a pattern in a graph that a GPU works on; planned when it is first asked."""
-    from cusubmatch.execution.strategies.conditioning_count import begun_without_plan
+def host_strategy(
+    engine: Engine, host: Engine, placed: Graph, pattern: Pattern, semantics: str, unique: bool
+) -> Strategy:
+    """How the host counts a pattern in a graph that a GPU's engine works on; planned when it is first asked.
+
+    Where it counts by conditioning, that engine does so, too, on a copy of the candidate graph.
+    """
+    from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace, begun_without_plan
+    from cusubmatch.execution.strategies.copied_count import BesideCopy
     from cusubmatch.execution.strategies.side_by_side import OnHost
 
     def planned() -> Strategy:
         call = placed.on_host, host, pattern, semantics, unique
-        return begun_without_plan(*call) or strategy_of(host, *plan_of(*call))
+        strategy = begun_without_plan(*call) or strategy_of(host, *plan_of(*call))
+        conditioning = strategy.then if isinstance(strategy, WorkRace) else strategy
+        if not isinstance(conditioning, Conditioning):
+            return strategy
+        begin = functools.partial(_begun_copy, engine, host, placed, conditioning.prepared)
+        return BesideCopy(strategy, conditioning.estimate, begin)
 
     return OnHost(planned)
+
+
+def _begun_copy(engine: Engine, host: Engine, placed: Graph, prepared: Prepared) -> CopiedCount | None:
+    """A count on a copy of the host's candidate graph."""
+    local = prepared.candidate_graph
+    assert local is not None  # noqa: S101 - it is what conditioning works on
+    with engine.current():
+        return engine.condition_copy(placed, local, host.conditioning_order(prepared))

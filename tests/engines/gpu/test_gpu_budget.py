@@ -21,6 +21,8 @@ MOST = {
     "cliques": 64,
     "triangles": 40,
     "filters": 48,
+    "conditioning": 80,
+    "conditioning on long sets": 96,
     "rows": 40,
     "extend_frontier": 56,
     "tables": 72,
@@ -60,6 +62,8 @@ def most_registers(module, name, *, older):
     """Registers of a thread; where an older GPU needs more, it holds fewer warps of those that are launched."""
     if older and (module, name) == ("walk", WEIGHTS):
         return WIDE_REGISTERS
+    if older and module == "conditioning on long sets":
+        return 112
     return SUFFIX_REGISTERS if older and module == "walk of rows" else MOST[module]
 
 

@@ -20,17 +20,18 @@ from cusubmatch.engines.cpu.conditioning.registers import FACTORS, MAX_VERTICES,
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.plan.candidate_graph import CandidateGraph
 
-__all__ = ["initial_arrays", "number_of_roots"]
+__all__ = ["initial_arrays", "number_of_roots", "order_of"]
 
 SEED = 20  # of the random words
 
 
 def number_of_roots(local: CandidateGraph) -> int:
     """The number of candidates of the vertex that is branched on first."""
-    return len(local.candidates.of(_order(local)[0]))
+    return len(local.candidates.of(order_of(local)[0]))
 
 
-def _order(local: CandidateGraph) -> list[int]:
+def order_of(local: CandidateGraph) -> list[int]:
+    """The vertices as they are branched on where nothing has narrowed their domains."""
     return branching_order(_neighbours(local), local.candidates.cardinalities.sizes)
 
 

@@ -56,12 +56,12 @@ def ring_functions(target: Target, access: RowAccess, variant: Variant) -> Ring:
     """The functions; slots of the last level whose pairs are counted are donated whole."""
     return Ring(
         _donate_function(target, access, variant),
-        _poll_function(target),
+        poll_function(target),
         _take_function(target, access, variant),
     )
 
 
-def _poll_function(target):
+def poll_function(target):
     """Looking for a task."""
     cuda, peek = target.cuda, target.peek
 
@@ -121,7 +121,7 @@ def _donate_function(target, access, variant):
     """Dividing what is left of a level, and writing tasks."""
     cuda, FULL, lane_of = target.cuda, target.FULL, target.lane
     field, length_of = access.field, access.length_of
-    reserve, write_task = _reserve_function(target), _write_function(target, access, variant)
+    reserve, write_task = reserve_function(target), _write_function(target, access, variant)
     SLOTS, WHOLE_SLOTS = variant.slots, variant.mode == PAIRS
 
     @target.device
@@ -161,7 +161,7 @@ def _donate_function(target, access, variant):
     return donate_work
 
 
-def _reserve_function(target):
+def reserve_function(target):
     """Reserving slots of the ring."""
     cuda, FULL, lane_of = target.cuda, target.FULL, target.lane
 

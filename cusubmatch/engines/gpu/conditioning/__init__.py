@@ -1,0 +1,1 @@
+"""Counting by recursive conditioning on a candidate graph, by warps."""

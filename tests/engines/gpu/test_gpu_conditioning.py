@@ -1,0 +1,197 @@
+"""Counting by conditioning as the GPU does it: by the definition, shared among warps, beyond 64 bits, and stopped."""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import embeddings
+from strategies import cases
+from targets import emulator, one_lane
+from test_conditioning import count_of, multipartite, path, prepared_for
+from tiers import examples, thorough
+
+from cusubmatch import Graph, Pattern
+from cusubmatch.engines.gpu.conditioning import conditioning_run as runs
+from cusubmatch.engines.gpu.conditioning import program as programs
+from cusubmatch.engines.gpu.runtime.device import Device, current_device
+from cusubmatch.engines.gpu.tunables import Tunables
+
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
+SMALL = {"conditioning_block_warps": 2, "conditioning_slots": 64, "ring_slots": 16}  # the cache forgets, the ring fills
+CLIQUE = [(u, w) for w in range(4) for u in range(w)]
+
+
+def device(target, **changes):
+    """So that much of it, with a small cache and ring."""
+    return Device(target, 2, 228 << 10, tunables=Tunables(**({"grid": (2, 2)} | SMALL | changes)))
+
+
+def run_of(graph, pattern, gpu, xp=np, semantics="monomorphism"):
+    """A count on a copy of the CPU engine's candidate graph; None where there is no such graph, or no count."""
+    engine, prepared = prepared_for(graph, pattern, semantics)
+    local = prepared.candidate_graph
+    return None if local is None else runs.conditioning_run(local, engine.conditioning_order(prepared), gpu, xp)
+
+
+# Counts --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("semantics", ["monomorphism", "homomorphism"])
+@examples(25)
+@given(data=st.data())
+def test_a_count_is_that_of_the_definition(semantics, data):
+    raw, pattern = data.draw(cases())
+    run = run_of(raw.graph(), pattern, device(one_lane()), semantics=semantics)
+    if run is not None:
+        assert run.poll() == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
+
+
+@pytest.mark.thorough
+@examples(10)
+@given(data=st.data())
+def test_warps_count_what_the_definition_says(data):
+    raw, pattern = data.draw(cases())
+    run = run_of(raw.graph(), pattern, device(emulator(data.draw(st.integers(0, 5)))))
+    if run is not None:
+        assert run.poll() == sum(1 for _ in embeddings(raw.naive(), pattern, "monomorphism"))
+
+
+PATTERNS = {
+    "path": path([0, 1, 0, 2, 1, 2]),
+    "clique with a tail": Pattern([*CLIQUE, (3, 4), (4, 5)], labels=dict(enumerate([0, 1, 2, 3, 0, 1]))),
+    "two triangles at a vertex": Pattern(
+        [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)], labels=dict(enumerate([0, 1, 2, 0, 1]))
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "seed"), [("path", 0), *thorough(*((name, seed) for name in PATTERNS for seed in (1, 2)))]
+)
+def test_warps_share_a_count(name, seed):
+    """What one donates another counts; the sums of all are the whole."""
+    pattern = PATTERNS[name]
+    graph = multipartite(4, 5)
+    run = run_of(graph, pattern, device(emulator(seed)))
+    assert run.poll() == count_of(graph, pattern)
+    assert run.donated > 0
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_a_count_on_one_lane(name):
+    pattern = PATTERNS[name]
+    graph = multipartite(4, 9)
+    assert run_of(graph, pattern, device(one_lane())).poll() == count_of(graph, pattern)
+
+
+@pytest.mark.parametrize(("length", "fits"), [(14, True), (22, True), (32, False)])
+def test_counts_beyond_64_bits(length, fits):
+    """A path through so many labels, each of 24 vertices, which all are adjacent to the next."""
+    size = 24
+    labels = np.repeat(np.arange(length), size)
+    pairs = np.argwhere(labels[None, :] == labels[:, None] + 1)
+    vertices = pd.DataFrame({"vertex": range(len(labels)), "label": labels})
+    edges = pd.DataFrame(pairs, columns=["src", "dst"])
+    graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    pattern = Pattern(list(pairwise(range(length))), labels=dict(enumerate(range(length))))
+    found = run_of(graph, pattern, device(one_lane(), conditioning_slots=1 << 10)).poll()
+    assert found == (size**length if fits else None)
+
+
+def test_what_is_known_is_not_counted_again():
+    graph, pattern = multipartite(3, 8), path([0, 1, 2, 0, 1, 2])
+    steps = [run_of(graph, pattern, device(one_lane(), conditioning_slots=slots)).steps for slots in (8, 1 << 12)]
+    found = run_of(graph, pattern, device(one_lane(), conditioning_slots=1 << 12))
+    assert found.poll() == count_of(graph, pattern)
+    assert found.steps < math.prod([8] * 5)
+    assert steps[1] <= steps[0]
+
+
+# Limits --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_count_that_is_stopped_has_no_total():
+    aside = runs._aside(True, 0)
+    engine, prepared = prepared_for(multipartite(3, 8), path([0, 1, 2, 0, 1]), "monomorphism")
+    first = next(aside.numbers)
+    aside.stopped[(first + 1) % runs.STOP_WORDS] = first + 1  # before it has begun
+    local, order = prepared.candidate_graph, engine.conditioning_order(prepared)
+    assert runs.conditioning_run(local, order, device(one_lane()), np).poll() is None
+    assert runs.conditioning_run(local, order, device(one_lane()), np).poll() is not None
+
+
+def test_a_candidate_graph_that_is_too_large_is_left_to_the_host(monkeypatch):
+    graph, pattern = multipartite(3, 8), path([0, 1, 2])
+    assert run_of(graph, pattern, device(one_lane(), conditioning_store_bytes=64)) is None
+    monkeypatch.setattr(programs, "LANE_WORDS", ())
+    assert run_of(graph, pattern, device(emulator())) is None
+
+
+def test_kernels_that_are_not_compiled_are_ordered():
+    ordered = []
+    target = one_lane()._replace(is_compiled=lambda *_: False, ahead=ordered.extend)
+    assert run_of(multipartite(3, 8), path([0, 1, 2]), device(target)) is None
+    assert [kernel.name for kernel in ordered] == ["condition 1", "fill sets"]
+
+
+# On a GPU ------------------------------------------------------------------------------------------------------------
+
+
+def begun_on_gpu(graph, pattern):
+    """A count on the current GPU, once its kernels are compiled."""
+    import cupy
+
+    end = time.monotonic() + 120.0
+    while (run := run_of(graph, pattern, current_device(), cupy)) is None and time.monotonic() < end:
+        time.sleep(0.1)
+    return run
+
+
+def waited_for(run):
+    end = time.monotonic() + 60.0
+    while run.poll() is None and not run._ended and time.monotonic() < end:
+        time.sleep(1e-3)
+    return run.poll()
+
+
+def random_graph(size, labels, degree):
+    random = np.random.default_rng(7)
+    edges = pd.DataFrame(random.integers(0, size, (degree * size // 2, 2)), columns=["src", "dst"])
+    vertices = pd.DataFrame({"vertex": range(size), "label": random.integers(0, labels, size)})
+    return Graph.from_edgelist(edges[edges.src != edges.dst], vertices=vertices, vertex_label="label")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("size", [40, 500, 1500])
+def test_a_gpu_counts_as_the_host_does(name, size):
+    graph, pattern = random_graph(4 * size, 4, 30), PATTERNS[name]
+    expected = count_of(graph, pattern)
+    for _ in range(5):
+        run = begun_on_gpu(graph, pattern)
+        assert waited_for(run) == expected
+        assert run.steps > 0
+
+
+@pytest.mark.gpu
+def test_a_gpu_stops_soon():
+    """A count of cliques that takes minutes."""
+    graph = random_graph(1200, 2, 500)
+    pattern = Pattern([(u, w) for w in range(9) for u in range(w)], labels=dict(enumerate([0, 1] * 4 + [0])))
+    run = begun_on_gpu(graph, pattern)
+    time.sleep(0.2)
+    assert run.poll() is None
+    begin = time.monotonic()
+    run.stop()
+    assert waited_for(run) is None
+    assert run._ended
+    assert time.monotonic() - begin < 1.0
+    assert waited_for(begun_on_gpu(random_graph(160, 4, 30), PATTERNS["path"])) is not None

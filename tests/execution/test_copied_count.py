@@ -1,0 +1,140 @@
+"""A count on the host with one on a device beside it: the first ends the other, and the host is never hindered."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from targets import one_lane
+
+from cusubmatch import Graph, Pattern
+from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.cpu import CpuEngine
+from cusubmatch.engines.gpu import GpuEngine
+from cusubmatch.engines.gpu.conditioning import conditioning_run as runs
+from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.strategies import copied_count
+from cusubmatch.execution.strategies.choose import host_strategy
+from cusubmatch.execution.strategies.copied_count import BesideCopy
+from cusubmatch.generators import rmat
+
+LARGE, SMALL = 1e9, 0.0  # costs of conditioning
+
+
+class Copy:
+    """A count on a device that is known after so many looks."""
+
+    def __init__(self, total, looks):
+        self.total, self.looks, self.stopped = total, looks, 0
+
+    def poll(self):
+        self.looks -= 1
+        return self.total if self.looks < 0 else None
+
+    def stop(self):
+        self.stopped += 1
+
+
+class OnHost:
+    """A strategy whose count reports so often, and is half of the embeddings that it counts."""
+
+    estimate, number_of_tasks, matches = 7.0, 3, None
+
+    def __init__(self, embeddings, reports, done=0.0, error=None):
+        self.embeddings, self.reports, self.done, self.error = embeddings, reports, done, error
+
+    def run(self, _deadline, progress, tasks=None):
+        self.progress, self.tasks = progress, tasks
+        return self
+
+    def total(self):
+        return self.embeddings
+
+    def count(self):
+        for _ in range(self.reports):
+            self.progress(self.done, 0)
+        if self.error is not None:
+            raise self.error
+        return self.matches_of(self.embeddings)
+
+    def matches_of(self, total):
+        return total // 2
+
+
+def test_the_device_ends_the_count_on_the_host():
+    copy, reported = Copy(20, looks=2), []
+    count = BesideCopy(OnHost(10, reports=10**9), LARGE, lambda: copy).run(None, lambda *now: reported.append(now))
+    assert count.count() == 10
+    assert reported == [(0.0, 0), (0.0, 0), (1.0, 10)]
+
+
+def test_the_host_ends_the_count_on_the_device():
+    copy = Copy(20, looks=10**9)
+    assert BesideCopy(OnHost(10, reports=3), LARGE, lambda: copy).run(None, None).count() == 5
+    assert copy.stopped == 1
+
+
+@pytest.mark.parametrize(("alone_s", "done", "begins"), [(0.0, 0.1, True), (0.0, 0.6, False), (600.0, 0.1, False)])
+def test_a_small_count_is_copied_when_it_takes_long(monkeypatch, alone_s, done, begins):
+    monkeypatch.setattr(copied_count, "ALONE_S", alone_s)
+    copies = []
+
+    def begin():
+        copies.append(Copy(20, looks=10**9))
+        return copies[-1]
+
+    assert BesideCopy(OnHost(10, reports=5, done=done), SMALL, begin).run(None, None).count() == 5
+    assert len(copies) == begins
+
+
+@pytest.mark.parametrize("error", [None, MemoryError("no room")])
+def test_a_device_that_does_not_count_is_not_asked_again(error):
+    asked = []
+
+    def begin():
+        asked.append(1)
+        if error is not None:
+            raise error
+
+    assert BesideCopy(OnHost(10, reports=5), LARGE, begin).run(None, None).count() == 5
+    assert asked == [1]
+
+
+def test_a_deadline_of_the_host_ends_both():
+    copy = Copy(20, looks=10**9)
+    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda: copy).run(None, None)
+    with pytest.raises(DeadlinePassed):
+        count.count()
+    assert copy.stopped == 1
+
+
+def test_a_part_of_a_count_is_counted_on_the_host():
+    host = OnHost(10, reports=0)
+    strategy = BesideCopy(host, LARGE, lambda: pytest.fail("a part is not copied"))
+    assert strategy.run(None, None, TaskRange(0, 2)) is host
+    assert host.tasks == TaskRange(0, 2)
+    assert (strategy.estimate, strategy.number_of_tasks, strategy.matches_of(8)) == (7.0, 3, 4)
+
+
+@pytest.mark.parametrize("unique", [True, False])
+def test_an_engine_counts_on_a_copy(monkeypatch, unique):
+    """The host's own engine, and a device of one lane: what the device says is the count."""
+    monkeypatch.setattr(copied_count, "AT_ONCE_NS", 0.0)
+    made = []
+    begin = runs.conditioning_run
+
+    def conditioning_run(*arguments):
+        made.append(begin(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(runs, "conditioning_run", conditioning_run)
+    edges = rmat(7, 6, seed=3)
+    vertices = pd.DataFrame({"vertex": range(128), "label": [vertex % 3 for vertex in range(128)]})
+    graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    pattern = Pattern([(0, 1), (1, 2), (2, 3), (3, 0), (3, 4)], labels=dict(enumerate([0, 1, 0, 1, 2])))
+    host, target = CpuEngine(), Device(one_lane(), 1, 228 << 10, tunables=Tunables(grid=(1, 1)))
+    strategy = host_strategy(GpuEngine(target), host, graph, pattern, "monomorphism", unique)
+    expected = strategy.run(None, None, TaskRange(0, strategy.number_of_tasks)).total()
+    assert strategy.run(None, None).count() == strategy.matches_of(expected)
+    assert [run.poll() for run in made] == [expected]
