@@ -109,6 +109,13 @@ def test_a_deadline_of_the_host_ends_both():
     assert copy.stopped == 1
 
 
+def test_a_device_is_left_to_others_after_a_while(monkeypatch):
+    monkeypatch.setattr(copied_count, "MOST_S", 0.0)
+    copy = Copy(20, looks=10**9)
+    assert BesideCopy(OnHost(10, reports=3), LARGE, lambda: copy).run(None, None).count() == 5
+    assert copy.stopped == 1
+
+
 def test_a_part_of_a_count_is_counted_on_the_host():
     host = OnHost(10, reports=0)
     strategy = BesideCopy(host, LARGE, lambda: pytest.fail("a part is not copied"))

@@ -17,6 +17,7 @@ __all__ = ["BesideCopy"]
 AT_ONCE_NS = 5e6  # that conditioning costs, at the least, from which a copy is made before the host begins
 ALONE_S = 0.001  # that the host counts before one is made
 HALF = 0.5
+MOST_S = 4.0  # since the count began, that a copy is counted; then the device is left to a walk
 
 
 class _CopyIsDoneError(Exception):
@@ -124,6 +125,9 @@ class BesideCopyCount:
             total = self._copy.poll()
             if total is not None:
                 raise _CopyIsDoneError(total)
+            if time.monotonic() > self._begun_s + MOST_S:
+                self._copy.stop()
+                self._copy = None
         elif not self._begun and done < HALF and time.monotonic() > self._begun_s + ALONE_S:
             self._begin()
         if self.progress is not None:

@@ -122,7 +122,7 @@ def test_a_count_that_is_stopped_has_no_total():
     aside = runs._aside(True, 0)
     engine, prepared = prepared_for(multipartite(3, 8), path([0, 1, 2, 0, 1]), "monomorphism")
     first = next(aside.numbers)
-    aside.stopped[(first + 1) % runs.STOP_WORDS] = first + 1  # before it has begun
+    aside.stopped.on_host[(first + 1) % runs.PLACES] = first + 1  # before it has begun
     local, order = prepared.candidate_graph, engine.conditioning_order(prepared)
     assert runs.conditioning_run(local, order, device(one_lane()), np).poll() is None
     assert runs.conditioning_run(local, order, device(one_lane()), np).poll() is not None
@@ -157,7 +157,7 @@ def begun_on_gpu(graph, pattern):
 
 def waited_for(run):
     end = time.monotonic() + 60.0
-    while run.poll() is None and not run._ended and time.monotonic() < end:
+    while run.poll() is None and not run.ended and time.monotonic() < end:
         time.sleep(1e-3)
     return run.poll()
 
@@ -192,6 +192,6 @@ def test_a_gpu_stops_soon():
     begin = time.monotonic()
     run.stop()
     assert waited_for(run) is None
-    assert run._ended
+    assert run.ended
     assert time.monotonic() - begin < 1.0
     assert waited_for(begun_on_gpu(random_graph(160, 4, 30), PATTERNS["path"])) is not None

@@ -25,11 +25,11 @@ from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.walker import task_ring as r
 
-__all__ = ["OUTPUT_WORDS", "make_condition"]
+__all__ = ["COUNT_WORDS", "FAILED", "OUTPUT_WORDS", "STEPS", "make_condition"]
 
 U, L = np.uint32, np.uint64
 SUM, STEPS, FAILED = 0, 4, 5  # of the output: sums of the four words of counts; steps; whether it is no count
-OUTPUT_WORDS = 6
+COUNT_WORDS, OUTPUT_WORDS = 4, 6
 STEPS_BETWEEN_POLLS = 16
 
 

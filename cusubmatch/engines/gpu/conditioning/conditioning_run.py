@@ -2,8 +2,8 @@
 
 The candidate graph is copied, its rows become bitmaps, and one launch counts all, unless it is stopped. It runs on a
 stream of its own, so that what the caller's stream does is not waited for. Whoever began it asks now and then whether
-it is done. A launch is stopped by a word in pinned host memory: a copy to the device might wait for other kernels,
-which wait for this one.
+it has ended. That is told, and a launch is stopped, by words in pinned host memory: a call of the driver may have to
+wait for one of another thread, which waits for the launch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.gpu.conditioning.component_cache import SLOT_WORDS
-from cusubmatch.engines.gpu.conditioning.conditioner import OUTPUT_WORDS, make_condition
+from cusubmatch.engines.gpu.conditioning.conditioner import COUNT_WORDS, FAILED, OUTPUT_WORDS, STEPS, make_condition
 from cusubmatch.engines.gpu.conditioning.kernel_signatures import (
     ControlArrays,
     CountArrays,
@@ -34,7 +34,7 @@ from cusubmatch.plan.candidate_graph import CandidateGraph
 __all__ = ["ConditioningRun", "conditioning_run"]
 
 FILL_SHAPE = 1024, 8  # blocks and warps of the kernel that writes rows
-STOP_WORDS = 64  # counts that may be under way on a GPU; more than there are threads that ask
+PLACES = 64  # for counts that are under way on a GPU: more than there are threads that ask
 
 
 def conditioning_run(local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any) -> ConditioningRun | None:
@@ -54,11 +54,6 @@ def conditioning_run(local: CandidateGraph, order: Sequence[int], gpu: Device, x
 class ConditioningRun:
     """One count of the embeddings, which begins when it is made.
 
-    Attributes
-    ----------
-    steps, donated : int
-        Candidates that were tried, and tasks that warps have handed on; when it has ended.
-
     Raises
     ------
     MemoryError
@@ -66,38 +61,49 @@ class ConditioningRun:
 
     def __init__(self, local: CandidateGraph, program: Program, gpu: Device, xp: Any):
         self.local, self.program, self.gpu, self.xp = local, program, gpu, xp
-        self.steps = self.donated = 0
         self._aside = _aside(xp is np, gpu.number())
-        self._number, self._total, self._ended = next(self._aside.numbers), None, False  # type: int, int | None, bool
+        self._number = next(self._aside.numbers)
+        self._place = self._number % PLACES
         with self._aside.stream:
             self._begin()
 
+    @property
+    def ended(self) -> bool:
+        """Whether the launch has ended."""
+        return int(self._aside.ended.on_host[self._place]) == self._number
+
     def poll(self) -> int | None:
-        """The number of embeddings, once it is known; None for ever if it has more than 120 bits."""
-        if not self._ended and (self._event is None or self._event.done):
-            self._ended = True
-            with self._aside.stream:
-                *parts, self.steps, failed = self._out.tolist()
-                self.donated = int(self._words[r.DONATED])
-            if not failed:
-                self._total = sum(part << 32 * place for place, part in enumerate(parts))
-        return self._total
+        """The number of embeddings, once it is known; None for ever if it was stopped, or has more than 120 bits."""
+        if not self.ended:
+            return None
+        words = self._aside.results.on_host[self._place].tolist()
+        return None if words[FAILED] else sum(part << 32 * place for place, part in enumerate(words[:COUNT_WORDS]))
 
     def stop(self) -> None:
         """Let the launch end soon."""
-        self._aside.stopped[self._number % STOP_WORDS] = self._number
+        self._aside.stopped.on_host[self._place] = self._number
+
+    @property
+    def steps(self) -> int:
+        """Candidates that were tried, of a count that has ended."""
+        return int(self._aside.results.on_host[self._place][STEPS])
+
+    @property
+    def donated(self) -> int:
+        """Tasks that warps have handed on, of a count that has ended."""
+        return int(self._words[r.DONATED])
 
     def _begin(self):
         gpu, xp, program = self.gpu, self.xp, self.program
         words = np.zeros(r.CONTROL_WORDS, np.int32)
         words[r.FREE] = slots = gpu.tunables.ring_slots
-        place = self._number % STOP_WORDS
-        self._words, self._out = xp.asarray(words), xp.zeros(OUTPUT_WORDS, np.uint64)
+        place, aside = slice(self._place, self._place + 1), self._aside
+        self._words, out = xp.asarray(words), xp.zeros(OUTPUT_WORDS, np.uint64)
         control = ControlArrays(
             self._words,
             xp.arange(slots, dtype=np.int32),
             xp.empty(slots * TASK_WORDS, np.uint32),
-            self._aside.on_device[place : place + 1],
+            aside.stopped.on_device[place],
         )
         cache = xp.zeros(SLOT_WORDS * gpu.tunables.conditioning_slots, np.uint64)
         arrays = CountArrays(xp.asarray(program.sizes), self._store(), self._factors(), cache)
@@ -107,12 +113,11 @@ class ConditioningRun:
             gpu.to_device(arrays),
             gpu.to_device(control),
             np.int32(self._number),
-            gpu.to_device(self._out),
+            gpu.to_device(out),
         )
-        self._event = None
-        if xp is not np:
-            self._event = xp.cuda.Event(disable_timing=True)
-            self._event.record()
+        # One after the other: whoever sees that it has ended sees the result.
+        xp.positive(out, out=aside.results.on_device[self._place])
+        xp.positive(xp.full(1, self._number, np.int32), out=aside.ended.on_device[place])
 
     def _factors(self):
         """Those of keys, which stay on the GPU."""
@@ -144,31 +149,51 @@ class ConditioningRun:
         return store
 
 
-class _Aside(NamedTuple):
-    """Where counts on a GPU run, and how they are stopped: the words by which, on the host and as kernels see them.
+class _Shared(NamedTuple):
+    """An array in pinned memory, as the host and as kernels see it."""
 
-    And the numbers of the next counts, and factors of keys by the words of a set.
+    on_host: np.ndarray
+    on_device: Any
+
+
+class _Aside(NamedTuple):
+    """Where counts on a GPU run, the numbers of the next ones, and factors of keys by the words of a set.
+
+    `stopped` has the number of a count that is to stop, `ended` that of one that has ended, at the count's place, and
+    `results` what it has left.
     """
 
     stream: Any
-    stopped: np.ndarray
-    on_device: Any
     numbers: Any
     factors: dict[int, Any]
+    stopped: _Shared
+    ended: _Shared
+    results: _Shared
 
 
 @functools.cache
 def _aside(on_host: bool, number: int) -> _Aside:
     """Of each GPU; kept, since launches are configured anew for each stream."""
+    make = functools.partial(_shared, on_host, number)
+    shared = make((PLACES,), np.int32), make((PLACES,), np.int32), make((PLACES, OUTPUT_WORDS), np.uint64)
     if on_host:
-        stopped = np.zeros(STOP_WORDS, np.int32)
-        return _Aside(contextlib.nullcontext(), stopped, stopped, itertools.count(1), {})
+        return _Aside(contextlib.nullcontext(), itertools.count(1), {}, *shared)
     import cupy
 
     with cupy.cuda.Device(number):
-        memory = cupy.cuda.alloc_pinned_memory(4 * STOP_WORDS)
-        stopped = np.frombuffer(memory, np.int32, STOP_WORDS)
-        stopped[:] = 0
-        there = cupy.cuda.UnownedMemory(stopped.ctypes.data, stopped.nbytes, memory, number)
-        on_device = cupy.ndarray(stopped.shape, stopped.dtype, cupy.cuda.MemoryPointer(there, 0))
-        return _Aside(cupy.cuda.Stream(non_blocking=True), stopped, on_device, itertools.count(1), {})
+        return _Aside(cupy.cuda.Stream(non_blocking=True), itertools.count(1), {}, *shared)
+
+
+def _shared(on_host: bool, number: int, shape: tuple[int, ...], dtype: Any) -> _Shared:
+    if on_host:
+        array = np.zeros(shape, dtype)
+        return _Shared(array, array)
+    import cupy
+
+    with cupy.cuda.Device(number):
+        size = int(np.prod(shape))
+        memory = cupy.cuda.alloc_pinned_memory(size * np.dtype(dtype).itemsize)
+        array = np.frombuffer(memory, dtype, size).reshape(shape)
+        array[:] = 0
+        there = cupy.cuda.UnownedMemory(array.ctypes.data, array.nbytes, memory, number)
+        return _Shared(array, cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(there, 0)))
