@@ -1,7 +1,8 @@
 """A labelled pattern that a GPU has not counted yet: the host's cores begin to count it before the GPU is planned for.
 
 Many such counts end within the time that planning for the GPU and its first launches take; and they end sooner where
-nobody plans meanwhile, who would take the interpreter from the host's threads. So the host has a head start. A count
+nobody plans meanwhile, who would take the interpreter from the host's threads, and the GPU from a copy of the host's
+count (`strategies/copied_count.py`). So the host has a head start. A count
 that takes longer goes on beside the GPU's (`strategies/side_by_side.py`). If the first count of a pattern took the host
 so long that a plan for the GPU may pay, the second call plans at once. Where the GPU is the first, later calls begin on
 it, which is quicker once it has a plan.
@@ -25,7 +26,7 @@ __all__ = ["HostIsDoneError", "host_count", "leave_to_gpu"]
 LEFT = "left to the GPU"
 TIMES = "seconds that the host took"
 KEPT = 1024  # patterns of which it is known who was quicker, and how long the host took
-HEAD_START_S = 0.05
+HEAD_START_S = 0.05  # in which the copy of most counts is done
 WORTH_A_PLAN_S = 0.008  # of the host, from which a GPU with a plan may be quicker
 
 

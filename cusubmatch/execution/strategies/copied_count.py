@@ -17,7 +17,7 @@ __all__ = ["BesideCopy"]
 AT_ONCE_NS = 5e6  # that conditioning costs, at the least, from which a copy is made before the host begins
 ALONE_S = 0.001  # that the host counts before one is made
 HALF = 0.5
-MOST_S = 4.0  # since the count began, that a copy is counted; then the device is left to a walk
+MOST_S = 1.0  # that a copy is counted, at the most: a walk may wait for it, and some systems end what takes longer
 
 
 class _CopyIsDoneError(Exception):

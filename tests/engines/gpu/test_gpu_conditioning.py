@@ -18,6 +18,7 @@ from test_conditioning import count_of, multipartite, path, prepared_for
 from tiers import examples, thorough
 
 from cusubmatch import Graph, Pattern
+from cusubmatch.engines.gpu.conditioning import conditioner
 from cusubmatch.engines.gpu.conditioning import conditioning_run as runs
 from cusubmatch.engines.gpu.conditioning import program as programs
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
@@ -76,11 +77,12 @@ PATTERNS = {
 @pytest.mark.parametrize(
     ("name", "seed"), [("path", 0), *thorough(*((name, seed) for name in PATTERNS for seed in (1, 2)))]
 )
-def test_warps_share_a_count(name, seed):
+def test_warps_share_a_count(name, seed, monkeypatch):
     """What one donates another counts; the sums of all are the whole."""
+    monkeypatch.setattr(conditioner, "STEPS_BETWEEN_POLLS", 2)
     pattern = PATTERNS[name]
-    graph = multipartite(4, 5)
-    run = run_of(graph, pattern, device(emulator(seed)))
+    graph = multipartite(4, 3)
+    run = run_of(graph, pattern, device(emulator(seed), grid=(2 if seed else 1, 2)))
     assert run.poll() == count_of(graph, pattern)
     assert run.donated > 0
 

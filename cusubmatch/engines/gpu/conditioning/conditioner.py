@@ -132,15 +132,15 @@ def _load_function(target):
 
 def _write_function(target):
     """What a warp leaves."""
-    cuda, lane_of = target.cuda, target.lane
+    cuda, lane_of, peek = target.cuda, target.lane, target.peek
 
     @target.device
     def write(ctl, out, idle, failed, total, total_high, steps):
-        """Add a warp's count to all, word by word; one that failed, or was stopped, lets all others stop."""
+        """Add a warp's count to all, word by word. One that failed lets all stop, and who is stopped leaves tasks."""
         if lane_of() == U(0):
             if not idle:
                 cuda.atomic.add(ctl, r.PENDING, np.int32(-1))
-            if failed:
+            if failed or peek(ctl, r.STOP) != np.int32(0):
                 cuda.atomic.exch(ctl, r.STOP, np.int32(1))
                 cuda.atomic.exch(out, FAILED, L(1))
             cuda.atomic.add(out, SUM, L(total & L(0xFFFFFFFF)))

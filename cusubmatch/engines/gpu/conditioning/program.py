@@ -18,6 +18,7 @@ __all__ = ["Program", "factors", "make_program"]
 
 LOCALS_OF_A_WORD = 32
 REGISTERS = 96, 120  # of a thread; the second number is for long sets. A fifth is left to kernels of other calls.
+ROUNDED_TO = 8  # vertices and narrowed domains, so that there are few shapes of launches: a new one takes a millisecond
 SEED = 22  # of the factors
 
 
@@ -72,13 +73,15 @@ def make_program(local: CandidateGraph, order: Sequence[int], gpu: Device) -> Pr
     if words is None:
         return None
     program, narrowings = _of_pattern(local, order)
+    room = -(-n // ROUNDED_TO) * ROUNDED_TO
+    narrowings = -(-narrowings // ROUNDED_TO) * ROUNDED_TO
     set_words = words * width
     warps = settings.conditioning_block_warps if width > 1 else 1
     rows = n * set_words
     pools = rows + len(local.adjacency.offsets) * locals_ * set_words
     given = f.AFTER_DOMAINS + f.TRAIL_FIELDS * narrowings
-    frames = given + 2 * n
-    warp_words = frames + f.FRAME_WORDS * n
+    frames = given + 2 * room
+    warp_words = frames + f.FRAME_WORDS * room
     shared_words = f.PROGRAM_WORDS + warps * warp_words
     registers = REGISTERS[words > FEW_WORDS]
     blocks = settings.grid[0] if settings.grid else gpu.resident(shared_words, warps, registers)
