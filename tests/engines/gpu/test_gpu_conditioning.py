@@ -75,7 +75,7 @@ PATTERNS = {
 
 
 @pytest.mark.parametrize(
-    ("name", "seed"), [("path", 0), *thorough(*((name, seed) for name in PATTERNS for seed in (1, 2)))]
+    ("name", "seed"), thorough(("path", 0), *((name, seed) for name in PATTERNS for seed in (1, 2)))
 )
 def test_warps_share_a_count(name, seed, monkeypatch):
     """What one donates another counts; the sums of all are the whole."""
