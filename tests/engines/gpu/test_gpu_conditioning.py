@@ -108,6 +108,21 @@ def test_counts_beyond_64_bits(length, fits):
     assert found == (size**length if fits else None)
 
 
+@pytest.mark.thorough
+def test_a_sum_of_many_large_terms_is_left_to_the_host():
+    """A star: the product at each image of its centre has fewer than 2^120 embeddings, their sum more than 2^128."""
+    centres, leaves, size = 512, 26, 24
+    labels = np.repeat(np.arange(1 + leaves), [centres, *[size] * leaves])
+    pairs = np.argwhere((labels[:, None] == 0) & (labels[None, :] > 0))
+    vertices = pd.DataFrame({"vertex": range(len(labels)), "label": labels})
+    edges = pd.DataFrame(pairs, columns=["src", "dst"])
+    graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    pattern = Pattern([(0, leaf) for leaf in range(1, 1 + leaves)], labels=dict(enumerate(range(1 + leaves))))
+    _, prepared = prepared_for(graph, pattern, "monomorphism")
+    order = list(range(1 + leaves))  # the centre first
+    assert runs.conditioning_run(prepared.candidate_graph, order, device(one_lane()), np).poll() is None
+
+
 def test_what_is_known_is_not_counted_again():
     graph, pattern = multipartite(3, 8), path([0, 1, 2, 0, 1, 2])
     steps = [run_of(graph, pattern, device(one_lane(), conditioning_slots=slots)).steps for slots in (8, 1 << 12)]

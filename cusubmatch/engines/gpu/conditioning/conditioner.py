@@ -20,7 +20,7 @@ from cusubmatch.engines.gpu.conditioning.domains import domain_functions
 from cusubmatch.engines.gpu.conditioning.products import product_functions
 from cusubmatch.engines.gpu.conditioning.shared_tasks import task_functions
 from cusubmatch.engines.gpu.conditioning.sums import sum_functions
-from cusubmatch.engines.gpu.conditioning.wide_counts import wide_counts
+from cusubmatch.engines.gpu.conditioning.wide_counts import TOO_MUCH_HIGH, wide_counts
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.walker import task_ring as r
@@ -92,7 +92,7 @@ def make_condition(target: Target, words: int) -> Any:
                     depth, rest, going = U(depth - U(1)), U(sh[U(frame + f.REST)]), depth > U(1)
                     if depth == U(0):
                         factor, factor_high = get(sh, U(frame + f.FACTOR))
-                        failed = failed or too_much
+                        failed = failed or too_much or total_high >= L(TOO_MUCH_HIGH)
                         low, high, too_much = times(low, high, factor, factor_high)
                         total, total_high = plus(total, total_high, low, high)
                     cuda.syncwarp()

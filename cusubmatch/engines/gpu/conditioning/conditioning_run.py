@@ -73,7 +73,7 @@ class ConditioningRun:
         return int(self._aside.ended.on_host[self._place]) == self._number
 
     def poll(self) -> int | None:
-        """The number of embeddings, once it is known; None for ever if it was stopped, or has more than 120 bits."""
+        """The number of embeddings, once it is known; None for ever if it was stopped, or may pass 110 bits."""
         if not self.ended:
             return None
         words = self._aside.results.on_host[self._place].tolist()

@@ -29,7 +29,7 @@ class Products(NamedTuple):
     ----------
     multiply : (sh, w, arrays, depth, rest, low, high, trail, pool, touched) -> depth, too_much
         Multiply by the counts of the components of `rest`, until a sum is begun or the product is added to the last
-        sum; the frames that there are then, and whether a count may have more than 120 bits.
+        sum; the frames that there are then, and whether a count may have more than 110 bits.
     """
 
     multiply: Any

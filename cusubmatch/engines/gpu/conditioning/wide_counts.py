@@ -9,12 +9,13 @@ import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
-__all__ = ["WideCounts", "wide_counts"]
+__all__ = ["TOO_MUCH_HIGH", "WideCounts", "wide_counts"]
 
 U, L = np.uint32, np.uint64
 LOW = 0xFFFFFFFF
 HIGH_UNIT = float(1 << 64)
-TOO_MUCH = float(1 << 120)  # for a product: sums of these fit, too
+TOO_MUCH = float(1 << 110)  # for a product: a sum over 8192 candidates fits, too
+TOO_MUCH_HIGH = 1 << 56  # for the high word of a sum of any number of such: the next one fits
 
 
 class WideCounts(NamedTuple):
