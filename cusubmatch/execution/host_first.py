@@ -2,10 +2,9 @@
 
 Many such counts end within the time that planning for the GPU and its first launches take; and they end sooner where
 nobody plans meanwhile, who would take the interpreter from the host's threads, and the GPU from a copy of the host's
-count (`strategies/copied_count.py`). So the host has a head start. A count
-that takes longer goes on beside the GPU's (`strategies/side_by_side.py`). If the first count of a pattern took the host
-so long that a plan for the GPU may pay, the second call plans at once. Where the GPU is the first, later calls begin on
-it, which is quicker once it has a plan.
+count (`strategies/copied_count.py`). So the host has a head start. A count that takes longer goes on beside the GPU's
+(`strategies/side_by_side.py`). If the first count of a pattern took the host so long that a plan for the GPU may pay,
+the second call plans at once. Where the GPU is the first, later calls begin on it, which is quicker once it has a plan.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import numpy as np
 
 from cusubmatch.engines.gpu.conditioning import state_format as f
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.warp import warp_functions
 
 __all__ = ["BUCKET_SLOTS", "SLOT_WORDS", "ComponentCache", "cache_functions"]
 
@@ -41,15 +42,7 @@ class ComponentCache(NamedTuple):
 def cache_functions(target: Target, words: int) -> ComponentCache:
     """The functions for domains of so many words a lane."""
     cuda, WARP, FULL, lane_of, device = target.cuda, target.WARP, target.FULL, target.lane, target.device
-    SET, SLOTS = WARP * words, BUCKET_SLOTS
-
-    @device
-    def warp_sum_64(value):
-        total, distance = L(value), 1
-        while distance < WARP:
-            total = L(total + L(cuda.shfl_xor_sync(FULL, np.int64(total), distance)))
-            distance <<= 1
-        return total
+    SET, SLOTS, warp_sum = WARP * words, BUCKET_SLOTS, warp_functions(target).warp_sum
 
     @device
     def key_of(sh, w, store, factors, component):
@@ -66,8 +59,8 @@ def cache_functions(target: Target, words: int) -> ComponentCache:
                 first = L(first + L(word * factors[factor]))
                 second = L(second + L(word * factors[U(factor + 1)]))
         last = U(U(f.MAX_VERTICES * SET) * U(2))
-        first = L(warp_sum_64(first) + L(L(component) * factors[last]))
-        second = L(warp_sum_64(second) + L(L(component) * factors[U(last + 1)]))
+        first = L(warp_sum(first) + L(L(component) * factors[last]))
+        second = L(warp_sum(second) + L(L(component) * factors[U(last + 1)]))
         return first, second
 
     @device

@@ -14,7 +14,7 @@ from cusubmatch.engines.gpu.conditioning import state_format as f
 from cusubmatch.engines.gpu.conditioning.domains import Domains
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
-__all__ = ["AT_ONCE", "MATCHED", "SHORT_STAR", "STAR", "Components", "component_functions"]
+__all__ = ["AT_ONCE", "SHORT_STAR", "STAR", "Components", "component_functions"]
 
 U, L = np.uint32, np.uint64
 DEGREE_UNIT = 1 << 12  # candidates are divided by degrees in fractions of so much

@@ -25,8 +25,8 @@ class Domains(NamedTuple):
 
     Attributes
     ----------
-    restart : (sh, w)
-        All domains are whole.
+    restart : (sh, w, sizes)
+        All domains are whole, and have these sizes.
     narrow : (sh, w, store, u, x, others, trail, pool, touched) -> whether none is empty, trail, pool, touched
         Match u to x and narrow the domains of `others`.
     undo : (sh, w, trail, to)

@@ -24,8 +24,6 @@ U = np.uint32
 # factor in four words; then pairs of a vertex and its image.
 GIVEN, VERTEX, BEGIN, END, OTHERS, FACTOR, PAIRS = 0, 1, 2, 3, 4, 5, 9
 TASK_WORDS = PAIRS + 2 * f.MAX_VERTICES
-SPIN_NS = 100  # between two looks at the turn of a slot
-IDLE_SLEEP_NS = 500  # between two looks of an idle warp at the ring
 
 
 class SharedTasks(NamedTuple):
@@ -78,24 +76,13 @@ def _hear_function(target):
 
 
 def _wait_function(target, hear):
-    cuda, FULL, lane_of, look = target.cuda, target.FULL, target.lane, r.poll_function(target)
+    lane_of, look_once = target.lane, r.wait_function(target, r.poll_function(target))
 
     @target.device
     def wait(control, number, idle):
-        outcome, task, ctl = U(0), np.int32(0), control.words
         if lane_of() == U(0):
-            if not idle:
-                cuda.atomic.add(ctl, r.IDLE, np.int32(1))
-                cuda.atomic.add(ctl, r.PENDING, np.int32(-1))
             hear(control, number)
-            outcome, head = look(ctl)
-            task = np.int32(head)
-            if outcome == U(r.TAKEN):
-                cuda.atomic.add(ctl, r.IDLE, np.int32(-1))
-            elif outcome != U(r.OVER):
-                cuda.nanosleep(U(IDLE_SLEEP_NS))
-        outcome = U(cuda.shfl_sync(FULL, np.int32(outcome), 0))
-        return outcome, U(np.int32(cuda.shfl_sync(FULL, task, 0)))
+        return look_once(control.words, idle)
 
     return wait
 
@@ -139,7 +126,7 @@ def _take_function(target):
         slot = U(number & U(sh[f.RING_MASK]))
         if lane == U(0):
             while U(peek(control.turns, slot)) != U(number + 1):
-                cuda.nanosleep(U(SPIN_NS))
+                cuda.nanosleep(U(r.SPIN_NS))
             cuda.threadfence()
         cuda.syncwarp()
         at, frame = U(slot * U(TASK_WORDS)), U(w + U(sh[f.FRAMES]))
@@ -175,7 +162,7 @@ def _donate_function(target, domains):
         slot = U(number & U(sh[f.RING_MASK]))
         if lane == U(0):
             while U(peek(control.turns, slot)) != number:
-                cuda.nanosleep(U(SPIN_NS))
+                cuda.nanosleep(U(r.SPIN_NS))
         cuda.syncwarp()
         at, frame = U(slot * U(TASK_WORDS)), U(frames + U(level * U(f.FRAME_WORDS)))
         if lane == U(0):

@@ -19,7 +19,7 @@ from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.engines.gpu.walker.row_access import RowAccess
 from cusubmatch.engines.gpu.walker.variant import PAIRS, Variant
 
-__all__ = ["CONTROL_WORDS", "Ring", "ring_functions"]
+__all__ = ["CONTROL_WORDS", "SPIN_NS", "Ring", "poll_function", "reserve_function", "ring_functions", "wait_function"]
 
 U = np.uint32
 
@@ -32,6 +32,7 @@ CONTROL_WORDS = 11 * 32
 TASK_HEADER = 4  # words of a task before the prefix: level, base (two words), length
 NOTHING, TAKEN, OVER = 0, 1, 2  # what a look at the ring finds
 SPIN_NS = 100  # between two looks at the turn of a slot
+IDLE_SLEEP_NS = 500  # between two looks of an idle warp at the ring
 
 
 class Ring(NamedTuple):
@@ -78,6 +79,30 @@ def poll_function(target):
         return outcome, number
 
     return poll
+
+
+def wait_function(target, look):
+    """A warp without work, which looks by `poll_function`'s function."""
+    cuda, FULL, lane_of = target.cuda, target.FULL, target.lane
+
+    @target.device
+    def wait(ctl, idle):
+        """Look once for a task: what was found and its number; a warp that was not idle becomes so."""
+        outcome, number = U(0), np.int32(0)
+        if lane_of() == U(0):
+            if not idle:
+                cuda.atomic.add(ctl, IDLE, np.int32(1))
+                cuda.atomic.add(ctl, PENDING, np.int32(-1))
+            outcome, head = look(ctl)
+            number = np.int32(head)
+            if outcome == U(TAKEN):
+                cuda.atomic.add(ctl, IDLE, np.int32(-1))
+            elif outcome != U(OVER):
+                cuda.nanosleep(U(IDLE_SLEEP_NS))
+        outcome = U(cuda.shfl_sync(FULL, np.int32(outcome), 0))
+        return outcome, U(np.int32(cuda.shfl_sync(FULL, number, 0)))
+
+    return wait
 
 
 def _take_function(target, access, variant):

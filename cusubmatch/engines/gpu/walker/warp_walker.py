@@ -30,7 +30,6 @@ __all__ = ["make_walk"]
 
 U, L = np.uint32, np.uint64
 DEFAULT_POLLING = Polling()
-IDLE_SLEEP_NS = 500  # between two looks of an idle warp at the ring
 
 
 @kernel_factory
@@ -49,7 +48,7 @@ def make_walk(target: Target, variant: Variant, polling: Polling = DEFAULT_POLLI
     stack = stack_functions(target, variant)
     suffix, ring = suffix_functions(target, stack, variant), r.ring_functions(target, stack.access, variant)
     draw, leaf, take = stack.draw, leaf_function(target, stack, suffix, variant), ring.take
-    draw_batch, wait = batch_function(target, stack.access, variant), _wait_function(target, ring)
+    draw_batch, wait = batch_function(target, stack.access, variant), r.wait_function(target, ring.poll)
     resume, save = checkpoint_functions(target)
     fill, add_count = _fill_function(target, stack, suffix, variant), _count_function(target, variant)
     poll, donate_shallowest = _poll_function(target), _balance_function(target, ring, variant, polling)
@@ -221,30 +220,6 @@ def _fill_function(target, stack, suffix, variant):
         settle(sh, w, t, new, has_list, base, length, graph)
 
     return fill
-
-
-def _wait_function(target, ring):
-    """A warp without work."""
-    cuda, FULL, lane_of, poll = target.cuda, target.FULL, target.lane, ring.poll
-
-    @target.device
-    def wait(ctl, idle):
-        """Look once for a task: what was found and its number; a warp that was not idle becomes so."""
-        outcome, number = U(0), np.int32(0)
-        if lane_of() == U(0):
-            if not idle:
-                cuda.atomic.add(ctl, r.IDLE, np.int32(1))
-                cuda.atomic.add(ctl, r.PENDING, np.int32(-1))
-            outcome, head = poll(ctl)
-            number = np.int32(head)
-            if outcome == U(r.TAKEN):
-                cuda.atomic.add(ctl, r.IDLE, np.int32(-1))
-            elif outcome != U(r.OVER):
-                cuda.nanosleep(U(IDLE_SLEEP_NS))
-        outcome = U(cuda.shfl_sync(FULL, np.int32(outcome), 0))
-        return outcome, U(np.int32(cuda.shfl_sync(FULL, number, 0)))
-
-    return wait
 
 
 def _poll_function(target):
