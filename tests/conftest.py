@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
+import tempfile
 import threading
 from itertools import groupby
 
@@ -20,6 +23,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # children would compile pandas again and again
+        os.environ["PYTHONPYCACHEPREFIX"] = folder = tempfile.mkdtemp(prefix="bytecode-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     if config.getoption("--engine") == "gpu":
         from cusubmatch.engines import registry as engines
 
