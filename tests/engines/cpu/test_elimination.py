@@ -250,6 +250,40 @@ def test_a_deadline_ends_it():
         engine.eliminate(prepared, RunOptions(deadline=time.monotonic() - 1)).total()
 
 
+@pytest.mark.parametrize("operation", ["merge", "eliminate"])
+def test_sorting_stops_when_the_count_is_ended_and_makes_no_factor(monkeypatch, operation):
+    ended, stops, sorted_after = np.zeros(1, np.int64), [], []
+
+    def spend(cost):
+        if ended[0]:
+            raise DeadlinePassed
+        ended[0] = bool(stops) and cost not in {0.0, factor_store.OPERATION_NS}  # but for moving entries
+
+    def looking(module, name):
+        sort = getattr(module, name)
+
+        def sort_and_look(*arguments):
+            entries = sort(*arguments)
+            sorted_after.append((np.diff(entries[0].astype(np.int64)) >= 0).all())
+            return entries
+
+        monkeypatch.setattr(module, name, sort_and_look)
+
+    looking(factor_store, "rearranged")
+    looking(summed_product, "summed_out")
+    targets = np.array([7, 6, 5, 4, 3, 2, 1, 0], np.int32)
+    store = FactorStore(8, np.array([WORDS]), spend, ended=ended)
+    arcs = store.add_arcs(0, 1, np.arange(9), targets)
+    do = {"merge": lambda: store.merge(arcs, 0, 2), "eliminate": lambda: store.eliminate([store.step(0, [arcs])])}
+    stops.append(True)
+    with pytest.raises(DeadlinePassed):
+        do[operation]()
+    stops.clear()
+    ended[0] = 0
+    do[operation]()
+    assert sorted_after == [False, True]
+
+
 def test_factors_that_become_too_large_make_it_hopeless(monkeypatch):
     monkeypatch.setattr(factor_store, "MAX_WORDS", 3000)
     graph = random_graph(60, 0.3, 2, seed=9)

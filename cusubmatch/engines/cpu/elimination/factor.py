@@ -2,7 +2,8 @@
 
 An entry's key holds a local index of each vertex of the scope, one field of bits each, the first vertex in the highest
 field; absent entries are 0. Keys ascend, so factors of one scope are multiplied and added by merging. An entry has a
-value in each of a few kinds of arithmetic.
+value in each of a few kinds of arithmetic. Where `ended` is not 0 any more, what sorts stops, and returns what is of no
+use.
 """
 
 from __future__ import annotations
@@ -154,7 +155,7 @@ def combined(keys, values, weights, other_keys, other_values, other_weights, kin
 
 
 @jit
-def rearranged(keys, values, moves, mask, equal, digits):
+def rearranged(keys, values, moves, mask, equal, digits, ended):
     """The entries with their fields moved, in order.
 
     Where `equal` is a pair of positions, only entries whose fields there are equal are kept.
@@ -166,16 +167,16 @@ def rearranged(keys, values, moves, mask, equal, digits):
         out_keys[n] = moved(keys[i], moves, mask)
         _copy_values(values, i, out_values, n)
         n += 1
-    return sort_entries(out_keys[:n].copy(), out_values[:n].copy(), digits, False)
+    return sort_entries(out_keys[:n].copy(), out_values[:n].copy(), digits, False, ended)
 
 
 @jit
-def summed_out(keys, values, moves, mask, digits, kinds):
+def summed_out(keys, values, moves, mask, digits, kinds, ended):
     """A factor with some of its fields, summed over the others."""
     out_keys = np.empty_like(keys)
     for i in range(len(keys)):
         out_keys[i] = moved(keys[i], moves, mask)
-    out_keys, out_values = sort_entries(out_keys, values.copy(), digits, False)
+    out_keys, out_values = sort_entries(out_keys, values.copy(), digits, False, ended)
     n = sum_equal(out_keys, out_values, kinds)
     return out_keys[:n].copy(), out_values[:n].copy()
 
@@ -201,13 +202,15 @@ def entries_of_images(keys, field, mask, size):
 
 
 @inner
-def sort_entries(keys, values, digits, keep):
+def sort_entries(keys, values, digits, keep, ended):
     """The entries in the order of some digits of their keys (`Fields.digits`); equal ones stay as they were.
 
     Unless they are to be kept, the arrays may be written to, and hold something else afterwards.
     """
     free_keys, free_values = keys[:0], values[:0]  # to write to
     for d in range(len(digits)):
+        if ended[0]:
+            break
         shift, mask = digits[d, 0], digits[d, 1]
         places = np.zeros(np.int64(mask) + 2, np.int64)
         ascending, before = True, np.uint64(0)

@@ -74,8 +74,8 @@ class FactorStore:
     ):
         self.size, self.kinds, self._threads, self._spend = size, kinds, threads, spend
         self._fields = Fields(size)
-        ended = np.zeros(1, np.int64) if ended is None else ended
-        self._summed_product = SummedProduct(self._fields, kinds, spend, ended)
+        self._ended = np.zeros(1, np.int64) if ended is None else ended
+        self._summed_product = SummedProduct(self._fields, kinds, spend, self._ended)
         self._factors: dict[int, Factor] = {}
         self._alone_until_s = time.monotonic() + ALONE_S
         self._added = self._words = self._words_made = 0
@@ -259,7 +259,9 @@ class FactorStore:
             if not (both and u == vertex)
         ]
         arrays = np.array(moves, np.uint64).reshape(-1, 2), fields.mask, np.array(equal, np.uint64)
-        return Factor(result, *rearranged(keys, values, *arrays, fields.digits(result, result)))
+        entries = rearranged(keys, values, *arrays, fields.digits(result, result), self._ended)
+        self._check()
+        return Factor(result, *entries)
 
     def _kept_apart(self, number: int, u: int, w: int) -> Factor:
         scope, keys, values = self._factors[number]

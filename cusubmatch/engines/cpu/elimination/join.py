@@ -58,12 +58,12 @@ class Matched(NamedTuple):
 
 
 @jit
-def in_order(keys, values, moves, mask, digits):
+def in_order(keys, values, moves, mask, digits, ended):
     """Entries with their fields moved, in the order of some digits."""
     out_keys = np.empty_like(keys)
     for i in range(len(keys)):
         out_keys[i] = moved(keys[i], moves, mask)
-    return sort_entries(out_keys, values, digits, True)
+    return sort_entries(out_keys, values, digits, True, ended)
 
 
 @jit
@@ -114,7 +114,7 @@ def summed_by_sorting(matched, ordered, lookups, to_result, mask, pairs, kinds, 
     A product that is looked up has the key of all its vertices then; `to_result` moves the fields that the result has.
     """
     keys, values = _products(matched, ordered, lookups, to_result, mask, pairs, kinds, ended)
-    keys, values = sort_entries(keys, values, digits, False)
+    keys, values = sort_entries(keys, values, digits, False, ended)
     n = sum_equal(keys, values, kinds)
     return keys[:n].copy(), values[:n].copy()
 

@@ -147,7 +147,9 @@ class SummedProduct:
         fields = self.fields
         self._spend(ENTRY_NS * len(factor.keys))
         form = fields.moves(factor.scope, result), fields.mask, fields.digits(result, result)
-        return Factor(result, *summed_out(factor.keys, factor.values, *form, self.kinds))
+        entries = summed_out(factor.keys, factor.values, *form, self.kinds, self._ended)
+        self._spend(0.0)
+        return Factor(result, *entries)
 
     def _growth(self, scope: Sequence[int], factor: Factor) -> float:
         """Entries of a factor for each image of what its scope has in common with another one, about."""
@@ -190,7 +192,7 @@ class SummedProduct:
         keys, values = ordered.keys, ordered.values
         if not (ordered is other and is_prefix):
             form = fields.moves(ordered.scope, layout), fields.mask, fields.digits(layout, common)
-            keys, values = in_order(keys, values, *form)
+            keys, values = in_order(keys, values, *form, self._ended)
         shift, bits = np.uint64(fields.bits * (len(layout) - len(common))), fields.bits * len(common)
         to_common = fields.moves(matched.scope, common)
         begins, ends, pairs = ranges_of(matched.keys, to_common, fields.mask, keys, shift, bits, self._ended)

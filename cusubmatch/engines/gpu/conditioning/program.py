@@ -100,21 +100,21 @@ def make_program(local: CandidateGraph, order: Sequence[int], gpu: Device) -> Pr
         f.BUCKET_MASK: settings.conditioning_slots // BUCKET_SLOTS - 1,
     }.items():
         program[at] = value
-    sizes = np.array([len(local.candidates.of(v)) for v in range(n)], np.uint32)
+    sizes = np.array(local.candidates.cardinalities.sizes, np.uint32)
     store_words = pools + blocks * warps * narrowings * set_words
-    return Program(program, words, set_words, sizes, blocks, shared_words, store_words)
+    return Program(np.array(program, np.uint32), words, set_words, sizes, blocks, shared_words, store_words)
 
 
 def _of_pattern(local, order):
     """The program's words about the pattern, and how many domains are narrowed at once at the most."""
-    words, required = np.zeros(f.PROGRAM_WORDS, np.uint32), local.constraints.required
+    words, required = [0] * f.PROGRAM_WORDS, local.constraints.required
     conflicts = [pair for pair in local.constraints.distinct if pair not in required]
     for (u, w), (relation,) in required.items():
-        words[f.NEIGHBOURS + u] |= np.uint32(1 << w)
+        words[f.NEIGHBOURS + u] |= 1 << w
         words[f.RELATIONS + u * f.MAX_VERTICES + w] = relation
     for u, w in conflicts:
-        words[f.CONFLICTS + u] |= np.uint32(1 << w)
-        words[f.CONFLICTS + w] |= np.uint32(1 << u)
+        words[f.CONFLICTS + u] |= 1 << w
+        words[f.CONFLICTS + w] |= 1 << u
     for rank, v in enumerate(order):
         words[f.PRIORITY + v] = rank
     return words, len(required) // 2 + len(conflicts)
