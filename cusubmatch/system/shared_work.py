@@ -1,22 +1,20 @@
-"""Short work that several threads share: the caller's, and those that wait for work just now."""
+"""Short work that several threads share."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from cusubmatch.system.kept_threads import any_waits
 from cusubmatch.system.workers import Workers
 
 __all__ = ["share"]
 
 
 def share(work: Callable[[], None], threads: int) -> None:
-    """Call `work` in so many threads at the most, which take what is to be done from one another.
+    """Call `work` in so many threads, the caller's among them; what is to be done they take from one another.
 
-    Who has not begun when the caller's thread finds nothing left to do does not begin. Where no thread waits, the
-    caller's does all: to start one takes as long as the work.
+    Who has not begun when the caller's thread finds nothing left to do does not begin.
     """
-    if threads == 1 or not any_waits():
+    if threads == 1:
         work()
         return
     workers = Workers()

@@ -1,4 +1,4 @@
-"""Short work that waiting threads share: who has not begun when nothing is left does not begin."""
+"""Short work that threads share: the caller's is one of them, and an error of another one is the caller's."""
 
 from __future__ import annotations
 
@@ -6,29 +6,12 @@ import threading
 
 import pytest
 
-from cusubmatch.system import kept_threads
 from cusubmatch.system.shared_work import share
-from cusubmatch.system.workers import Workers
 
 THREADS = 3
 
 
-@pytest.fixture
-def no_thread_waits(monkeypatch):
-    monkeypatch.setattr(kept_threads, "_inboxes", [])
-
-
-@pytest.fixture
-def threads_wait(no_thread_waits):
-    begun, workers = threading.Barrier(THREADS), Workers()
-    workers.start(*[lambda: begun.wait(10)] * THREADS)
-    workers.end()
-    while len(kept_threads._inboxes) < THREADS:
-        pass
-
-
-@pytest.mark.usefixtures("threads_wait")
-def test_threads_that_wait_do_it_beside_the_callers():
+def test_threads_do_it_beside_the_callers():
     begun, found = threading.Barrier(THREADS), []
 
     def work():
@@ -40,15 +23,12 @@ def test_threads_that_wait_do_it_beside_the_callers():
     assert threading.current_thread() in found
 
 
-@pytest.mark.usefixtures("no_thread_waits")
-@pytest.mark.parametrize("threads", [1, THREADS])
-def test_the_caller_does_it_alone_where_none_waits(threads):
+def test_one_thread_is_the_callers():
     found = []
-    share(lambda: found.append(threading.current_thread()), threads)
+    share(lambda: found.append(threading.current_thread()), 1)
     assert found == [threading.current_thread()]
 
 
-@pytest.mark.usefixtures("threads_wait")
 def test_what_a_thread_raises_is_raised_when_all_have_ended():
     begun, ended = threading.Barrier(THREADS), []
 

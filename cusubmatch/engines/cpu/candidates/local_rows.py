@@ -1,7 +1,7 @@
 """The rows of a candidate graph: of each pair of pattern vertices, from local indices to local indices.
 
-Rows are read from the host graph, or they are the transpose of rows that are read. Several threads write them. Each
-takes the next relation that is read, and writes its rows, and their transpose, to a place of its own, which has room
+Rows are read from the host graph, or they are the transpose of rows that are read. Where several threads write them,
+each takes the next pair that is read, and writes its rows, and their transpose, to a place of its own, which has room
 for all that is looked at; whoever is done last moves all together.
 
 Arguments of all functions: `offsets`, `targets` and `masks` are the host graph's, by place (`label_order`); `members`,
@@ -68,7 +68,7 @@ def _times_written(kinds):
 
 @jit
 def write_rows(
-    offsets, targets, masks, members, begins, kinds, refs, local, order, room, turns, out, out_offsets, counts
+    offsets, targets, masks, members, begins, kinds, refs, local, order, room, alone, turns, out, out_offsets, counts
 ):
     """Write rows until all pairs are taken; threads call it with the same arguments.
 
@@ -76,6 +76,8 @@ def write_rows(
     ----------
     order : int64
         The pairs that are read.
+    alone : bool
+        Whether one thread writes all: one pair after the other then.
     turns : int64 (TURNS,)
         Zeros; in the end it has the number of arcs.
     out : int32
@@ -86,11 +88,13 @@ def write_rows(
         Zeros; of each pair its arcs, and the ordered pairs of arcs of one row.
     """
     taken, done, of_rows = pointer(turns), advance(pointer(turns), DONE), (offsets, targets, masks, members, begins)
-    number = fetch_add(taken, 1)
+    number, position = fetch_add(taken, 1), 0
     while number < len(order):
-        k, position = order[number], 0
-        for before in range(order[number]):
-            position += room[before] + 1
+        k = order[number]
+        if not alone:
+            position = number
+            for before in range(number):
+                position += room[order[before]]
         position = _read_rows(*of_rows, local, kinds[k], refs, pointer(out), pointer(out_offsets[k]), position)
         sources = begins[1, kinds[k, 0]] - begins[0, kinds[k, 0]]
         for other in range(len(kinds)):
@@ -99,7 +103,7 @@ def write_rows(
                 ends = pointer(out_offsets[other])
                 position = _transpose(pointer(out_offsets[k]), sources, pointer(out), ends, size, position)
         if fetch_add(done, 1) == len(order) - 1:
-            turns[ARCS] = _move_together(begins, kinds, pointer(out), out_offsets, counts)
+            turns[ARCS] = _move_together(begins, kinds, order, pointer(out), out_offsets, counts)
         number = fetch_add(taken, 1)
 
 
@@ -148,15 +152,14 @@ def _transpose(row_ends, sources, out, ends, size, position):
 
 
 @inner
-def _move_together(begins, kinds, out, out_offsets, counts):
+def _move_together(begins, kinds, order, out, out_offsets, counts):
     """Close the gaps between pairs, and count; the number of arcs."""
     position = 0
-    for read in range(len(kinds)):
-        if kinds[read, 4] < 0:
-            position = _move(begins, kinds[read], out, out_offsets[read], counts[read], position)
-            for k in range(len(kinds)):
-                if kinds[k, 4] == read:
-                    position = _move(begins, kinds[k], out, out_offsets[k], counts[k], position)
+    for read in order:
+        position = _move(begins, kinds[read], out, out_offsets[read], counts[read], position)
+        for k in range(len(kinds)):
+            if kinds[k, 4] == read:
+                position = _move(begins, kinds[k], out, out_offsets[k], counts[k], position)
     return position
 
 
@@ -165,12 +168,14 @@ def _move(begins, kind, out, out_offsets, counts, position):
     """Move the rows of a pair to a position before them, and count; where they end."""
     ends, size = pointer(out_offsets), begins[1, kind[0]] - begins[0, kind[0]]
     begin, arcs = ends[0], ends[size] - ends[0]
-    for i in range(arcs):
-        out[position + i] = out[begin + i]
     for i in range(size):
         row = ends[i + 1] - ends[i]
         counts[1] += row * (row - 1)
-        ends[i] += position - begin
+    if position < begin:
+        for i in range(arcs):
+            out[position + i] = out[begin + i]
+        for i in range(size):
+            ends[i] -= begin - position
     for i in range(size, len(out_offsets)):
         ends[i] = position + arcs
     counts[0] = arcs
