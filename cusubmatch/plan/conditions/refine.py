@@ -1,8 +1,9 @@
 """A pattern with conditions on single elements, as a pattern with labels on a graph whose labels are refined by masks.
 
 The graph shares its rows with the original; only its label codes are new. A pattern vertex with conditions asks for the
-codes under its mask, and for a value that no code has and that names the conditions: vertices of which different things
-are asked stay different for the automorphisms, even where the same vertices fulfil both.
+codes under its mask, and for a value that no code has and that names the conditions and the labels: vertices of which
+different things are asked stay different for the automorphisms, even where the same vertices fulfil both. So does one
+with a label that the graph does not have.
 """
 
 from __future__ import annotations
@@ -100,19 +101,10 @@ def refine(
     edges = _Side(graph, "edge", asked["edge"], kept)
     refined = Pattern.__new__(Pattern)
     absent = [
-        replace(part, labels=None if part.labels is None else edges.codes(None, graph.edge_label_codes(part.labels)))
-        for part in split.absent
+        replace(part, labels=None if part.labels is None else edges.values(part.labels, None)) for part in split.absent
     ]
-    labels = tuple(
-        vertices.labels_of(vertex, None if wanted is None else graph.vertex_label_codes(wanted))
-        for vertex, wanted in enumerate(pattern.labels)
-    )
-    pattern_edges = [
-        edge._replace(
-            labels=edges.labels_of(index, None if edge.labels is None else graph.edge_label_codes(edge.labels))
-        )
-        for index, edge in enumerate(pattern.edges)
-    ]
+    labels = tuple(vertices.labels_of(vertex, asked_labels) for vertex, asked_labels in enumerate(pattern.labels))
+    pattern_edges = [edge._replace(labels=edges.labels_of(i, edge.labels)) for i, edge in enumerate(pattern.edges)]
     refined._assign(pattern.names, labels, pattern_edges, pattern.distinct, (), absent)  # noqa: SLF001
     view = graph.relabelled(*vertices.of_graph, *edges.of_graph)
     words = vertices.words(pattern.labels, labels) | edges.words(
@@ -140,8 +132,10 @@ class _Side:
         xp = graph.xp
         if kind == "vertex":
             codes, self._values, size = graph.vertex_labels, graph.vertex_label_values, graph.n_vertices
+            self._codes_of, self._has_a_code_a_label = graph.vertex_label_codes, not graph.has_label_sets
         else:
             codes, self._values, size = graph._edge_labels, graph.edge_label_values, len(graph.targets)  # noqa: SLF001
+            self._codes_of, self._has_a_code_a_label = graph.edge_label_codes, True
         self._keys = {index: frozenset(mask.key for mask in masks) for index, masks in asked.items()}
         self._numbers: dict[Hashable, int] = {}
         self._codes, self._refined = codes, None
@@ -166,14 +160,23 @@ class _Side:
             return self._codes, self._values
         return self._refined.codes, list(range(len(self._refined.members)))
 
-    def labels_of(self, index: int, labels: frozenset[int] | None) -> frozenset | None:
-        """The labels of a vertex or edge of the refined pattern, from the codes that it has in the graph."""
+    def labels_of(self, index: int, asked: frozenset | None) -> frozenset | None:
+        """The labels of a vertex or edge of the refined pattern, from those that it has."""
         key = self._keys.get(index)
-        if labels is None and key is None:
-            return None
-        if key is None:
-            return self.codes(None, labels)
-        return self.codes(self._numbers[key], labels) | {("where", key)}
+        return None if asked is None and key is None else self.values(asked, key)
+
+    def values(self, asked: frozenset | None, key: Hashable | None) -> frozenset:
+        """The label values under the conditions with a key of labels that are asked for (None: of any).
+
+        Where other labels may have the same values, and where there are none, one that no code has says what is asked.
+        """
+        codes = None if asked is None else self._codes_of(asked)
+        if self._refined is None:
+            found = frozenset((self._values or [])[code] for code in codes or ())
+        else:
+            found = self._refined.under(None if key is None else self._numbers[key], codes)
+        has_code_for_each = self._has_a_code_a_label and len(codes or ()) == len(asked or ())
+        return found if found and key is None and has_code_for_each else found | {("asked", asked, key)}
 
     def words(self, asked: Sequence, refined: Sequence) -> dict[frozenset | None, frozenset | None]:
         """The labels of the refined pattern in words."""
@@ -183,14 +186,6 @@ class _Side:
             alternatives = "|".join(sorted(map(str, old or ["any"])))
             found[new] = old if text is None else frozenset([f"{alternatives} where {text}"])
         return found
-
-    def codes(self, mask: int | None, labels: frozenset[int] | None) -> frozenset:
-        """The label values under a mask of some labels; a value that nothing has where there are none."""
-        if self._refined is None:
-            found = frozenset((self._values or [])[code] for code in labels or ())
-        else:
-            found = self._refined.under(mask, labels)
-        return found or frozenset([("none of", labels)])
 
 
 def _arcs_under(graph, rows):

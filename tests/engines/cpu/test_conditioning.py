@@ -478,7 +478,8 @@ def test_where_pools_are_large_fewer_threads_count(monkeypatch):
     assert count_of(graph, pattern, "monomorphism", threads=5, **SOON) == alone > 0
 
 
-@pytest.mark.parametrize(("scale", "changes"), [(9, LISTS), *thorough((8, {}))], ids=["lists", "bits"])
+@pytest.mark.thorough
+@pytest.mark.parametrize(("scale", "changes"), [(9, LISTS), (8, {})], ids=["lists", "bits"])
 def test_threads_share_what_they_know_in_a_cache_that_grows(scale, changes, monkeypatch):
     monkeypatch.setattr(component_cache, "FIRST_SLOTS", 1 << 5)
     vertices = pd.DataFrame({"vertex": range(1 << scale), "label": np.arange(1 << scale) % 2})
