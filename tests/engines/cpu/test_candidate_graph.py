@@ -173,7 +173,7 @@ def test_threads_write_the_rows_that_one_writes(monkeypatch, query, room, labell
             assert workers.error is None
 
         monkeypatch.setattr(build_candidate_graph, "share", share)
-        monkeypatch.setattr(build_candidate_graph, "any_waits", lambda: True)
+        monkeypatch.setattr(build_candidate_graph, "number_waiting", lambda: 2)
         local = CpuEngine(Tunables(threads=threads)).prepare(labelled, pattern, constraints, True).candidate_graph
         return [*local.adjacency[:2], local.candidates.cardinalities, local.constraints]
 

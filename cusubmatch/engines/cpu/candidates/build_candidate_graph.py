@@ -20,7 +20,7 @@ from cusubmatch.plan import Constraints
 from cusubmatch.plan.candidate_graph import CandidateGraph, PairRelation, local_constraints, pair_relations
 from cusubmatch.plan.candidates import Candidates
 from cusubmatch.plan.estimate import Cardinalities
-from cusubmatch.system.kept_threads import any_waits
+from cusubmatch.system.kept_threads import number_waiting
 from cusubmatch.system.shared_work import share
 
 __all__ = ["build_candidate_graph", "pays"]
@@ -70,7 +70,7 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
     offsets = np.empty((len(relations), len(numbering.masks) + 1), np.int64)
     counts, targets = np.zeros((len(relations), 2), np.int64), np.empty(most + len(room), np.int32)
     order, turns = _longest_first(reverses, room), np.zeros(TURNS, np.int64)
-    threads = tunables.threads_for(most // ROOM_OF_A_THREAD) if any_waits() else 1  # to start one takes as long
+    threads = tunables.threads_for(min(most // ROOM_OF_A_THREAD, 1 + number_waiting()))  # to start one takes as long
     written = *rows, *read, numbering.local, order, room, threads == 1, turns, targets, offsets, counts
     share(lambda: write_rows(*written), threads)
     targets.resize(turns[ARCS], refcheck=False)
