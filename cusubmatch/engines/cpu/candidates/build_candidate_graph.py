@@ -62,15 +62,17 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
     read = numbering.members, numbering.begins, kinds, refs
     room = np.zeros(len(relations), np.int64)
     read_elements(adjacency.offsets, masks, *read, room)
-    if room.sum() > MAX_ROOM:
-        count_arcs(*rows, *read, room)
-        if room.sum() > tunables.max_candidate_arcs:
-            return None
     most = int(room.sum())
+    if most > MAX_ROOM:
+        count_arcs(*rows, *read, room)
+        most = int(room.sum())
+        if most > tunables.max_candidate_arcs:
+            return None
     offsets = np.empty((len(relations), len(numbering.masks) + 1), np.int64)
     counts, targets = np.zeros((len(relations), 2), np.int64), np.empty(most + len(room), np.int32)
     order, turns = _longest_first(reverses, room), np.zeros(TURNS, np.int64)
-    threads = tunables.threads_for(min(most // ROOM_OF_A_THREAD, 1 + number_waiting()))  # to start one takes as long
+    worth = min(most // ROOM_OF_A_THREAD, 1 + number_waiting())  # to start a thread takes as long as its share
+    threads = tunables.threads_for(worth)
     written = *rows, *read, numbering.local, order, room, threads == 1, turns, targets, offsets, counts
     share(lambda: write_rows(*written), threads)
     targets.resize(turns[ARCS], refcheck=False)
