@@ -14,7 +14,7 @@ import queue
 import threading
 from collections.abc import Callable
 
-__all__ = ["WAITING", "Work", "begin", "number_waiting"]
+__all__ = ["WAITING", "Work", "any_waits", "begin"]
 
 WAITING = "waiting thread of cusubmatch"  # its name
 KEPT_S = 10.0  # that a thread waits
@@ -70,9 +70,9 @@ class Work:
             self._end.acquire(timeout=seconds)
 
 
-def number_waiting() -> int:
-    """How many threads wait for work just now."""
-    return len(_inboxes)
+def any_waits() -> bool:
+    """Whether a thread waits for work just now."""
+    return bool(_inboxes)
 
 
 def begin(work: Work) -> None:

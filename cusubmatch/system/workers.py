@@ -21,7 +21,7 @@ import time
 import weakref
 from collections.abc import Callable
 
-from cusubmatch.system.kept_threads import Work, begin, number_waiting
+from cusubmatch.system.kept_threads import Work, any_waits, begin
 
 __all__ = ["Workers"]
 
@@ -51,7 +51,7 @@ class Workers:
         """Call each of these in a thread of its own."""
         begun = 0
         while begun < len(works) and not self.stopped:
-            some = works[begun : begun + 1] if number_waiting() else works[begun:]
+            some = works[begun : begun + 1] if any_waits() else works[begun:]
             work = Work(functools.partial(self._run, *some), "cusubmatch")
             self._works.append(work)
             begin(work)

@@ -25,5 +25,5 @@ def begin_one_after_the_other(monkeypatch) -> list[Work]:
         work.wait(10)
 
     monkeypatch.setattr(workers, "begin", begin_and_wait)
-    monkeypatch.setattr(workers, "number_waiting", lambda: 1)  # none starts another
+    monkeypatch.setattr(workers, "any_waits", lambda: True)  # none starts another
     return begun

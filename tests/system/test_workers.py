@@ -42,7 +42,7 @@ def only_the_caller_starts_threads(monkeypatch):
         begin(work)
 
     monkeypatch.setattr(module, "begin", begin_or_refuse)
-    monkeypatch.setattr(module, "number_waiting", lambda: 0)  # each starts others
+    monkeypatch.setattr(module, "any_waits", lambda: False)  # each starts others
 
 
 def test_a_worker_that_cannot_start_another_ends_all(only_the_caller_starts_threads):

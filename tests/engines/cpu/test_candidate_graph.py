@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import Counter
 from itertools import pairwise
@@ -26,7 +25,6 @@ from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.plan import constraints_of
-from cusubmatch.system.workers import Workers
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
@@ -155,37 +153,6 @@ def test_it_holds_candidates_and_their_arcs_only(monkeypatch, room):
         }
         assert arcs == pairs
         assert local.candidates.cardinalities.pairs[u, w] == len(pairs)
-
-
-@pytest.mark.parametrize("room", [0, build_candidate_graph.MAX_ROOM])
-@pytest.mark.parametrize(
-    "query", ["(a:A)-->(b:B)--(c)<-[X]-(d:A)--(e:B)-->(a), (b)--(d)", "(a:A)--(b:A)--(c:A)--(d:A)--(e:B)--(f)"]
-)
-def test_threads_write_the_rows_that_one_writes(monkeypatch, query, room, labelled):
-    def made(threads):
-        def share(work, most):
-            assert most == threads
-            begun, workers = threading.Barrier(threads), Workers()
-            workers.start(*[lambda: begun.wait(10) and work()] * (threads - 1))
-            begun.wait(10)
-            work()
-            workers.end()
-            assert workers.error is None
-
-        monkeypatch.setattr(build_candidate_graph, "share", share)
-        monkeypatch.setattr(build_candidate_graph, "number_waiting", lambda: 2)
-        local = CpuEngine(Tunables(threads=threads)).prepare(labelled, pattern, constraints, True).candidate_graph
-        return [*local.adjacency[:2], local.candidates.cardinalities, local.constraints]
-
-    monkeypatch.setattr(build_candidate_graph, "MAX_ROOM", room)
-    monkeypatch.setattr(build_candidate_graph, "ROOM_OF_A_THREAD", 1)
-    pattern = Pattern.parse(query)
-    constraints = constraints_of(pattern, labelled, "monomorphism")
-    one = made(1)
-    for _ in range(5):
-        several = made(3)
-        assert all(np.array_equal(some, wanted) for some, wanted in zip(several[:2], one[:2], strict=True))
-        assert several[2:] == one[2:]
 
 
 def test_unlabelled_patterns_and_small_ones_are_searched_in_the_graph():
