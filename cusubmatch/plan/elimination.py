@@ -1,8 +1,8 @@
-"""Which labelled patterns are counted by variable elimination on the candidate graph, besides by conditioning.
+"""Which labelled patterns variable elimination on the candidate graph suits.
 
 Vertices with at most two neighbours are eliminated, which joins these two (series-parallel reduction; what is left of a
 graph of treewidth 2 is nothing). To eliminate more takes tables over three vertices or more, which pays where few are
-left.
+left; elsewhere it may still take less than any other way, which nobody knows beforehand.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """A count by recursive conditioning on the candidate graph, with a walk for the patterns that it does not suit.
 
-How many steps conditioning takes is not known beforehand. Where variable elimination suits the pattern, both take turns
-soon, or elimination goes on beside (`elimination_turns.py`); a long count leaves most cores to it for a while, since
-elimination is either done soon or given up, unless conditioning expects to be done soon itself. When conditioning has
-taken longer than it takes to plan a walk, the walk is planned, and has a turn, about as long as that, if its estimate
-is much lower. When conditioning has taken more steps than most counts do, the walk is planned anew by sampled descents,
-which say well what it takes. The walk has its turn once conditioning has taken about as long as it is expected to. If
-that was wrong, what it has done by then says when it has another turn, so that a count takes a few times the better
-way. Where conditioning is expected to be done soon, nothing else is planned for a while. Turns are counted in steps and
-work, not in seconds, so that on one core equal calls go the same way.
+How many steps conditioning takes is not known beforehand. Variable elimination takes turns with it, or goes on beside
+(`elimination_turns.py`). Where it suits the pattern that begins soon, and a long count leaves most cores to it for a
+while, since it is either done soon or given up, unless conditioning expects to be done soon itself. When conditioning
+has taken longer than it takes to plan a walk, the walk is planned, and has a turn, about as long as that, if its
+estimate is much lower. When conditioning has taken more steps than most counts do, the walk is planned anew by sampled
+descents, which say well what it takes. The walk has its turn once conditioning has taken about as long as it is
+expected to. If that was wrong, what it has done by then says when it has another turn, so that a count takes a few
+times the better way. Where conditioning is expected to be done soon, nothing else is planned for a while. Turns are
+counted in steps and work, not in seconds, so that on one core equal calls go the same way.
 
 The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,
 they go on while it plans a walk.
@@ -47,6 +47,7 @@ from cusubmatch.system.deadlines import ended_by
 __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"]
 
 FIRST_STEPS = 1 << 15  # of conditioning, before elimination is tried: its first turn takes milliseconds at the least
+LATE_STEPS = 1 << 23  # the same where elimination does not suit the pattern
 ELIMINATION_SHARE = 0.5  # of the time of conditioning
 YIELD_STEPS = 1 << 25  # of conditioning, before most cores are left to elimination
 YIELD_S = 30.0  # since that has begun, after which they are not any more
@@ -178,7 +179,8 @@ class ConditioningCount:
         self.replanned_ns = 0.0  # that were spent by then
         self.doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
         self.walks_soon = first is None
-        self.elimination_at, self.walk_at = FIRST_STEPS, 0  # the steps at which they are looked at, at the soonest
+        self.suits_elimination = False
+        self.elimination_at, self.walk_at = LATE_STEPS, 0  # the steps at which they are looked at, at the soonest
 
     def total(self) -> int:
         """The number of embeddings.
@@ -234,7 +236,8 @@ class ConditioningCount:
         _WalkIsDueError
         """
         if eliminated is not None:
-            _leave_cores(eliminated, conditioned)
+            if self.suits_elimination:
+                _leave_cores(eliminated, conditioned)
             if conditioned.steps >= self.elimination_at:
                 self._go_on_with(eliminated, conditioned.steps)
             if conditioned.yields:
@@ -280,12 +283,15 @@ class ConditioningCount:
         return strategy.engine.condition(strategy.prepared, options, self.tasks)
 
     def _eliminated(self) -> EliminationTurns | None:
-        """A count by elimination, where it is worth a turn."""
+        """A count by elimination; none of a part."""
         strategy = self.strategy
         local = strategy.prepared.candidate_graph
         assert local is not None  # noqa: S101 - it is what conditioning works on
-        if self.tasks is not None or not suits_elimination(len(local.constraints.labels), local.constraints.required):
+        if self.tasks is not None:
             return None
+        constraints = local.constraints
+        self.suits_elimination = suits_elimination(len(constraints.labels), constraints.required)
+        self.elimination_at = FIRST_STEPS if self.suits_elimination else LATE_STEPS
         flag = np.zeros(1, np.int64)
         with ended_by(flag):
             count = strategy.engine.eliminate(strategy.prepared, RunOptions(deadline=self.deadline))

@@ -6,7 +6,6 @@ S1, S2, ... are candidate sets.
 
 from __future__ import annotations
 
-from cusubmatch.plan.elimination import suits_elimination
 from cusubmatch.plan.explain.describe_supergraphs import lines_of_supergraphs
 from cusubmatch.plan.explain.describe_tables import lines_of_tables
 from cusubmatch.plan.explain.words import duration, labels_text, vertex_names
@@ -119,14 +118,8 @@ class _PlanText:
             *self._candidate_graph(),
             "",
             f"estimated time: at least {times}",
-            f"if it takes much longer, {self._rivals_of_conditioning()}",
+            "if it takes much longer, its vertices are eliminated one by one, or the pattern is walked",
         ]
-
-    def _rivals_of_conditioning(self):
-        """What is tried in turn with it."""
-        if suits_elimination(len(self.plan.pattern), [edge[:2] for edge in self.plan.pattern.edges]):
-            return "its vertices are eliminated one by one, or the pattern is walked"
-        return "the pattern is walked"
 
     def _induced(self):
         """Lines about the counts that replace walking induced matches."""

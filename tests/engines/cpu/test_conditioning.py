@@ -279,7 +279,7 @@ def test_a_count_that_was_begun_without_a_plan_is_planned_when_its_steps_are_spe
     monkeypatch.setattr(
         CpuEngine, "condition", lambda _engine, _prepared, options, _tasks: EndlessCount(options, 1 << 20)
     )
-    monkeypatch.setattr(conditioning_count, "suits_elimination", lambda *_: False)  # it may be the first
+    monkeypatch.setattr(conditioning_count.ConditioningCount, "_eliminated", lambda _: None)  # it may be the first
     graph.host.cache.forget("prepared", "plans")
     assert csm.count_matches(graph, QUERY, engine="cpu") == wanted
     assert graph.host.cache.values("plans")
@@ -297,7 +297,7 @@ def test_a_walk_that_is_planned_soon_has_a_turn_as_long_as_conditioning_has_take
         return EndlessCount(options, steps)
 
     monkeypatch.setattr(CpuEngine, "condition", condition)
-    monkeypatch.setattr(conditioning_count, "suits_elimination", lambda *_: False)
+    monkeypatch.setattr(conditioning_count.ConditioningCount, "_eliminated", lambda _: None)
     monkeypatch.setattr(conditioning_count, "SHORT_SHARE", share)
     monkeypatch.setattr(conditioning_count.ConditioningCount, "_walked", walked)
     assert csm.count_matches(graph, QUERY, engine="cpu") == 7
@@ -331,7 +331,7 @@ def test_a_walk_that_was_given_up_has_its_next_turn_by_what_it_had_done(monkeypa
         return EndlessCount(options, conditioning_count.MIN_STEPS)
 
     monkeypatch.setattr(CpuEngine, "condition", condition)
-    monkeypatch.setattr(conditioning_count, "suits_elimination", lambda *_: False)
+    monkeypatch.setattr(conditioning_count.ConditioningCount, "_eliminated", lambda _: None)
     monkeypatch.setattr(conditioning_count, "SHORT_STEPS", 1 << 62)
     monkeypatch.setattr(conditioning_count, "MIN_WALK_NS", 0.0)
     monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)

@@ -285,7 +285,7 @@ def test_sorting_stops_when_the_count_is_ended_and_makes_no_factor(monkeypatch, 
 
 
 def test_factors_that_become_too_large_make_it_hopeless(monkeypatch):
-    monkeypatch.setattr(factor_store, "MAX_WORDS", 3000)
+    give_words(monkeypatch, 6000)
     graph = random_graph(60, 0.3, 2, seed=9)
     engine, prepared = prepared_for(graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism")
     run = engine.eliminate(prepared, RunOptions())
@@ -293,6 +293,35 @@ def test_factors_that_become_too_large_make_it_hopeless(monkeypatch):
         with pytest.raises(StepsSpent):
             run.total()
         run.max_cost *= 2
+
+
+def give_words(monkeypatch, words):
+    """Let factors take so many words."""
+    monkeypatch.setattr(elimination_run, "MANY_WORDS", words)
+    monkeypatch.setattr(elimination_run, "available_memory", lambda: 0)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_terms_wait_where_memory_is_full(monkeypatch, threads):
+    monkeypatch.setattr(factor_store, "ALONE_S", 0.0)
+    monkeypatch.setattr(factor_store, "LEAST_ALONE_S", 0.0)
+    finish, begun = quotient_sum._QuotientSum._finish, []
+
+    def watched(terms, vertices):
+        begun.append(vertices)
+        finish(terms, vertices)
+
+    monkeypatch.setattr(quotient_sum._QuotientSum, "_finish", watched)
+    graph = random_graph(60, 0.15, 2, seed=9)
+    engine, prepared = prepared_for(
+        graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism", threads=threads
+    )
+    wanted = engine.condition(prepared, RunOptions(), None).total()
+    for words, waits in ((1 << 27, False), (100_000, True)):
+        give_words(monkeypatch, words)
+        assert engine.eliminate(prepared, RunOptions()).total() == wanted
+        assert (len(begun) > 2) == waits  # one for floats, one for the moduli
+        begun.clear()
 
 
 def turns_of_a_count(**tunables):
@@ -394,7 +423,7 @@ def test_a_long_count_is_ended_by_elimination_or_by_conditioning(monkeypatch, ho
     monkeypatch.setattr(conditioning_count, "FIRST_STEPS", 1)
     monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)
     if hopeless:
-        monkeypatch.setattr(factor_store, "MAX_WORDS", 300)
+        give_words(monkeypatch, 600)
     elif threads > 1:  # conditioning waits for what goes on beside it
         monkeypatch.setattr(
             CpuEngine, "condition", lambda _engine, _prepared, options, _tasks: EndlessCount(options, 1)

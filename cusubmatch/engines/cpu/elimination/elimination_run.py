@@ -10,7 +10,7 @@ import numpy as np
 
 from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS, kinds_of
-from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
+from cusubmatch.engines.cpu.elimination.factor_store import MANY_WORDS, FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, sum_of_quotients
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled, preparation
 from cusubmatch.engines.cpu.tunables import Tunables
@@ -18,9 +18,11 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
 from cusubmatch.system.deadlines import flag_of_thread
+from cusubmatch.system.host_memory import available_memory
 
 __all__ = ["EliminationRun", "compile_elimination"]
 
+MEMORY_SHARE = 4  # of the memory that is left, one part of so many may be taken
 MANY_STEPS = 1 << 10  # that threads do at the same time
 
 
@@ -82,7 +84,8 @@ class EliminationRun:
 
     def _sum(self, kinds: np.ndarray, conflicts: Conflicts) -> list[int]:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
-        store = FactorStore(len(self.local.candidates.masks), kinds, self._spend, self._threads_now, self._ended)
+        how = self._spend, self._threads_now, self._ended, max(MANY_WORDS, available_memory() // MEMORY_SHARE // 8)
+        store = FactorStore(len(self.local.candidates.masks), kinds, *how)
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]
         arcs = [store.add_arcs(u, w, offsets[relation], targets) for u, w, relation in edges]

@@ -87,12 +87,15 @@ class Fields:
         return np.array(moves, np.uint64).reshape(-1, 2)
 
     def digits(self, scope: Sequence[int], order: Sequence[int]) -> np.ndarray:
-        """uint64 (digits, 2): positions and masks of what keys are sorted by, the least first, to have an order."""
-        width, digits = min(self.bits, DIGIT_BITS), list[tuple[int, int]]()
-        for u in reversed(order):
-            for begin in range(0, self.bits, width):
-                digits.append((self.position(scope, u) + begin, (1 << min(width, self.bits - begin)) - 1))
-        return np.array(digits, np.uint64).reshape(-1, 2)
+        """uint64 (digits, 2): positions and masks of what keys are sorted by, the least first.
+
+        Keys of a scope are sorted by some of its vertices, `order`, which follow each other in it.
+        """
+        if not order:
+            return np.empty((0, 2), np.uint64)
+        first, bits = self.position(scope, order[-1]), self.bits * len(order)
+        width = -(-bits // -(-bits // DIGIT_BITS))
+        return np.array([(first + b, (1 << min(width, bits - b)) - 1) for b in range(0, bits, width)], np.uint64)
 
 
 @inner

@@ -32,10 +32,11 @@ from cusubmatch.engines.cpu.elimination.summed_product import (
 )
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
 
-__all__ = ["FactorStore", "Step"]
+__all__ = ["MANY_WORDS", "FactorStore", "Step"]
 
 OPERATION_NS = 3e4  # of any operation, about
-MAX_WORDS = 1 << 27  # of all factors together
+MANY_WORDS = 1 << 27  # of all factors together
+FULL_SHARE = 0.5  # of the words that there may be, from which others are forgotten
 ALONE_S = 0.25  # before threads begin, which would hinder what counts beside,
 LEAST_ALONE_S = 0.001  # and each time that they do
 
@@ -62,6 +63,8 @@ class FactorStore:
         How many eliminations are divided among just now.
     ended : int64 (1,), optional
         What ends the count when it is not 0; `spend` raises then.
+    most_words : int
+        That factors take, at most; a word takes 8 bytes.
     """
 
     def __init__(
@@ -71,7 +74,9 @@ class FactorStore:
         spend: Callable[[float], None],
         threads: Callable[[], int] = lambda: 1,
         ended: np.ndarray | None = None,
+        most_words: int = MANY_WORDS,
     ):
+        self.most_words = most_words
         self.size, self.kinds, self._threads, self._spend = size, kinds, threads, spend
         self._fields = Fields(size)
         self._ended = np.zeros(1, np.int64) if ended is None else ended
@@ -92,8 +97,13 @@ class FactorStore:
 
     @property
     def is_full(self) -> bool:
-        """Whether the factors take as much memory as they may."""
-        return self._words > MAX_WORDS
+        """Whether the factors take so much memory that what is not needed is to be forgotten."""
+        return self._words > FULL_SHARE * self.most_words
+
+    @property
+    def room(self) -> float:
+        """Words that new factors may take together."""
+        return FULL_SHARE * (self.most_words - self._words)
 
     def give_up(self) -> None:
         """End the count: its factors have too many entries, or vertices."""
@@ -116,13 +126,17 @@ class FactorStore:
             cost = self._costs[key] = self._cost(vertex, numbers)
         return cost
 
+    def expected_words(self, step: Step) -> float:
+        """That the factor takes which an elimination makes, about, if no two of its products have one key."""
+        return 0.0 if step in self._known else (1 + len(self.kinds)) * self._time(step) / PRODUCT_NS
+
     def step(self, vertex: int, factors: Collection[int]) -> Step:
         """The elimination of a vertex from the product of some factors.
 
         Those that its neighbours have among them belong to it: they make its joins smaller, unless one join does it
         all, and adds up its products as they are made.
         """
-        holding = sorted(number for number in factors if vertex in self._factors[number].scope)
+        holding = self._holding(vertex, factors)
         scope = {u for number in holding for u in self._factors[number].scope}
         if len(holding) == 2:
             products = self._expected_products(vertex, holding)
@@ -144,7 +158,7 @@ class FactorStore:
             if isinstance(made, Factor):
                 sums[number].append(made)
                 self._words_made += _words(made)  # about: threads may do this at the same time
-                if self._words + self._words_made > 2 * MAX_WORDS:
+                if self._words + self._words_made > self.most_words:
                     self.give_up()
                 return []
             return [(number, one) for one in made]
@@ -201,8 +215,11 @@ class FactorStore:
         return OPERATION_NS + products * (DENSE_PRODUCT_NS if is_dense else PRODUCT_NS)
 
     def _time(self, step: Step) -> float:
-        vertex = step.vertex
-        return self.cost(vertex, [number for number in step.factors if vertex in self._factors[number].scope])
+        return self.cost(step.vertex, self._holding(step.vertex, step.factors))
+
+    def _holding(self, vertex: int, numbers: Iterable[int]) -> list[int]:
+        """Those of some factors that have a vertex, ascending."""
+        return sorted(number for number in numbers if vertex in self._factors[number].scope)
 
     def _expected_products(self, vertex: int, numbers: Sequence[int]) -> float:
         """Of eliminating a vertex: those of the entries of its images, other vertices taken to be independent."""

@@ -18,9 +18,24 @@ from cusubmatch.engines.cpu.elimination.lookups import WORD_BITS, are_in, multip
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
 
-__all__ = ["Matched", "Ordered", "in_order", "joined", "ranges_of", "summed_by_place", "summed_by_sorting"]
+__all__ = ["Matched", "Ordered", "Parts", "in_order", "joined", "ranges_of", "summed_by_place", "summed_by_sorting"]
 
 PLACES_FOR_A_KEY = 4  # of a table of ranges, at most
+
+
+class Parts(NamedTuple):
+    """What keys of a factor give to several keys of a product: to its own, and to those that are looked up.
+
+    Attributes
+    ----------
+    moves : uint64 (m, 2)
+        Positions of fields in a key of the factor, and in a key of the product.
+    firsts : int64 (keys + 1,)
+        Where the moves to each key of the product begin.
+    """
+
+    moves: np.ndarray
+    firsts: np.ndarray
 
 
 class Ordered(NamedTuple):
@@ -30,13 +45,12 @@ class Ordered(NamedTuple):
     ----------
     keys : uint64 (n,)
     values : uint64 (n, kinds)
-    moves : uint64 (fields, 2)
-        Positions of fields in a key, and in the key of the result.
+    parts : Parts
     """
 
     keys: np.ndarray
     values: np.ndarray
-    moves: np.ndarray
+    parts: Parts
 
 
 class Matched(NamedTuple):
@@ -44,7 +58,7 @@ class Matched(NamedTuple):
 
     Attributes
     ----------
-    keys, values, moves
+    keys, values, parts
         As of `Ordered`.
     begins, ends : int32 (n,)
         The range of the ordered factor's entries that each entry agrees with.
@@ -52,7 +66,7 @@ class Matched(NamedTuple):
 
     keys: np.ndarray
     values: np.ndarray
-    moves: np.ndarray
+    parts: Parts
     begins: np.ndarray
     ends: np.ndarray
 
@@ -70,23 +84,25 @@ def in_order(keys, values, moves, mask, digits, ended):
 def ranges_of(keys, to_common, mask, ordered_keys, shift, bits, ended):
     """Where the ranges begin and end that entries agree with, in keys in the order of the bits from `shift`, and pairs.
 
-    `to_common` moves the common fields of `keys` to so many lowest bits.
+    `to_common` moves the common fields of `keys` to so many lowest bits; a table has ranges by the highest of these.
     """
     begins, ends, pairs = np.empty(len(keys), np.int32), np.empty(len(keys), np.int32), 0
-    below = (np.uint64(1) << shift) - np.uint64(1)
-    by_table = 1 << bits <= PLACES_FOR_A_KEY * (len(keys) + len(ordered_keys))
-    table = _offsets(ordered_keys, shift, bits) if by_table else np.empty(0, np.int32)
+    rest = 0  # lower bits, by which a range of the table is searched
+    while 1 << bits - rest > PLACES_FOR_A_KEY * (len(keys) + len(ordered_keys)):
+        rest += 1
+    of_rest, below = np.uint64(rest), (np.uint64(1) << shift) - np.uint64(1)
+    table = _offsets(ordered_keys, shift + of_rest, bits - rest)
     for i in range(len(keys)):
         if ended[0]:
             break
         common = moved(keys[i], to_common, mask)
-        if by_table:
-            begins[i], ends[i] = table[common], table[common + np.uint64(1)]
-        else:
+        begin, end = table[common >> of_rest], table[(common >> of_rest) + np.uint64(1)]
+        if rest:
             least = common << shift
-            begins[i] = lower_bound(ordered_keys, 0, len(ordered_keys), least)
-            ends[i] = upper_bound(ordered_keys, begins[i], len(ordered_keys), least | below)
-        pairs += ends[i] - begins[i]
+            begin = lower_bound(ordered_keys, begin, end, least)
+            end = upper_bound(ordered_keys, begin, end, least | below)
+        begins[i], ends[i] = begin, end
+        pairs += end - begin
     return begins, ends, pairs
 
 
@@ -102,85 +118,91 @@ def _offsets(ordered_keys, shift, bits):
 
 
 @jit
-def joined(matched, ordered, lookups, to_result, mask, pairs, kinds, ended):
+def joined(matched, ordered, lookups, mask, pairs, kinds, ended):
     """The keys and values of a join of so many pairs, in no order."""
-    return _products(matched, ordered, lookups, to_result, mask, pairs, kinds, ended)
+    return _products(matched, ordered, lookups, mask, pairs, kinds, ended)
 
 
 @jit
-def summed_by_sorting(matched, ordered, lookups, to_result, mask, pairs, kinds, ended, digits):
-    """The keys, ascending, and values of a join of so many pairs, those of equal keys added up.
-
-    A product that is looked up has the key of all its vertices then; `to_result` moves the fields that the result has.
-    """
-    keys, values = _products(matched, ordered, lookups, to_result, mask, pairs, kinds, ended)
+def summed_by_sorting(matched, ordered, lookups, mask, pairs, kinds, ended, digits):
+    """The keys, ascending, and values of a join of so many pairs, those of equal keys added up."""
+    keys, values = _products(matched, ordered, lookups, mask, pairs, kinds, ended)
     keys, values = sort_entries(keys, values, digits, False, ended)
     n = sum_equal(keys, values, kinds)
     return keys[:n].copy(), values[:n].copy()
 
 
 @jit
-def summed_by_place(matched, ordered, lookups, to_result, mask, kinds, ended, bits, scratch):
+def summed_by_place(matched, ordered, lookups, mask, kinds, ended, bits, scratch):
     """The same, by a place for each key of so many bits, and for each kind of arithmetic, in `scratch`."""
     seen, found = np.zeros((1 << bits) // WORD_BITS + 1, np.uint64), 0
-    sums, rows = scratch[: len(kinds) << bits].reshape(-1, len(kinds)), _moved_keys(ordered, mask)
-    entries = np.empty(len(lookups.first_moves) - 1, np.int64)  # in which a product is found
-    looks_up = len(entries) > 0
+    sums, others = scratch[: len(kinds) << bits].reshape(-1, len(kinds)), _parts_of_all(ordered, mask)
+    parts = np.empty((1, others.shape[1]), np.uint64)
+    entries = np.empty(parts.shape[1] - 1, np.int64)  # in which a product is found
     for i in range(len(matched.keys)):
         if ended[0]:
             break
-        matched_key = moved(matched.keys[i], matched.moves, mask)
+        _put_parts(matched.keys[i], matched.parts, mask, parts, 0)
         for j in range(matched.begins[i], matched.ends[i]):
-            key = matched_key | rows[j]
-            if looks_up and not are_in(lookups, key, mask, entries):
+            if not are_in(lookups, parts, others, j, entries):
                 continue
-            place = moved(key, to_result, mask) if looks_up else key
+            place = parts[0, 0] | others[j, 0]
             word, bit = place_in_bitmap(place)
             is_first = seen[word] & bit == 0
             seen[word] |= bit
             found += is_first
             for kind in range(len(kinds)):
                 product = times(matched.values[i, kind], ordered.values[j, kind], kinds[kind])
-                if looks_up:
-                    product = multiply_by_values(lookups, product, entries, kind, kinds[kind])
+                product = multiply_by_values(lookups, product, entries, kind, kinds[kind])
                 sums[place, kind] = product if is_first else plus(sums[place, kind], product, kinds[kind])
     return _compressed(sums, seen, found)
 
 
 @inner
-def _products(matched, ordered, lookups, to_result, mask, pairs, kinds, ended):
+def _products(matched, ordered, lookups, mask, pairs, kinds, ended):
     """The keys and values of those of so many pairs that all lookups have."""
     keys, values, n = np.empty(pairs, np.uint64), np.empty((pairs, len(kinds)), np.uint64), 0
-    is_once = pairs < len(ordered.keys)  # most rows are met once at the most
-    rows = ordered.keys if is_once else _moved_keys(ordered, mask)
-    entries = np.empty(len(lookups.first_moves) - 1, np.int64)  # in which a product is found
-    looks_up = len(entries) > 0
+    parts = np.empty((1, len(matched.parts.firsts) - 1), np.uint64)
+    entries = np.empty(parts.shape[1] - 1, np.int64)  # in which a product is found
+    is_once = pairs < len(ordered.keys)  # most entries are met once at the most
+    others = np.empty_like(parts) if is_once else _parts_of_all(ordered, mask)
     for i in range(len(matched.keys)):
         if ended[0]:
             break
         if matched.begins[i] == matched.ends[i]:
             continue
-        matched_key = moved(matched.keys[i], matched.moves, mask)
+        _put_parts(matched.keys[i], matched.parts, mask, parts, 0)
         for j in range(matched.begins[i], matched.ends[i]):
-            key = matched_key | (moved(rows[j], ordered.moves, mask) if is_once else rows[j])
-            if looks_up and not are_in(lookups, key, mask, entries):
+            row = 0 if is_once else j
+            if is_once:
+                _put_parts(ordered.keys[j], ordered.parts, mask, others, 0)
+            if not are_in(lookups, parts, others, row, entries):
                 continue
-            keys[n] = moved(key, to_result, mask) if looks_up else key
+            keys[n] = parts[0, 0] | others[row, 0]
             for kind in range(len(kinds)):
                 product = times(matched.values[i, kind], ordered.values[j, kind], kinds[kind])
-                if looks_up:
-                    product = multiply_by_values(lookups, product, entries, kind, kinds[kind])
-                values[n, kind] = product
+                values[n, kind] = multiply_by_values(lookups, product, entries, kind, kinds[kind])
             n += 1
     return keys[:n], values[:n]
 
 
 @inner
-def _moved_keys(ordered, mask):
-    rows = np.empty(len(ordered.keys), np.uint64)
-    for j in range(len(rows)):
-        rows[j] = moved(ordered.keys[j], ordered.moves, mask)
-    return rows
+def _parts_of_all(ordered, mask):
+    """uint64 (n, keys of a product): the parts of each entry's key."""
+    others = np.empty((len(ordered.keys), len(ordered.parts.firsts) - 1), np.uint64)
+    for j in range(len(others)):
+        _put_parts(ordered.keys[j], ordered.parts, mask, others, j)
+    return others
+
+
+@inner
+def _put_parts(key, parts, mask, out, row):
+    """Set a row of `out` to what a key gives to each key of a product."""
+    for number in range(out.shape[1]):
+        part = np.uint64(0)
+        for move in range(parts.firsts[number], parts.firsts[number + 1]):
+            part |= ((key >> parts.moves[move, 0]) & mask) << parts.moves[move, 1]
+        out[row, number] = part
 
 
 @inner

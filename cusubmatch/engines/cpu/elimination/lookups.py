@@ -25,10 +25,8 @@ class Lookups(NamedTuple):
 
     Attributes
     ----------
-    moves : uint64 (m, 2)
-        Positions of fields in the key of a product, and in that of a factor.
-    first_moves, first_words : int64 (factors + 1,)
-        Where those of each factor begin.
+    first_words : int64 (factors + 1,)
+        Where the words of each factor begin.
     words : uint64 (w,)
         Bitmaps of the keys.
     entries_before : int64 (w,)
@@ -36,8 +34,6 @@ class Lookups(NamedTuple):
     values : uint64 (n, kinds)
     """
 
-    moves: np.ndarray
-    first_moves: np.ndarray
     first_words: np.ndarray
     words: np.ndarray
     entries_before: np.ndarray
@@ -49,14 +45,10 @@ def words_of_bitmap(fields: Fields, factor: Factor) -> int:
     return max(1 << fields.bits * len(factor.scope), WORD_BITS) // WORD_BITS
 
 
-def lookups_of(fields: Fields, scope: Sequence[int], factors: Sequence[Factor], kinds: int) -> Lookups:
-    """Lookups of products with a scope that holds those of the factors."""
-    moves = [np.empty((0, 2), np.uint64), *(fields.moves(scope, factor.scope) for factor in factors)]
-    words = [words_of_bitmap(fields, factor) for factor in factors]
-    first_words = np.array([0, *np.cumsum(words)], np.int64)
+def lookups_of(fields: Fields, factors: Sequence[Factor], kinds: int) -> Lookups:
+    """Lookups in factors whose values are of so many kinds."""
+    first_words = np.array([0, *np.cumsum([words_of_bitmap(fields, factor) for factor in factors])], np.int64)
     lookups = Lookups(
-        np.concatenate(moves),
-        np.cumsum([len(some) for some in moves]),
         first_words,
         np.zeros(first_words[-1], np.uint64),
         np.empty(first_words[-1], np.int64),
@@ -88,13 +80,14 @@ def place_in_bitmap(key):
 
 
 @inner
-def are_in(lookups, key, mask, entries):
-    """Whether all factors have a product's key; `entries` has then the number of the entry of each."""
+def are_in(lookups, parts, others, row, entries):
+    """Whether all factors have a product; `entries` has then the number of the entry of each.
+
+    The product's key in a factor has two parts: one in the row of `parts`, the other in a row of `others`. The first
+    of either is none of a factor's.
+    """
     for number in range(len(entries)):
-        found = np.uint64(0)
-        for move in range(lookups.first_moves[number], lookups.first_moves[number + 1]):
-            found |= ((key >> lookups.moves[move, 0]) & mask) << lookups.moves[move, 1]
-        word, bit = place_in_bitmap(found)
+        word, bit = place_in_bitmap(parts[0, number + 1] | others[row, number + 1])
         word += lookups.first_words[number]
         if lookups.words[word] & bit == 0:
             return False

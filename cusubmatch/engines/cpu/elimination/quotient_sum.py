@@ -63,40 +63,55 @@ def sum_of_quotients(store: FactorStore, arcs: Iterable[int], vertices: int, con
 
 
 class _QuotientSum:
-    """Terms by the number of their vertices; those with most vertices are next, so that terms meet that are alike."""
+    """Terms by the number of their vertices; those with most vertices are next, so that terms meet that are alike.
+
+    Where memory is full, the terms that have been made are brought to their end before others are made.
+    """
 
     def __init__(self, store: FactorStore):
         self.store = store
         self.totals = [0] * len(store.kinds)
         self.pools: dict[int, _Pool] = {}
+        self.waiting: list[list[_Term]] = []  # terms that are next when those that have been made are at their end
 
     def run(self, term: _Term, vertices: int) -> list[int]:
         self._add(term, vertices)
+        self._finish(vertices)
+        return self.totals
+
+    def _finish(self, vertices: int) -> None:
+        """Bring all terms that do not wait, and have at most so many vertices, to their end."""
         for size in range(vertices, 0, -1):
             terms = list(self.pools.pop(size, _Pool(self.store)).terms)
             while terms:
-                some, terms = terms[:TERMS_AT_ONCE], terms[TERMS_AT_ONCE:]
-                self._reduce(some, size)
-                if self.store.is_full or not terms:
+                self._reduce(terms, size)
+                if not terms or self.store.is_full:
                     self._forget_what_no_term_has(terms)
-        return self.totals
+                if terms and self.store.is_full:
+                    self.waiting.append(terms)
+                    self._finish(size - 1)
+                    self.waiting.pop()
 
     def _forget_what_no_term_has(self, terms: Sequence[_Term]) -> None:
-        pools = [pool.terms for pool in self.pools.values()]
-        self.store.keep_only({number for some in (terms, *pools) for term in some for number in term.factors})
-        if self.store.is_full:
-            self.store.give_up()
+        kept = (terms, *self.waiting, *(pool.terms for pool in self.pools.values()))
+        self.store.keep_only({number for some in kept for term in some for number in term.factors})
 
     def _add(self, term: _Term, size: int) -> None:
         term = self._kept_apart(term)
         if term.weight and all(len(self.store[number].keys) for number in term.factors):
             self.pools.setdefault(size, _Pool(self.store)).add(term)
 
-    def _reduce(self, terms: Sequence[_Term], size: int) -> None:
-        """Put terms with a vertex less in place of terms with so many."""
-        steps = [self._next(term) for term in terms]
-        self.store.eliminate(steps)
-        for term, step in zip(terms, steps, strict=True):
+    def _reduce(self, terms: list[_Term], size: int) -> None:
+        """Take some terms with so many vertices, as many as there is memory for, and put others with one less."""
+        some: list[tuple[_Term, Step]] = []
+        words = 0.0
+        while terms and len(some) < TERMS_AT_ONCE and (not some or words <= self.store.room):
+            term = terms.pop()
+            step = self._next(term)
+            some.append((term, step))
+            words += self.store.expected_words(step)
+        self.store.eliminate([step for _, step in some])
+        for term, step in some:
             self._put_in_place(term, step, size - 1)
 
     def _put_in_place(self, term: _Term, step: Step, size: int) -> None:

@@ -19,6 +19,7 @@ from cusubmatch.engines.cpu.elimination.factor import Factor, Fields, combined, 
 from cusubmatch.engines.cpu.elimination.join import (
     Matched,
     Ordered,
+    Parts,
     in_order,
     joined,
     ranges_of,
@@ -66,8 +67,6 @@ class Join(NamedTuple):
     pairs : int
     lookups : Lookups
         Only products that are found there are kept, times what is found.
-    to_scope : uint64 (fields, 2)
-        Positions of fields in the key of a product that is looked up, and in that of what is made of it.
     scope : tuple of int
         Of what is made of them; what they are summed over is not in it.
     is_summed : bool
@@ -81,7 +80,6 @@ class Join(NamedTuple):
     ordered: Ordered
     pairs: int
     lookups: Lookups
-    to_scope: np.ndarray
     scope: tuple[int, ...]
     is_summed: bool
     others: tuple[Factor, ...]
@@ -167,19 +165,23 @@ class SummedProduct:
         for factor in left:
             is_looked_up = self._is_looked_up(factor, scope, pairs)
             (looked_up if is_looked_up else others).append(factor)
-        made_of_it = scope if others else product.result
-        made = scope if looked_up else made_of_it
+        made = scope if others else product.result
+        keys = [made, *(factor.scope for factor in looked_up)]
         return Join(
-            Matched(matched.keys, matched.values, fields.moves(matched.scope, made), begins, ends),
-            Ordered(ordered.keys, ordered.values, fields.moves(ordered.scope, made)),
+            Matched(matched.keys, matched.values, self._parts(matched.scope, keys), begins, ends),
+            Ordered(ordered.keys, ordered.values, self._parts(ordered.scope, keys)),
             pairs,
-            lookups_of(fields, made, looked_up, len(self.kinds)),
-            fields.moves(made, made_of_it),
-            made_of_it,
-            made_of_it != scope,
+            lookups_of(fields, looked_up, len(self.kinds)),
+            made,
+            made != scope,
             tuple(others),
             product.result,
         )
+
+    def _parts(self, scope: Sequence[int], keys: Sequence[Sequence[int]]) -> Parts:
+        """What keys of a scope give to keys of other scopes."""
+        moves = [self.fields.moves(scope, other) for other in keys]
+        return Parts(np.concatenate(moves), np.cumsum([0, *map(len, moves)]))
 
     def _agreement(self, factor: Factor, other: Factor) -> tuple[tuple[Factor, np.ndarray, np.ndarray], Factor, int]:
         """Which entries of two factors agree: those of one of them, with ranges of the other one's; and pairs."""
@@ -211,7 +213,7 @@ class SummedProduct:
         fields, scope = self.fields, join.scope
         by_place = self._is_summed_by_place(join)
         self._spend((DENSE_PRODUCT_NS if by_place else PRODUCT_NS) * join.pairs)
-        sides = join.matched, join.ordered, join.lookups, join.to_scope
+        sides = join.matched, join.ordered, join.lookups
         if by_place:
             scratch = self._scratches.pop() if self._scratches else np.empty(PLACES, np.uint64)
             bits = fields.bits * len(scope)
@@ -228,11 +230,11 @@ class SummedProduct:
 
 def _blocks(join: Join, number: int) -> list[Join]:
     """Joins of parts of the matched factor with about as many pairs each, so many or fewer."""
-    keys, values, moves, begins, ends = join.matched
+    keys, values, parts, begins, ends = join.matched
     before = np.concatenate([[0], np.cumsum(ends - begins, dtype=np.int64)])  # pairs before each entry
     cuts = np.searchsorted(before, join.pairs * np.arange(1, number) // number).tolist()
     blocks = []
     for i, j in pairwise(sorted({0, *cuts, len(keys)})):
-        matched = Matched(keys[i:j], values[i:j], moves, begins[i:j], ends[i:j])
+        matched = Matched(keys[i:j], values[i:j], parts, begins[i:j], ends[i:j])
         blocks.append(join._replace(matched=matched, pairs=int(before[j] - before[i])))
     return blocks
