@@ -96,7 +96,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("case", [*list(CALLS)[:2], *thorough(*list(CALLS)[2:])])
+@pytest.mark.parametrize("case", [*list(CALLS)[:1], *thorough(*list(CALLS)[1:])])
 def test_the_gpu_engine_counts_and_lists_the_same(case, monkeypatch):
     edges, accounts, _ = payments()
     graph = Graph.from_edgelist(edges.head(300), directed=True, vertices=accounts.head(600), vertex="account")

@@ -170,10 +170,8 @@ def test_stars_on_hubs_are_exact_beyond_words(leaves):
     ("name", "count"),
     [
         ("4-cycle", 220_899_254_580),
-        ("diamond", 8_126_762_580),
-        ("paw", 899_659_801_441),
         ("5-cycle", 2_493_946_224_000),
-        *thorough(("house", 5_885_082_691_200)),
+        *thorough(("diamond", 8_126_762_580), ("paw", 899_659_801_441), ("house", 5_885_082_691_200)),
     ],
 )
 def test_counts_of_a_kronecker_graph_are_the_known_ones(name, count, kronecker_graph):

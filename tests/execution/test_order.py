@@ -64,6 +64,7 @@ def tuples(frame):
     return list(frame.itertuples(index=False, name=None))
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("text", PARTLY_NAMED)
 @pytest.mark.parametrize("semantics", ["monomorphism", "induced"])
 def test_sorted_rows_are_the_least_of_their_orbits_where_vertices_are_anonymous(text, semantics):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from logical_devices import machine_of
+from tiers import thorough
 
 import cusubmatch as csm
 from cusubmatch.engines.cpu import CpuEngine
@@ -149,6 +150,7 @@ def machine():
         yield engines[0]
 
 
+@pytest.mark.thorough
 def test_both_engines_give_the_same_count_and_the_plan_says_that_they_race(labelled, machine, monkeypatch):
     for way in ({"unique": True}, {"semantics": "homomorphism"}):
         expected = csm.count_matches(labelled, TREE, engine="cpu", **way)
@@ -183,7 +185,7 @@ def test_a_gpu_is_not_planned_for_while_the_host_has_its_head_start(labelled, ma
     assert not planned
 
 
-@pytest.mark.parametrize(("worth_s", "wanted"), [(0.0, [True, False, True]), (SECONDS, [True, True, True])])
+@pytest.mark.parametrize(("worth_s", "wanted"), [(0.0, [True, False, True]), *thorough((SECONDS, [True, True, True]))])
 def test_the_second_call_plans_for_a_gpu_at_once_where_the_host_took_long(
     labelled, machine, monkeypatch, worth_s, wanted
 ):

@@ -112,7 +112,7 @@ def test_embeddings_are_unique_matches_times_automorphisms(semantics, case):
     assert every == unique * pattern.automorphism_count()
 
 
-@pytest.mark.one_each
+@pytest.mark.thorough
 @pytest.mark.parametrize("semantics", INJECTIVE)
 @pytest.mark.parametrize("name", [*UNDIRECTED_TEXTS, *DIRECTED_TEXTS])
 def test_counts_rows_and_orbits_agree_on_a_skewed_graph(name, semantics):

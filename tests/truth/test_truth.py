@@ -52,6 +52,7 @@ def test_a_count_is_the_recorded_one(data_graph, row):
     assert csm.count_matches(data_graph(row.graph), pattern_of(row.edges)) == row.unique_count
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", rows("kronecker.tsv", "{leaves}-{kind}"))
 def test_a_kronecker_graph_has_its_published_size_and_triangles(row):
     G = kronecker_graph([int(m) for m in row.leaves.split("-")], row.kind)

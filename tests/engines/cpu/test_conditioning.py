@@ -517,7 +517,7 @@ def test_threads_without_a_root_help_and_change_no_count(changes, monkeypatch):
     assert all(0 < share < 1 for share in shares)
 
 
-@pytest.mark.one_each
+@pytest.mark.thorough
 @pytest.mark.parametrize("primes", [(), PRIMES[:4]], ids=["whole", "residues"])
 @pytest.mark.parametrize("changes", [{}, LISTS], ids=["bits", "lists"])
 def test_a_count_in_short_turns_makes_no_sum_twice(changes, primes):

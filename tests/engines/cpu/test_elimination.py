@@ -15,7 +15,7 @@ from naive import embeddings
 from plans import tuned
 from strategies import cases
 from test_conditioning import EndlessCount, multipartite, path, prepared_for
-from tiers import examples
+from tiers import examples, thorough
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
@@ -101,7 +101,7 @@ def test_results_with_too_many_keys_for_a_place_each_are_sorted(monkeypatch):
     assert count_of(graph, pattern) == wanted > 0
 
 
-@pytest.mark.parametrize("edges", ["two cycles", "wheel", "4-clique with paths"])
+@pytest.mark.parametrize("edges", ["two cycles", *thorough("wheel", "4-clique with paths")])
 def test_threads_share_the_joins_of_a_level(monkeypatch, edges):
     monkeypatch.setattr(factor_store, "ALONE_S", 0.0)
     monkeypatch.setattr(factor_store, "LEAST_ALONE_S", 0.0)

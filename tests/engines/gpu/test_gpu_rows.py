@@ -81,6 +81,7 @@ def test_lanes_keep_what_conditions_ask(data):
     assert engine.walk_rows(data.draw(plans(pattern, count=True)), prepared).count() == expected.total()
 
 
+@pytest.mark.thorough
 @examples(10)
 @given(data=st.data())
 def test_launches_that_pause_all_the_time_find_the_same(data):
