@@ -90,7 +90,7 @@ def test_a_count_is_that_of_the_definition(semantics, changes, kind, data):
 
 @pytest.mark.one_each
 @pytest.mark.parametrize("labels", [1, 3])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *thorough(1, 2, 3)])
 def test_domains_as_lists_and_as_bits_give_one_count(seed, labels):
     random, n = np.random.default_rng(seed), 160
     degrees = random.permutation(np.r_[np.full(8, 0.9), np.full(n - 8, 0.12)])  # some rows are much longer than others
@@ -563,7 +563,7 @@ def test_a_count_that_is_interrupted_between_turns_goes_on(threads):
 
 @pytest.mark.one_each
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
-@pytest.mark.parametrize(("vertices", "size"), [(11, 64), (22, 64), (32, 64), *thorough((10, 64), (21, 64), (24, 64))])
+@pytest.mark.parametrize(("vertices", "size"), [(11, 64), (32, 64), *thorough((10, 64), (21, 64), (22, 64), (24, 64))])
 def test_counts_of_60_to_192_bits_are_exact(vertices, size, kind):
     graph, pattern = multipartite(vertices, size), path(range(vertices))  # 64^10 = 2^60 ... 64^32 = 2^192
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=1, **kind)

@@ -12,7 +12,7 @@ from program_strategies import conditioned, fulfils
 from row_cases import RowTable, all_matches, pattern_of
 from row_strategies import masks_of, plans, row_patterns, tables, written
 from targets import emulator, one_lane
-from tiers import examples
+from tiers import examples, thorough
 
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
@@ -109,7 +109,7 @@ def payments():
     return RowTable(40, *ends.tolist(), random.integers(0, 5_000, 300).tolist(), [True] * 300)
 
 
-@pytest.mark.parametrize("motif", ["ring", "path", "fan"])
+@pytest.mark.parametrize("motif", ["ring", *thorough("path", "fan")])
 def test_counts_are_those_of_the_cpu_engine(payments, motif):
     pattern = pattern_of(MOTIFS[motif], 500)
     prepared, statistics = (

@@ -22,7 +22,8 @@ from cusubmatch.system.host_memory import available_memory
 
 __all__ = ["EliminationRun", "compile_elimination"]
 
-MEMORY_SHARE = 4  # of the memory that is left, one part of so many may be taken
+WORD_BYTES = 8
+MEMORY_SHARE = 4  # of the memory that is left, factors may take one part of so many
 MANY_STEPS = 1 << 10  # that threads do at the same time
 
 
@@ -84,7 +85,8 @@ class EliminationRun:
 
     def _sum(self, kinds: np.ndarray, conflicts: Conflicts) -> list[int]:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
-        how = self._spend, self._threads_now, self._ended, max(MANY_WORDS, available_memory() // MEMORY_SHARE // 8)
+        most_words = max(MANY_WORDS, available_memory() // (MEMORY_SHARE * WORD_BYTES))
+        how = self._spend, self._threads_now, self._ended, most_words
         store = FactorStore(len(self.local.candidates.masks), kinds, *how)
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]
