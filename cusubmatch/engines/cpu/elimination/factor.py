@@ -24,6 +24,7 @@ __all__ = [
     "combined",
     "entries_of_images",
     "moved",
+    "moved_by_some",
     "multiplied",
     "rearranged",
     "sort_entries",
@@ -101,8 +102,14 @@ class Fields:
 @inner
 def moved(key, moves, mask):
     """The fields of a key at other places; `moves`: rows of positions (from, to)."""
+    return moved_by_some(key, moves, 0, len(moves), mask)
+
+
+@inner
+def moved_by_some(key, moves, begin, end, mask):
+    """The same by the rows from `begin` to `end`: a slice would take longer than the moves."""
     result = np.uint64(0)
-    for move in range(len(moves)):
+    for move in range(begin, end):
         result |= ((key >> moves[move, 0]) & mask) << moves[move, 1]
     return result
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.elimination.arithmetic import plus, times
-from cusubmatch.engines.cpu.elimination.factor import moved, sort_entries, sum_equal
+from cusubmatch.engines.cpu.elimination.factor import moved, moved_by_some, sort_entries, sum_equal
 from cusubmatch.engines.cpu.elimination.lookups import WORD_BITS, are_in, multiply_by_values, place_in_bitmap
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
@@ -199,10 +199,7 @@ def _parts_of_all(ordered, mask):
 def _put_parts(key, parts, mask, out, row):
     """Set a row of `out` to what a key gives to each key of a product."""
     for number in range(out.shape[1]):
-        part = np.uint64(0)
-        for move in range(parts.firsts[number], parts.firsts[number + 1]):
-            part |= ((key >> parts.moves[move, 0]) & mask) << parts.moves[move, 1]
-        out[row, number] = part
+        out[row, number] = moved_by_some(key, parts.moves, parts.firsts[number], parts.firsts[number + 1], mask)
 
 
 @inner
