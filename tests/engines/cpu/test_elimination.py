@@ -210,6 +210,18 @@ def test_terms_that_differ_in_one_factor_become_one():
     assert len(operations) < 400
 
 
+def test_equal_factors_have_one_number():
+    """Whichever way a quotient is made, it is the same one."""
+    store = FactorStore(8, np.array([WORDS]), lambda _: None)
+    offsets, targets = np.arange(9), np.array([7, 6, 5, 4, 3, 2, 1, 0], np.int32)
+    arcs, others = store.add_arcs(0, 3, offsets, targets), store.add_arcs(1, 2, offsets, targets)
+    assert store.add_arcs(0, 3, offsets, targets) == arcs != others
+    assert store.merge(store.merge(others, 2, 3), 1, 0) == store.merge(store.merge(others, 1, 0), 2, 3) == arcs
+    store.keep_only([others])
+    assert store.add_arcs(0, 3, offsets, targets) != arcs
+    assert store.add_arcs(1, 2, offsets, targets) == others
+
+
 def test_floats_give_the_count_without_conflicts():
     store = FactorStore(4, np.array([FLOATS]), lambda _: None)
     offsets, targets = np.arange(0, 20, 4), np.tile(np.arange(4, dtype=np.int32), 4)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -17,24 +18,24 @@ from cusubmatch.engines.cpu.elimination.factor import (
     Fields,
     apart,
     arcs_of,
-    entries_of_images,
     multiplied,
     rearranged,
 )
-from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
-from cusubmatch.engines.cpu.elimination.summed_product import (
+from cusubmatch.engines.cpu.elimination.join_order import (
     DENSE_PRODUCT_NS,
     ENTRY_NS,
     PRODUCT_NS,
-    Join,
-    Product,
-    SummedProduct,
+    JoinOrder,
+    JoinOrders,
 )
+from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
+from cusubmatch.engines.cpu.elimination.summed_product import Join, Product, SummedProduct
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
 
 __all__ = ["MANY_WORDS", "FactorStore", "Step"]
 
 OPERATION_NS = 3e4  # of any operation, about
+LONG_NS = 2e7  # of joins, from which several orders are tried
 MANY_WORDS = 1 << 27  # of all factors together
 FULL_SHARE = 0.5  # of the words that there may be, from which others are forgotten
 ALONE_S = 0.25  # before threads begin, which would hinder what counts beside,
@@ -84,9 +85,10 @@ class FactorStore:
         self._factors: dict[int, Factor] = {}
         self._alone_until_s = time.monotonic() + ALONE_S
         self._added = self._words = self._words_made = 0
+        self._by_checksum: dict[Hashable, list[int]] = {}
         self._known: dict[Hashable, int] = {}  # the number of what an operation made
-        self._images: dict[tuple[int, int], np.ndarray] = {}  # entries of the images of a vertex, by factor and vertex
-        self._costs: dict[tuple[int, ...], float] = {}
+        self._orders = JoinOrders(size, self._fields, self._factors)
+        self._orders_of_steps: dict[Step, JoinOrder] = {}
 
     def add_arcs(self, u: int, w: int, offsets: np.ndarray, targets: np.ndarray) -> int:
         """A factor that is 1 for the arcs from candidates of u to those of w, u < w, by their rows."""
@@ -112,23 +114,21 @@ class FactorStore:
     def keep_only(self, numbers: Collection[int]) -> None:
         """Forget all other factors."""
         kept = set(numbers)
-        self._factors = {number: self._factors[number] for number in kept}
+        for number in self._factors.keys() - kept:
+            del self._factors[number]
         self._known = {key: number for key, number in self._known.items() if number in kept}
-        self._images = {key: images for key, images in self._images.items() if key[0] in kept}
-        self._costs.clear()
+        self._orders.keep_only(kept)
+        self._by_checksum = {key: [n for n in alike if n in kept] for key, alike in self._by_checksum.items()}
+        self._orders_of_steps.clear()
         self._words = sum(map(_words, self._factors.values()))
 
-    def cost(self, vertex: int, numbers: Sequence[int]) -> float:
-        """About how many nanoseconds it takes to eliminate a vertex that these factors hold; inf: it cannot be."""
-        key = vertex, *numbers
-        cost = self._costs.get(key)
-        if cost is None:
-            cost = self._costs[key] = self._cost(vertex, numbers)
-        return cost
+    def cost(self, step: Step) -> float:
+        """About how many nanoseconds an elimination takes; inf: it cannot be."""
+        return self._order(step).cost
 
     def expected_words(self, step: Step) -> float:
         """That the factor takes which an elimination makes, about, if no two of its products have one key."""
-        return 0.0 if step in self._known else (1 + len(self.kinds)) * self._time(step) / PRODUCT_NS
+        return 0.0 if step in self._known else (1 + len(self.kinds)) * self.cost(step) / PRODUCT_NS
 
     def step(self, vertex: int, factors: Collection[int]) -> Step:
         """The elimination of a vertex from the product of some factors.
@@ -138,10 +138,8 @@ class FactorStore:
         """
         holding = self._holding(vertex, factors)
         scope = {u for number in holding for u in self._factors[number].scope}
-        if len(holding) == 2:
-            products = self._expected_products(vertex, holding)
-            if self._summed_product.is_dense(products, len(scope) - 1):
-                return Step(vertex, tuple(holding))
+        if self._is_dense(vertex, holding):
+            return Step(vertex, tuple(holding))
         return Step(vertex, tuple(sorted(n for n in factors if scope.issuperset(self._factors[n].scope))))
 
     def eliminate(self, steps: Iterable[Step]) -> None:
@@ -149,7 +147,7 @@ class FactorStore:
         new = [step for step in dict.fromkeys(steps) if step not in self._known]
         sums: list[list[Factor]] = [[] for _ in new]  # each of them the sum of these
         self._words_made = 0
-        new.sort(key=self._time)  # the longest one is done first
+        new.sort(key=self.cost)  # the longest one is done first
         products: list[tuple[int, Product | Join]] = [(number, self._begun(step)) for number, step in enumerate(new)]
 
         def advance(task: tuple[int, Product | Join]) -> list[tuple[int, Product | Join]]:
@@ -201,56 +199,50 @@ class FactorStore:
         return self._known[key]
 
     def _add(self, factor: Factor) -> int:
+        """The number of a factor: that of an equal one, if there is one."""
+        alike = self._by_checksum.setdefault((factor.scope, _checksum(factor)), [])
+        for number in alike:
+            if _are_equal(self._factors[number], factor):
+                return number
         self._factors[self._added] = factor
+        alike.append(self._added)
         self._words += _words(factor)
         self._added += 1
         return self._added - 1
 
-    def _cost(self, vertex: int, numbers: Sequence[int]) -> float:
-        scope = {u for number in numbers for u in self._factors[number].scope} - {vertex}
-        if not self._fields.fit(len(scope) + 1):
-            return math.inf
-        products = self._expected_products(vertex, numbers)
-        is_dense = self._summed_product.is_dense(products, len(scope))
-        return OPERATION_NS + products * (DENSE_PRODUCT_NS if is_dense else PRODUCT_NS)
+    def _order(self, step: Step) -> JoinOrder:
+        order = self._orders_of_steps.get(step)
+        if order is None:
+            order = self._orders_of_steps[step] = self._chosen_order(step)
+        return order
 
-    def _time(self, step: Step) -> float:
-        return self.cost(step.vertex, self._holding(step.vertex, step.factors))
+    def _chosen_order(self, step: Step) -> JoinOrder:
+        """The order of an elimination's joins, the best of a few where it takes long."""
+        if not self._fields.fit(len({u for number in step.factors for u in self._factors[number].scope})):
+            return JoinOrder(math.inf, step.factors)
+        if self._is_dense(step.vertex, step.factors):
+            cost, numbers = DENSE_PRODUCT_NS * self._orders.products(step.vertex, step.factors), step.factors
+        else:
+            cost, numbers = self._orders.first(step.vertex, step.factors)
+            if cost > LONG_NS:
+                cost, numbers = self._orders.best(step.vertex, step.factors)
+        return JoinOrder(OPERATION_NS + cost, numbers)
+
+    def _is_dense(self, vertex: int, numbers: Sequence[int]) -> bool:
+        """Whether one join does it all, and its sums have a place for each key."""
+        scope = {u for number in numbers for u in self._factors[number].scope}
+        if len(numbers) != 2 or not all(vertex in self._factors[number].scope for number in numbers):
+            return False
+        return self._summed_product.is_dense(self._orders.products(vertex, numbers), len(scope) - 1)
 
     def _holding(self, vertex: int, numbers: Iterable[int]) -> list[int]:
         """Those of some factors that have a vertex, ascending."""
         return sorted(number for number in numbers if vertex in self._factors[number].scope)
 
-    def _expected_products(self, vertex: int, numbers: Sequence[int]) -> float:
-        """Of eliminating a vertex: those of the entries of its images, other vertices taken to be independent."""
-        of_images, share = np.ones(self.size), 1.0
-        most_images: dict[int, int] = {}  # of each of the other vertices, in one factor
-        for number in numbers:
-            of_images *= self._entries_of_images(number, vertex)
-            for u in self._factors[number].scope:
-                if u != vertex:
-                    images = self._number_of_images(number, u)
-                    if u in most_images:
-                        images = max(images, most_images[u])
-                        share /= max(images, 1)
-                    most_images[u] = images
-        return float(of_images.sum()) * share
-
-    def _entries_of_images(self, number: int, vertex: int) -> np.ndarray:
-        """How many entries of a factor each image of one of its vertices has."""
-        key = number, vertex
-        if key not in self._images:
-            scope, keys, _ = self._factors[number]
-            field = np.uint64(self._fields.position(scope, vertex))
-            self._images[key] = entries_of_images(keys, field, self._fields.mask, self.size)
-        return self._images[key]
-
-    def _number_of_images(self, number: int, vertex: int) -> int:
-        return int(np.count_nonzero(self._entries_of_images(number, vertex)))
-
     def _begun(self, step: Step) -> Product:
         self._spend(OPERATION_NS)
-        return self._summed_product.begin(step.vertex, [self._factors[number] for number in step.factors])
+        factors = [self._factors[number] for number in self._order(step).numbers]
+        return self._summed_product.begin(step.vertex, factors)
 
     def _check(self) -> None:
         self._spend(0.0)
@@ -285,6 +277,14 @@ class FactorStore:
         self._spend(OPERATION_NS + ENTRY_NS * len(keys))
         fields = np.uint64(self._fields.position(scope, u)), np.uint64(self._fields.position(scope, w))
         return Factor(scope, *apart(keys, values, *fields, self._fields.mask))
+
+
+def _checksum(factor: Factor) -> int:
+    return zlib.crc32(factor.values.data, zlib.crc32(factor.keys.data))
+
+
+def _are_equal(factor: Factor, other: Factor) -> bool:
+    return np.array_equal(factor.keys, other.keys) and np.array_equal(factor.values, other.values)
 
 
 def _words(factor: Factor) -> int:

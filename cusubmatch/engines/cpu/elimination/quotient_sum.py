@@ -118,7 +118,7 @@ class _QuotientSum:
         """Put terms of so many vertices in place of one with one more, whose vertex is eliminated."""
         for u, w in sorted(pair for pair in term.conflicts if step.vertex in pair):
             rest = term.conflicts - {(u, w)}
-            self._add(self._merged(term, step.vertex, w if u == step.vertex else u, rest), size)
+            self._add(self._merged(term, u, w, rest), size)
             term = term._replace(conflicts=rest)
         number = self.store.eliminated(step)
         if size:
@@ -141,18 +141,16 @@ class _QuotientSum:
 
     def _next(self, term: _Term) -> Step:
         """The elimination that takes the least time, for all terms that it makes."""
-        holding: dict[int, list[int]] = {}
-        for number in sorted(term.factors):
-            for v in self.store[number].scope:
-                holding.setdefault(v, []).append(number)
-        prices = {v: self.store.cost(v, numbers) for v, numbers in holding.items()}
+        vertices = sorted({v for number in term.factors for v in self.store[number].scope})
+        steps = {v: self.store.step(v, term.factors) for v in vertices}
+        prices = {v: self.store.cost(step) for v, step in steps.items()}
         for pair in term.conflicts:
             for v in pair:
-                prices[v] += self.store.cost(v, holding[v]) + TERM_NS
+                prices[v] += self.store.cost(steps[v]) + TERM_NS
         price, vertex = min((price, v) for v, price in prices.items())
         if price == math.inf:
             self.store.give_up()
-        return self.store.step(vertex, term.factors)
+        return steps[vertex]
 
     def _with(self, factors: frozenset[int], number: int) -> frozenset[int]:
         """The factors and one more, which is multiplied by that of its scope, if there is one."""
@@ -160,14 +158,14 @@ class _QuotientSum:
         same = next((other for other in factors if self.store[other].scope == scope), None)
         return factors | {number} if same is None else factors - {same} | {self.store.multiply(same, number)}
 
-    def _merged(self, term: _Term, vertex: int, other: int, conflicts: Conflicts) -> _Term:
-        """The negated term in which a vertex is the same as another one."""
-        holding = sorted(number for number in term.factors if vertex in self.store[number].scope)
+    def _merged(self, term: _Term, u: int, w: int, conflicts: Conflicts) -> _Term:
+        """The negated term in which two vertices, u < w, are one, u: so equal quotients have equal names."""
+        holding = sorted(number for number in term.factors if w in self.store[number].scope)
         factors = term.factors.difference(holding)
         for number in holding:
-            factors = self._with(factors, self.store.merge(number, vertex, other))
-        renamed = (sorted(other if v == vertex else v for v in pair) for pair in conflicts)
-        return _Term(-term.weight, factors, frozenset((u, w) for u, w in renamed))
+            factors = self._with(factors, self.store.merge(number, w, u))
+        renamed = (sorted(u if v == w else v for v in pair) for pair in conflicts)
+        return _Term(-term.weight, factors, frozenset((a, b) for a, b in renamed))
 
 
 class _Pool:

@@ -1,6 +1,6 @@
 """The product of some factors, summed over a vertex: what is left of them when the vertex is eliminated.
 
-The factors are joined one after the other, always the one that makes least of what there is. Factors with no more
+The factors are joined one after the other, in an order that is given (`join_order.py`). Factors with no more
 vertices than a join has are not joined after it: its products are looked up in them as they are made, so that only
 those are kept that all of them have. A join that has more entries than memory is taken for is cut into blocks, each of
 which goes on alone; so other threads can help.
@@ -26,18 +26,16 @@ from cusubmatch.engines.cpu.elimination.join import (
     summed_by_place,
     summed_by_sorting,
 )
+from cusubmatch.engines.cpu.elimination.join_order import DENSE_PRODUCT_NS, ENTRY_NS, PRODUCT_NS
 from cusubmatch.engines.cpu.elimination.lookups import Lookups, lookups_of, words_of_bitmap
 
-__all__ = ["DENSE_PRODUCT_NS", "ENTRY_NS", "PRODUCT_NS", "Join", "Product", "SummedProduct"]
+__all__ = ["Join", "Product", "SummedProduct"]
 
 PLACES = 1 << 22  # for sums, at most
 PLACES_FOR_A_PRODUCT = 16  # at most
-DENSE_PRODUCT_NS = 2.5  # where the sums of a result have a place for each key
-PRODUCT_NS = 25.0  # elsewhere
-ENTRY_NS = 8.0  # to move an entry
 MAX_PRODUCTS = 1 << 19  # of one join; bounds its memory, and
 MAX_DENSE_PRODUCTS = 1 << 25  # its time
-MAX_BITMAP = 1 << 17  # words, of a factor that products are looked up in
+MAX_BITMAP = 1 << 20  # words, of a factor that products are looked up in
 
 
 class Product(NamedTuple):
@@ -108,10 +106,10 @@ class SummedProduct:
         return places <= min(PLACES, PLACES_FOR_A_PRODUCT * products + (1 << 12))
 
     def begin(self, vertex: int, factors: Sequence[Factor]) -> Product:
-        """The product of factors, to be summed over a vertex that some of them hold."""
-        first = min((factor for factor in factors if vertex in factor.scope), key=lambda factor: len(factor.keys))
+        """The product of factors, in the order of their joins, to be summed over a vertex that some of them hold."""
+        first, *others = factors
         result = tuple(sorted({u for factor in factors for u in factor.scope} - {vertex}))
-        return Product(first, tuple(factor for factor in factors if factor is not first), result)
+        return Product(first, tuple(others), result)
 
     def advance(self, task: Product | Join) -> Factor | list[Join]:
         """The factor that a product is when it is summed; or where a join is large, joins that it is the sum of."""
@@ -149,15 +147,10 @@ class SummedProduct:
         self._spend(0.0)
         return Factor(result, *entries)
 
-    def _growth(self, scope: Sequence[int], factor: Factor) -> float:
-        """Entries of a factor for each image of what its scope has in common with another one, about."""
-        common = sum(u in scope for u in factor.scope)
-        return len(factor.keys) ** (1.0 - common / len(factor.scope))
-
     def _join(self, product: Product) -> Join:
-        """A product's first join, with the factor that makes least of its entries."""
+        """A product's first join."""
         fields, part = self.fields, product.part
-        other, *left = sorted(product.others, key=lambda factor: self._growth(part.scope, factor))
+        other, *left = product.others
         scope = tuple(sorted({*part.scope, *other.scope}))
         (matched, begins, ends), ordered, pairs = self._agreement(part, other)
         looked_up: list[Factor] = []

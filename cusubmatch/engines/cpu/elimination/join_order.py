@@ -1,0 +1,131 @@
+"""In which order the factors of a product are joined, and how long that is expected to take.
+
+An entry is taken to meet entries of another factor as if those were placed at random, each vertex with as many entries
+of either as it has (the configuration model). So hubs count: the entries of a factor that agree with one of another
+factor are those of the images that this one has, weighted by how many it has of each. Of the vertex that is eliminated,
+the entries of all factors are multiplied image by image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from cusubmatch.engines.cpu.elimination.factor import Factor, Fields, entries_of_images
+
+__all__ = ["DENSE_PRODUCT_NS", "ENTRY_NS", "PRODUCT_NS", "JoinOrder", "JoinOrders"]
+
+DENSE_PRODUCT_NS = 2.5  # where the sums of a result have a place for each key
+PRODUCT_NS = 25.0  # elsewhere
+ENTRY_NS = 8.0  # to move an entry
+FIRSTS = 4  # factors that are tried as the first one, where that is worth it
+
+
+class JoinOrder(NamedTuple):
+    """Nanoseconds that the joins take, about, and the numbers of the factors in their order."""
+
+    cost: float
+    numbers: tuple[int, ...]
+
+
+class JoinOrders:
+    """The orders of the products of some factors.
+
+    Parameters
+    ----------
+    size : int
+        Local indices are below it.
+    fields : Fields
+    factors : mapping of int to Factor
+        By number; others may be added, and what a number stands for is always the same.
+    """
+
+    def __init__(self, size: int, fields: Fields, factors: Mapping[int, Factor]):
+        self.size, self.fields, self.factors = size, fields, factors
+        self._images: dict[tuple[int, int], np.ndarray] = {}  # entries of the images of a vertex, by factor and vertex
+        self._agreements: dict[tuple[int, int, int], float] = {}
+
+    def keep_only(self, numbers: Collection[int]) -> None:
+        """Forget all other factors."""
+        self._images = {key: images for key, images in self._images.items() if key[0] in numbers}
+        self._agreements.clear()
+
+    def products(self, vertex: int, numbers: Sequence[int]) -> float:
+        """Products of entries of two factors that have nothing but a vertex in common."""
+        one, other = (self._entries_of_images(number, vertex) for number in numbers)
+        return float(one @ other)
+
+    def first(self, vertex: int, numbers: Sequence[int]) -> JoinOrder:
+        """The order of a product that is summed over a vertex which some of its factors hold."""
+        return self._beginning_with(self._smallest(numbers)[0], vertex, numbers)
+
+    def best(self, vertex: int, numbers: Sequence[int]) -> JoinOrder:
+        """The best of a few orders of such a product."""
+        return min(self._beginning_with(number, vertex, numbers) for number in self._smallest(numbers)[:FIRSTS])
+
+    def _smallest(self, numbers: Sequence[int]) -> list[int]:
+        """The factors, those of one vertex last."""
+        return sorted(numbers, key=lambda n: (len(self.factors[n].scope) < 2, len(self.factors[n].keys)))
+
+    def _beginning_with(self, first: int, vertex: int, numbers: Sequence[int]) -> JoinOrder:
+        """The order in which each factor makes the fewest products of those so far."""
+        left, order = [number for number in numbers if number != first], [first]
+        source = dict.fromkeys(self.factors[first].scope, first)  # the factor that brought each vertex in
+        entries = float(len(self.factors[first].keys))
+        others, of_images = 1.0, np.ones(1)  # products for each of those of the entries of the vertex's images
+        if vertex in source:
+            of_images = self._entries_of_images(first, vertex)
+        else:
+            others = entries
+        cost = ENTRY_NS * entries
+        while left:
+            near = [n for n in left if not source.keys().isdisjoint(self.factors[n].scope)]
+            number = min(near or left, key=lambda n: self._fan_out(n, source))
+            left.remove(number)
+            order.append(number)
+            scope, keys, _ = self.factors[number]
+            if vertex in scope:
+                of_images = of_images * self._entries_of_images(number, vertex)
+                others *= self._fan_out(number, source, vertex)
+            else:
+                others *= self._fan_out(number, source)
+            products = float(of_images.sum()) * others
+            cost += ENTRY_NS * (entries + len(keys)) + PRODUCT_NS * products
+            entries = products
+            for u in scope:
+                source.setdefault(u, number)
+        return JoinOrder(cost, tuple(order))
+
+    def _fan_out(self, number: int, source: Mapping[int, int], besides: int = -1) -> float:
+        """Entries of a factor that agree with a product of others, in all vertices, or in all but one, and in that."""
+        scope, keys, _ = self.factors[number]
+        result, is_new = 1.0 if besides in scope else float(len(keys)), False
+        for u in scope:
+            if u == besides:
+                continue
+            if u in source:
+                result *= self._agreement(source[u], number, u)
+            else:
+                is_new = True
+        return result if is_new else min(result, 1.0)
+
+    def _agreement(self, number: int, other: int, vertex: int) -> float:
+        """The share of the pairs of entries of two factors that have a vertex's image in common."""
+        key = number, other, vertex
+        share = self._agreements.get(key)
+        if share is None:
+            one, two = self._entries_of_images(number, vertex), self._entries_of_images(other, vertex)
+            pairs = max(len(self.factors[number].keys) * len(self.factors[other].keys), 1)
+            share = self._agreements[key] = float(one @ two) / pairs
+        return share
+
+    def _entries_of_images(self, number: int, vertex: int) -> np.ndarray:
+        """float64 (size,): how many entries of a factor each image of one of its vertices has."""
+        key = number, vertex
+        if key not in self._images:
+            scope, keys, _ = self.factors[number]
+            field = np.uint64(self.fields.position(scope, vertex))
+            self._images[key] = entries_of_images(keys, field, self.fields.mask, self.size).astype(np.float64)
+        return self._images[key]
