@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from cusubmatch.engines.cpu.elimination import join_order
 from cusubmatch.engines.cpu.elimination.factor import Factor, Fields
 from cusubmatch.engines.cpu.elimination.join_order import ENTRY_NS, PRODUCT_NS, JoinOrders
 
@@ -42,7 +43,7 @@ def products_of(factors):
 @pytest.mark.parametrize("leaves", [2, 3, 4])
 def test_the_products_of_a_star_are_counted(pairs, leaves):
     factors = [factor((0, leaf), pairs(2000, leaf)) for leaf in range(1, leaves + 1)]
-    found = orders_of(factors).first(0, range(leaves))
+    found = orders_of(factors).best(0, range(leaves))
     products = [products_of([factors[n] for n in found.numbers[:k]]) for k in range(1, leaves + 1)]
     entries = sum(len(one.keys) for one in factors) + sum(products[:-1])
     assert found.cost == pytest.approx(ENTRY_NS * entries + PRODUCT_NS * sum(products[1:]))
@@ -72,18 +73,27 @@ def test_factors_with_few_entries_are_joined_before_those_with_many():
         assert {scopes[n] for n in found.numbers[:3]} == few
 
 
-def test_the_best_order_is_at_least_as_good_as_the_first():
+def test_where_it_takes_long_several_orders_are_tried(monkeypatch):
+    better = 0
     for seed in range(20):
         entries = np.random.default_rng(seed).integers(100, 20_000, 6)
         scopes = combinations(range(4), 2)
         orders = orders_of([factor(scope, with_hub(n, seed)) for scope, n in zip(scopes, entries, strict=True)])
-        first, best = orders.first(0, range(6)), orders.best(0, range(6))
+        monkeypatch.setattr(join_order, "LONG_NS", np.inf)
+        first = orders.best(0, range(6))
+        monkeypatch.setattr(join_order, "LONG_NS", 0.0)
+        best = orders.best(0, range(6))
         assert sorted(first.numbers) == sorted(best.numbers) == list(range(6))
         assert best.cost <= first.cost
+        better += best.cost < first.cost
+        assert orders.best(0, range(6), best.cost) == best
+        assert not orders.best(0, range(6), 0.99 * best.cost).numbers
+        assert orders.best(0, range(6), 0.99 * best.cost).cost > 0.99 * best.cost
+    assert better
 
 
 def test_every_factor_meets_those_before_it():
     """Few entries that have no vertex in common are not multiplied by each other."""
     factors = [factor((0, 1), uniform(10, 1)), factor((2, 3), uniform(10, 2)), factor((1, 2), uniform(5000, 3))]
     for vertex in (1, 2):
-        assert orders_of(factors).first(vertex, range(3)).numbers[1] == 2
+        assert orders_of(factors).best(vertex, range(3)).numbers[1] == 2

@@ -100,8 +100,6 @@ class EliminationRun:
 
     def _spend(self, cost: float) -> None:
         self._check()
-        if cost == float("inf"):  # factors have become too large, or of too many vertices, to go on
-            raise StepsSpent
         while self.cost + cost > self.max_cost:
             self.when_spent()
             self._check()

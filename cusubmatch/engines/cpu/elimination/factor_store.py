@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 import time
-import zlib
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from cusubmatch.engines.base import StepsSpent
 from cusubmatch.engines.cpu.elimination.factor import (
     Factor,
     Fields,
@@ -35,7 +35,6 @@ from cusubmatch.engines.cpu.elimination.task_stack import do_all
 __all__ = ["MANY_WORDS", "FactorStore", "Step"]
 
 OPERATION_NS = 3e4  # of any operation, about
-LONG_NS = 2e7  # of joins, from which several orders are tried
 MANY_WORDS = 1 << 27  # of all factors together
 FULL_SHARE = 0.5  # of the words that there may be, from which others are forgotten
 ALONE_S = 0.25  # before threads begin, which would hinder what counts beside,
@@ -107,9 +106,9 @@ class FactorStore:
         """Words that new factors may take together."""
         return FULL_SHARE * (self.most_words - self._words)
 
-    def give_up(self) -> None:
-        """End the count: its factors have too many entries, or vertices."""
-        self._spend(math.inf)
+    def give_up(self) -> NoReturn:
+        """End the count: its factors have become too large, or of too many vertices, to go on."""
+        raise StepsSpent
 
     def keep_only(self, numbers: Collection[int]) -> None:
         """Forget all other factors."""
@@ -122,9 +121,13 @@ class FactorStore:
         self._orders_of_steps.clear()
         self._words = sum(map(_words, self._factors.values()))
 
-    def cost(self, step: Step) -> float:
-        """About how many nanoseconds an elimination takes; inf: it cannot be."""
-        return self._order(step).cost
+    def entries(self, step: Step) -> int:
+        """Of all factors of an elimination."""
+        return sum(len(self._factors[number].keys) for number in step.factors)
+
+    def cost(self, step: Step, most: float = math.inf) -> float:
+        """About how many nanoseconds an elimination takes, or so many that are more than `most`; inf: it cannot be."""
+        return self._order(step, most).cost
 
     def expected_words(self, step: Step) -> float:
         """That the factor takes which an elimination makes, about, if no two of its products have one key."""
@@ -165,7 +168,7 @@ class FactorStore:
             some[:] = [self._summed_product.sum(some)]
             return []
 
-        how = self._check, self._threads(), max(self._alone_until_s, time.monotonic() + LEAST_ALONE_S)
+        how = self._how()
         do_all(products, advance, *how)
         ranges = [cut_at_same_keys(parts) if len(parts) > 1 else [parts] for parts in sums]
         do_all([some for parts in ranges for some in parts if len(some) > 1], add_up, *how)
@@ -175,6 +178,19 @@ class FactorStore:
     def eliminated(self, step: Step) -> int:
         """The product of the step's factors, summed over its vertex."""
         return self._known[step]
+
+    def merge_all(self, merges: Iterable[tuple[int, int, int]]) -> None:
+        """Make what `merge` gives for these, in threads if that is worth it."""
+        new = [merge for merge in dict.fromkeys(merges) if ("merge", *merge) not in self._known]
+        made: dict[tuple[int, int, int], Factor] = {}
+
+        def make(merge: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+            made[merge] = self._merged(*merge)
+            return []
+
+        do_all(list(new), make, *self._how())
+        for merge in new:
+            self._known["merge", *merge] = self._add(made[merge])
 
     def multiply(self, number: int, other: int) -> int:
         """The product of two factors of one scope."""
@@ -210,22 +226,20 @@ class FactorStore:
         self._added += 1
         return self._added - 1
 
-    def _order(self, step: Step) -> JoinOrder:
+    def _order(self, step: Step, most: float = math.inf) -> JoinOrder:
         order = self._orders_of_steps.get(step)
-        if order is None:
-            order = self._orders_of_steps[step] = self._chosen_order(step)
+        if order is None or (not order.numbers and order.cost <= most):
+            order = self._orders_of_steps[step] = self._chosen_order(step, most)
         return order
 
-    def _chosen_order(self, step: Step) -> JoinOrder:
-        """The order of an elimination's joins, the best of a few where it takes long."""
+    def _chosen_order(self, step: Step, most: float) -> JoinOrder:
+        """The order of an elimination's joins."""
         if not self._fields.fit(len({u for number in step.factors for u in self._factors[number].scope})):
             return JoinOrder(math.inf, step.factors)
         if self._is_dense(step.vertex, step.factors):
             cost, numbers = DENSE_PRODUCT_NS * self._orders.products(step.vertex, step.factors), step.factors
         else:
-            cost, numbers = self._orders.first(step.vertex, step.factors)
-            if cost > LONG_NS:
-                cost, numbers = self._orders.best(step.vertex, step.factors)
+            cost, numbers = self._orders.best(step.vertex, step.factors, most)
         return JoinOrder(OPERATION_NS + cost, numbers)
 
     def _is_dense(self, vertex: int, numbers: Sequence[int]) -> bool:
@@ -238,6 +252,10 @@ class FactorStore:
     def _holding(self, vertex: int, numbers: Iterable[int]) -> list[int]:
         """Those of some factors that have a vertex, ascending."""
         return sorted(number for number in numbers if vertex in self._factors[number].scope)
+
+    def _how(self) -> tuple[Callable[[], None], int, float]:
+        """How tasks are done: what is checked meanwhile, by how many threads, and until when by one."""
+        return self._check, self._threads(), max(self._alone_until_s, time.monotonic() + LEAST_ALONE_S)
 
     def _begun(self, step: Step) -> Product:
         self._spend(OPERATION_NS)
@@ -279,8 +297,8 @@ class FactorStore:
         return Factor(scope, *apart(keys, values, *fields, self._fields.mask))
 
 
-def _checksum(factor: Factor) -> int:
-    return zlib.crc32(factor.values.data, zlib.crc32(factor.keys.data))
+def _checksum(factor: Factor) -> tuple[int, int]:
+    return int(factor.keys.sum()), int(factor.values.sum())
 
 
 def _are_equal(factor: Factor, other: Factor) -> bool:

@@ -8,6 +8,7 @@ the entries of all factors are multiplied image by image.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
@@ -20,11 +21,15 @@ __all__ = ["DENSE_PRODUCT_NS", "ENTRY_NS", "PRODUCT_NS", "JoinOrder", "JoinOrder
 DENSE_PRODUCT_NS = 2.5  # where the sums of a result have a place for each key
 PRODUCT_NS = 25.0  # elsewhere
 ENTRY_NS = 8.0  # to move an entry
-FIRSTS = 4  # factors that are tried as the first one, where that is worth it
+LONG_NS = 2e7  # of joins, from which several orders are tried
+FIRSTS = 4  # factors that are tried as the first one then
 
 
 class JoinOrder(NamedTuple):
-    """Nanoseconds that the joins take, about, and the numbers of the factors in their order."""
+    """Nanoseconds that the joins take, about, and the numbers of the factors in their order.
+
+    Where nobody asked for an order that takes so long, there are no numbers, and the joins take longer.
+    """
 
     cost: float
     numbers: tuple[int, ...]
@@ -57,19 +62,25 @@ class JoinOrders:
         one, other = (self._entries_of_images(number, vertex) for number in numbers)
         return float(one @ other)
 
-    def first(self, vertex: int, numbers: Sequence[int]) -> JoinOrder:
-        """The order of a product that is summed over a vertex which some of its factors hold."""
-        return self._beginning_with(self._smallest(numbers)[0], vertex, numbers)
+    def best(self, vertex: int, numbers: Sequence[int], most: float = math.inf) -> JoinOrder:
+        """The order of a product that is summed over a vertex which some of its factors hold.
 
-    def best(self, vertex: int, numbers: Sequence[int]) -> JoinOrder:
-        """The best of a few orders of such a product."""
-        return min(self._beginning_with(number, vertex, numbers) for number in self._smallest(numbers)[:FIRSTS])
+        Where it takes long, that is the best of a few; one that takes more than `most` nobody asks for.
+        """
+        first, *others = self._smallest(numbers)[:FIRSTS]
+        order = self._beginning_with(first, vertex, numbers, most)
+        if order.cost > LONG_NS:
+            for number in others:
+                other = self._beginning_with(number, vertex, numbers, min(most, order.cost) if order.numbers else most)
+                if other.numbers:
+                    order = other
+        return order
 
     def _smallest(self, numbers: Sequence[int]) -> list[int]:
         """The factors, those of one vertex last."""
         return sorted(numbers, key=lambda n: (len(self.factors[n].scope) < 2, len(self.factors[n].keys)))
 
-    def _beginning_with(self, first: int, vertex: int, numbers: Sequence[int]) -> JoinOrder:
+    def _beginning_with(self, first: int, vertex: int, numbers: Sequence[int], most: float = math.inf) -> JoinOrder:
         """The order in which each factor makes the fewest products of those so far."""
         left, order = [number for number in numbers if number != first], [first]
         source = dict.fromkeys(self.factors[first].scope, first)  # the factor that brought each vertex in
@@ -93,6 +104,8 @@ class JoinOrders:
                 others *= self._fan_out(number, source)
             products = float(of_images.sum()) * others
             cost += ENTRY_NS * (entries + len(keys)) + PRODUCT_NS * products
+            if cost > most:
+                return JoinOrder(cost, ())
             entries = products
             for u in scope:
                 source.setdefault(u, number)

@@ -9,7 +9,7 @@ in one factor only, as they do once both have eliminated what a conflict concern
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore, Step
@@ -111,8 +111,15 @@ class _QuotientSum:
             some.append((term, step))
             words += self.store.expected_words(step)
         self.store.eliminate([step for _, step in some])
+        self.store.merge_all(merge for term, step in some for merge in self._merges(term, step))
         for term, step in some:
             self._put_in_place(term, step, size - 1)
+
+    def _merges(self, term: _Term, step: Step) -> Iterator[tuple[int, int, int]]:
+        """The factors that are merged where the vertex of a step has the image of one that it is in conflict with."""
+        for u, w in term.conflicts:
+            if step.vertex in (u, w):
+                yield from ((number, w, u) for number in term.factors if w in self.store[number].scope)
 
     def _put_in_place(self, term: _Term, step: Step, size: int) -> None:
         """Put terms of so many vertices in place of one with one more, whose vertex is eliminated."""
@@ -141,16 +148,21 @@ class _QuotientSum:
 
     def _next(self, term: _Term) -> Step:
         """The elimination that takes the least time, for all terms that it makes."""
-        vertices = sorted({v for number in term.factors for v in self.store[number].scope})
-        steps = {v: self.store.step(v, term.factors) for v in vertices}
-        prices = {v: self.store.cost(step) for v, step in steps.items()}
+        merges = dict.fromkeys((v for number in term.factors for v in self.store[number].scope), 0)
         for pair in term.conflicts:
             for v in pair:
-                prices[v] += self.store.cost(steps[v]) + TERM_NS
-        price, vertex = min((price, v) for v, price in prices.items())
-        if price == math.inf:
+                merges[v] += 1
+        steps = [self.store.step(v, term.factors) for v in sorted(merges)]
+        best, price = None, math.inf
+        for step in sorted(steps, key=self.store.entries):
+            terms, more = 1 + merges[step.vertex], merges[step.vertex] * TERM_NS
+            if more < price:
+                cost = terms * self.store.cost(step, (price - more) / terms) + more
+                if cost < price:
+                    best, price = step, cost
+        if best is None:
             self.store.give_up()
-        return steps[vertex]
+        return best
 
     def _with(self, factors: frozenset[int], number: int) -> frozenset[int]:
         """The factors and one more, which is multiplied by that of its scope, if there is one."""
