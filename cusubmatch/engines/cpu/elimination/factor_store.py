@@ -1,6 +1,7 @@
 """Factors by number, and the operations on them, each of which is done once: equal parts of two terms are shared.
 
-Eliminations are done together, in threads; other operations, which take little, one after the other.
+Equal factors have one number, however they were made. Eliminations are done together, in threads, and so are merges;
+other operations, which take little, one after the other.
 """
 
 from __future__ import annotations
@@ -117,7 +118,8 @@ class FactorStore:
             del self._factors[number]
         self._known = {key: number for key, number in self._known.items() if number in kept}
         self._orders.keep_only(kept)
-        self._by_checksum = {key: [n for n in alike if n in kept] for key, alike in self._by_checksum.items()}
+        left = {key: [n for n in alike if n in kept] for key, alike in self._by_checksum.items()}
+        self._by_checksum = {key: alike for key, alike in left.items() if alike}
         self._orders_of_steps.clear()
         self._words = sum(map(_words, self._factors.values()))
 
