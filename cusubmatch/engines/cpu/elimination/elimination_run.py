@@ -65,7 +65,6 @@ class EliminationRun:
         required = local.constraints.required
         self._conflicts: Conflicts = frozenset(pair for pair in local.constraints.distinct if pair not in required)
         self._ended = flag_of_thread()
-        self._most_words = MANY_WORDS  # that its factors take
 
     def count(self) -> int:
         """The number of embeddings."""
@@ -80,14 +79,14 @@ class EliminationRun:
         StepsSpent
         """
         compile_elimination()
-        self._most_words = max(MANY_WORDS, available_memory() // (MEMORY_SHARE * WORD_BYTES))
-        (bits,) = self._sum(np.array([FLOATS]), frozenset())
+        most_words = max(MANY_WORDS, available_memory() // (MEMORY_SHARE * WORD_BYTES))  # that factors take
+        (bits,) = self._sum(np.array([FLOATS]), frozenset(), most_words)
         moduli = [WORD, *primes_beside_word(float(np.uint64(bits).view(np.float64)))]
-        return chinese_remainder(self._sum(kinds_of(moduli), self._conflicts), moduli)
+        return chinese_remainder(self._sum(kinds_of(moduli), self._conflicts, most_words), moduli)
 
-    def _sum(self, kinds: np.ndarray, conflicts: Conflicts) -> list[int]:
+    def _sum(self, kinds: np.ndarray, conflicts: Conflicts, most_words: int) -> list[int]:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
-        how = self._spend, self._threads_now, self._ended, self._most_words
+        how = self._spend, self._threads_now, self._ended, most_words
         store = FactorStore(len(self.local.candidates.masks), kinds, *how)
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]

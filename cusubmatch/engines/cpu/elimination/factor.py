@@ -204,8 +204,8 @@ def apart(keys, values, first, second, mask):
 
 @jit
 def entries_of_images(keys, field, mask, size):
-    """int64 (size,): how many entries each image has of the vertex whose field is at a position."""
-    entries = np.zeros(size, np.int64)
+    """float64 (size,): how many entries each image has of the vertex whose field is at a position."""
+    entries = np.zeros(size)
     for i in range(len(keys)):
         entries[np.int64((keys[i] >> field) & mask)] += 1
     return entries

@@ -85,7 +85,7 @@ class FactorStore:
         self._factors: dict[int, Factor] = {}
         self._alone_until_s = time.monotonic() + ALONE_S
         self._added = self._words = self._words_made = 0
-        self._by_checksum: dict[Hashable, list[int]] = {}
+        self._by_checksum: dict[Hashable, list[int]] = {}  # numbers of factors that may be equal
         self._known: dict[Hashable, int] = {}  # the number of what an operation made
         self._orders = JoinOrders(size, self._fields, self._factors)
         self._orders_of_steps: dict[Step, JoinOrder] = {}
@@ -106,6 +106,10 @@ class FactorStore:
     def room(self) -> float:
         """Words that new factors may take together."""
         return FULL_SHARE * (self.most_words - self._words)
+
+    def holding(self, vertex: int, numbers: Iterable[int]) -> list[int]:
+        """Those of some factors that have a vertex, ascending."""
+        return sorted(number for number in numbers if vertex in self._factors[number].scope)
 
     def give_up(self) -> NoReturn:
         """End the count: its factors have become too large, or of too many vertices, to go on."""
@@ -141,10 +145,10 @@ class FactorStore:
         Those that its neighbours have among them belong to it: they make its joins smaller, unless one join does it
         all, and adds up its products as they are made.
         """
-        holding = self._holding(vertex, factors)
-        scope = {u for number in holding for u in self._factors[number].scope}
+        holding = self.holding(vertex, factors)
         if self._is_dense(vertex, holding):
             return Step(vertex, tuple(holding))
+        scope = self._scope(holding)
         return Step(vertex, tuple(sorted(n for n in factors if scope.issuperset(self._factors[n].scope))))
 
     def eliminate(self, steps: Iterable[Step]) -> None:
@@ -236,7 +240,7 @@ class FactorStore:
 
     def _chosen_order(self, step: Step, most: float) -> JoinOrder:
         """The order of an elimination's joins."""
-        if not self._fields.fit(len({u for number in step.factors for u in self._factors[number].scope})):
+        if not self._fields.fit(len(self._scope(step.factors))):
             return JoinOrder(math.inf, step.factors)
         if self._is_dense(step.vertex, step.factors):
             cost, numbers = DENSE_PRODUCT_NS * self._orders.products(step.vertex, step.factors), step.factors
@@ -246,14 +250,13 @@ class FactorStore:
 
     def _is_dense(self, vertex: int, numbers: Sequence[int]) -> bool:
         """Whether one join does it all, and its sums have a place for each key."""
-        scope = {u for number in numbers for u in self._factors[number].scope}
-        if len(numbers) != 2 or not all(vertex in self._factors[number].scope for number in numbers):
+        if len(numbers) != 2 or len(self.holding(vertex, numbers)) != 2:
             return False
-        return self._summed_product.is_dense(self._orders.products(vertex, numbers), len(scope) - 1)
+        return self._summed_product.is_dense(self._orders.products(vertex, numbers), len(self._scope(numbers)) - 1)
 
-    def _holding(self, vertex: int, numbers: Iterable[int]) -> list[int]:
-        """Those of some factors that have a vertex, ascending."""
-        return sorted(number for number in numbers if vertex in self._factors[number].scope)
+    def _scope(self, numbers: Iterable[int]) -> set[int]:
+        """The vertices of some factors."""
+        return {u for number in numbers for u in self._factors[number].scope}
 
     def _how(self) -> tuple[Callable[[], None], int, float]:
         """How tasks are done: what is checked meanwhile, by how many threads, and until when by one."""

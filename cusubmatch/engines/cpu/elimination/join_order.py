@@ -59,8 +59,8 @@ class JoinOrders:
 
     def products(self, vertex: int, numbers: Sequence[int]) -> float:
         """Products of entries of two factors that have nothing but a vertex in common."""
-        one, other = (self._entries_of_images(number, vertex) for number in numbers)
-        return float(one @ other)
+        one, other = numbers
+        return self._agreement(one, other, vertex) * self._pairs(one, other)
 
     def best(self, vertex: int, numbers: Sequence[int], most: float = math.inf) -> JoinOrder:
         """The order of a product that is summed over a vertex which some of its factors hold.
@@ -71,7 +71,7 @@ class JoinOrders:
         order = self._beginning_with(first, vertex, numbers, most)
         if order.cost > LONG_NS:
             for number in others:
-                other = self._beginning_with(number, vertex, numbers, min(most, order.cost) if order.numbers else most)
+                other = self._beginning_with(number, vertex, numbers, min(most, order.cost))
                 if other.numbers:
                     order = other
         return order
@@ -130,9 +130,11 @@ class JoinOrders:
         share = self._agreements.get(key)
         if share is None:
             one, two = self._entries_of_images(number, vertex), self._entries_of_images(other, vertex)
-            pairs = max(len(self.factors[number].keys) * len(self.factors[other].keys), 1)
-            share = self._agreements[key] = float(one @ two) / pairs
+            share = self._agreements[key] = float(one @ two) / max(self._pairs(number, other), 1)
         return share
+
+    def _pairs(self, number: int, other: int) -> int:
+        return len(self.factors[number].keys) * len(self.factors[other].keys)
 
     def _entries_of_images(self, number: int, vertex: int) -> np.ndarray:
         """float64 (size,): how many entries of a factor each image of one of its vertices has."""
@@ -140,5 +142,5 @@ class JoinOrders:
         if key not in self._images:
             scope, keys, _ = self.factors[number]
             field = np.uint64(self.fields.position(scope, vertex))
-            self._images[key] = entries_of_images(keys, field, self.fields.mask, self.size).astype(np.float64)
+            self._images[key] = entries_of_images(keys, field, self.fields.mask, self.size)
         return self._images[key]

@@ -119,7 +119,7 @@ class _QuotientSum:
         """The factors that are merged where the vertex of a step has the image of one that it is in conflict with."""
         for u, w in term.conflicts:
             if step.vertex in (u, w):
-                yield from ((number, w, u) for number in term.factors if w in self.store[number].scope)
+                yield from ((number, w, u) for number in self.store.holding(w, term.factors))
 
     def _put_in_place(self, term: _Term, step: Step, size: int) -> None:
         """Put terms of so many vertices in place of one with one more, whose vertex is eliminated."""
@@ -172,7 +172,7 @@ class _QuotientSum:
 
     def _merged(self, term: _Term, u: int, w: int, conflicts: Conflicts) -> _Term:
         """The negated term in which two vertices, u < w, are one, u: so equal quotients have equal names."""
-        holding = sorted(number for number in term.factors if w in self.store[number].scope)
+        holding = self.store.holding(w, term.factors)
         factors = term.factors.difference(holding)
         for number in holding:
             factors = self._with(factors, self.store.merge(number, w, u))
