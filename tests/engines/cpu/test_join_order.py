@@ -15,7 +15,7 @@ SIZE = 1 << 9
 def factor(scope, pairs):
     """A factor that is 1 for some images of two vertices."""
     keys = np.unique(pairs[:, 0].astype(np.uint64) << np.uint64(9) | pairs[:, 1].astype(np.uint64))
-    return Factor(scope, keys, np.ones((len(keys), 1), np.uint64))
+    return Factor(scope, keys.reshape(-1, 1), np.ones((len(keys), 1), np.uint64))
 
 
 def orders_of(factors):
@@ -35,7 +35,7 @@ def with_hub(entries, seed):
 
 def products_of(factors):
     """Entries of the product of factors of (0, 1), (0, 2), (0, 3) and so on, image by image."""
-    images = [np.bincount((one.keys >> np.uint64(9)).astype(int), minlength=SIZE) for one in factors]
+    images = [np.bincount((one.keys[:, 0] >> np.uint64(9)).astype(int), minlength=SIZE) for one in factors]
     return int(np.prod(np.array(images, object), axis=0).sum())
 
 
@@ -55,7 +55,8 @@ def test_triangles_are_expected_about_right(pairs):
     found = orders_of(factors).best(0, range(3))
     dense = np.zeros((3, SIZE, SIZE), np.int64)
     for number, one in enumerate(factors):
-        dense[number][(one.keys >> np.uint64(9)).astype(int), (one.keys & np.uint64(SIZE - 1)).astype(int)] = 1
+        keys = one.keys[:, 0]
+        dense[number][(keys >> np.uint64(9)).astype(int), (keys & np.uint64(SIZE - 1)).astype(int)] = 1
     of_two = dense[0].T @ dense[1]
     wanted = min(of_two.sum(), (dense[0] @ dense[2]).sum(), (dense[1] @ dense[2].T).sum())
     triangles = (of_two * dense[2]).sum()

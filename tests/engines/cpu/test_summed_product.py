@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from cusubmatch.engines.cpu.elimination import factor as factor_module
 from cusubmatch.engines.cpu.elimination import key_ranges, summed_product
 from cusubmatch.engines.cpu.elimination.arithmetic import WORDS
 from cusubmatch.engines.cpu.elimination.factor import Factor, Fields
@@ -26,7 +27,22 @@ SCOPES = {
 }
 
 
-def random_factors(scopes, share, seed):
+def keys_of(fields, scope, images):
+    """The keys of entries with these images, an array for each vertex."""
+    keys = np.zeros((len(images[0]), fields.words(len(scope))), np.uint64)
+    for v, of_vertex in zip(scope, images, strict=True):
+        word, bit = fields.place(scope, v)
+        keys[:, word] |= of_vertex.astype(np.uint64) << np.uint64(bit)
+    return keys
+
+
+def images_of(fields, scope, keys):
+    """The images of each vertex."""
+    places = [fields.place(scope, v) for v in scope]
+    return tuple((keys[:, word] >> np.uint64(bit) & fields.mask).astype(np.int64) for word, bit in places)
+
+
+def random_factors(fields, scopes, share, seed):
     """Factors and the same as dense arrays, over all vertices, of integers."""
     random, vertices = np.random.default_rng(seed), max(map(max, scopes)) + 1
     factors, dense = [], np.ones((SIZE,) * vertices, object)
@@ -34,9 +50,8 @@ def random_factors(scopes, share, seed):
         shape = (SIZE,) * len(scope)
         numbers = np.where(random.random(shape) < share, random.integers(1, 100, shape), 0)
         images = np.nonzero(numbers)
-        keys = sum(one.astype(np.uint64) << np.uint64(4 * place) for place, one in enumerate(reversed(images)))
         values = numbers[images].astype(np.uint64)
-        factors.append(Factor(scope, keys, np.stack([values, values % KINDS[1]], 1)))
+        factors.append(Factor(scope, keys_of(fields, scope, images), np.stack([values, values % KINDS[1]], 1)))
         dense = dense * numbers.astype(object).reshape([SIZE if v in scope else 1 for v in range(vertices)])
     return factors, dense
 
@@ -44,13 +59,16 @@ def random_factors(scopes, share, seed):
 @pytest.mark.parametrize("scopes", SCOPES.values(), ids=SCOPES)
 @pytest.mark.parametrize(("products", "places", "bitmap"), [(1 << 18, 1 << 22, 1 << 17), (1 << 18, 1, 0), (16, 1, 4)])
 @pytest.mark.parametrize("share", [0.1, 0.6])
-def test_a_summed_product_is_that_of_dense_arrays(monkeypatch, scopes, products, places, bitmap, share):
+@pytest.mark.parametrize("word_bits", [63, 8, 4])  # keys of one word; of two fields a word; of one
+def test_a_summed_product_is_that_of_dense_arrays(monkeypatch, scopes, products, places, bitmap, share, word_bits):
+    monkeypatch.setattr(factor_module, "WORD_BITS", word_bits)
     monkeypatch.setattr(summed_product, "MAX_PRODUCTS", products)
     monkeypatch.setattr(summed_product, "PLACES", places)
     monkeypatch.setattr(summed_product, "MAX_BITMAP", bitmap)
     monkeypatch.setattr(key_ranges, "ENTRIES_OF_A_RANGE", 64)
-    factors, dense = random_factors(scopes, share, seed=len(scopes))
-    summed = SummedProduct(Fields(SIZE), KINDS, lambda _: None, np.zeros(1, np.int64))
+    fields = Fields(SIZE)
+    factors, dense = random_factors(fields, scopes, share, seed=len(scopes))
+    summed = SummedProduct(fields, KINDS, lambda _: None, np.zeros(1, np.int64))
     for vertex in sorted({v for scope in scopes for v in scope}):
         tasks, made = [summed.begin(vertex, factors)], []
         while tasks:
@@ -62,11 +80,14 @@ def test_a_summed_product_is_that_of_dense_arrays(monkeypatch, scopes, products,
         total = concatenated([summed.sum(some) for some in cut_at_same_keys(made)])
         others = tuple(v for v in range(dense.ndim) if v not in total.scope)
         wanted = dense.sum(axis=others)
-        assert np.all(total.keys[1:] > total.keys[:-1])
-        found = np.zeros(1 << 4 * len(total.scope), object)
-        found[total.keys.astype(np.int64)] = [int(value) for value in total.values[:, 0]]
-        inside = np.ix_(*[range(SIZE)] * len(total.scope)) if total.scope else ()
-        assert np.all(found.reshape((16,) * len(total.scope))[inside] == wanted)
+        keys = total.keys.tolist()
+        assert keys == sorted(keys)
+        assert len({*map(tuple, keys)}) == len(keys)
+        found = np.zeros((SIZE,) * len(total.scope), object)
+        images = images_of(fields, total.scope, total.keys)
+        for i, value in enumerate(total.values[:, 0].tolist()):
+            found[tuple(of_vertex[i] for of_vertex in images)] = value
+        assert np.all(found == wanted)
         assert np.all(total.values[:, 1] == total.values[:, 0] % KINDS[1])
 
 
@@ -76,13 +97,13 @@ def test_factors_that_are_cut_are_whole_again(monkeypatch):
     factors = []
     for length in (0, 1, 300, 40):
         keys = np.sort(random.choice(1000, length, replace=False)).astype(np.uint64)
-        factors.append(Factor((0, 1), keys, keys.reshape(-1, 1) * np.uint64(3)))
+        factors.append(Factor((0, 1), keys.reshape(-1, 1), keys.reshape(-1, 1) * np.uint64(3)))
     pieces = cut_at_same_keys(factors)
     assert len(pieces) > 2
     last = -1
     for some in pieces:
-        assert min(int(factor.keys[0]) for factor in some) > last
-        last = max(int(factor.keys[-1]) for factor in some)
-    keys = np.sort(np.concatenate([factor.keys for some in pieces for factor in some]))
-    assert np.array_equal(keys, np.sort(np.concatenate([factor.keys for factor in factors])))
+        assert min(int(factor.keys[0, 0]) for factor in some) > last
+        last = max(int(factor.keys[-1, 0]) for factor in some)
+    keys = np.concatenate([factor.keys for some in pieces for factor in some])
+    assert np.array_equal(np.sort(keys, 0), np.sort(np.concatenate([factor.keys for factor in factors]), 0))
     assert [len(factor.keys) for some in cut_at_same_keys(factors[:1] * 2) for factor in some] == [0]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS, kinds_of
+from cusubmatch.engines.cpu.elimination.factor import Fields
 from cusubmatch.engines.cpu.elimination.factor_store import MANY_WORDS, FactorStore
-from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, sum_of_quotients
+from cusubmatch.engines.cpu.elimination.join_sample import products_of_joins
+from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, Quotients, sum_of_quotients
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled, preparation
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.errors import DeadlinePassed
@@ -80,18 +82,18 @@ class EliminationRun:
         """
         compile_elimination()
         most_words = max(MANY_WORDS, available_memory() // (MEMORY_SHARE * WORD_BYTES))  # that factors take
-        (bits,) = self._sum(np.array([FLOATS]), frozenset(), most_words)
+        (bits,), costs = self._sum(np.array([FLOATS]), frozenset(), most_words)
         moduli = [WORD, *primes_beside_word(float(np.uint64(bits).view(np.float64)))]
-        return chinese_remainder(self._sum(kinds_of(moduli), self._conflicts, most_words), moduli)
+        return chinese_remainder(self._sum(kinds_of(moduli), self._conflicts, most_words, costs).totals, moduli)
 
-    def _sum(self, kinds: np.ndarray, conflicts: Conflicts, most_words: int) -> list[int]:
+    def _sum(self, kinds: np.ndarray, conflicts: Conflicts, most_words: int, costs: Sequence[float] = ()) -> Quotients:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
         how = self._spend, self._threads_now, self._ended, most_words
         store = FactorStore(len(self.local.candidates.masks), kinds, *how)
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]
         arcs = [store.add_arcs(u, w, offsets[relation], targets) for u, w, relation in edges]
-        return sum_of_quotients(store, arcs, len(self.local.constraints.labels), conflicts)
+        return sum_of_quotients(store, arcs, len(self.local.constraints.labels), conflicts, costs)
 
     def _threads_now(self) -> int:
         by_turns = self.max_cost < float("inf")  # who waits for the next turn is one thread
@@ -126,4 +128,5 @@ def compile_elimination() -> None:
             merged = store.merge(arcs[0], 0, 2)
             store.multiply(merged, store.keep_apart(merged, 1, 2))
             store.combine(merged, 1, merged, -1)
+            products_of_joins(Fields(size), [store[arcs[0]], store[arcs[1]]])
             sum_of_quotients(store, arcs, 8, frozenset({(4, 7), (5, 6)}))

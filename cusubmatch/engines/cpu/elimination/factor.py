@@ -1,13 +1,14 @@
 """Factors: sparse tables of numbers over the candidates of a few pattern vertices.
 
 An entry's key holds a local index of each vertex of the scope, one field of bits each, the first vertex in the highest
-field; absent entries are 0. Keys ascend, so factors of one scope are multiplied and added by merging. An entry has a
-value in each of a few kinds of arithmetic. Where `ended` is not 0 any more, what sorts stops, and returns what is of no
-use.
+field of the first word; no field lies in two words. Absent entries are 0. Keys ascend, word by word, so factors of one
+scope are multiplied and added by merging. An entry has a value in each of a few kinds of arithmetic. Where `ended` is
+not 0 any more, what sorts stops, and returns what is of no use.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -22,9 +23,9 @@ __all__ = [
     "apart",
     "arcs_of",
     "combined",
+    "compare",
     "entries_of_images",
-    "moved",
-    "moved_by_some",
+    "move_fields",
     "multiplied",
     "rearranged",
     "sort_entries",
@@ -32,7 +33,7 @@ __all__ = [
     "summed_out",
 ]
 
-KEY_BITS = 64
+WORD_BITS = 63  # of a word of a key, at most: a shift by 64 does nothing
 DIGIT_BITS = 11  # of the keys that a pass of sorting goes by, at most
 
 
@@ -43,7 +44,7 @@ class Factor(NamedTuple):
     ----------
     scope : tuple of int
         Pattern vertices, ascending.
-    keys : uint64 (n,)
+    keys : uint64 (n, words)
         Ascending, each once.
     values : uint64 (n, kinds)
     """
@@ -65,63 +66,108 @@ class Fields:
     ----------
     bits : int
         Of a field.
+    of_word : int
+        Fields that a word has room for.
     mask : uint64
         Of a field.
     """
 
     def __init__(self, size: int):
         self.bits = max((size - 1).bit_length(), 1)
+        self.of_word = max(WORD_BITS // self.bits, 1)
         self.mask = np.uint64((1 << self.bits) - 1)
 
-    def fit(self, vertices: int) -> bool:
-        """Whether a key has room for so many."""
-        return vertices * self.bits <= KEY_BITS
+    def words(self, vertices: int) -> int:
+        """Of a key with so many."""
+        return max(-(-vertices // self.of_word), 1)
 
-    def position(self, scope: Sequence[int], vertex: int) -> int:
-        """The lowest bit of the field of a vertex."""
-        return self.bits * (len(scope) - 1 - scope.index(vertex))
+    def different_keys(self, vertices: int) -> float:
+        """That there may be with so many vertices; inf where they have several words."""
+        return math.inf if self.words(vertices) > 1 else 1 << self.bits * vertices
 
-    def moves(self, scope: Sequence[int], result: Sequence[int]) -> np.ndarray:
-        """uint64 (fields, 2): where the vertices of two scopes have their fields in the first one, and in the other."""
-        both = [u for u in scope if u in result]
-        moves = [(self.position(scope, u), self.position(result, u)) for u in both]
-        return np.array(moves, np.uint64).reshape(-1, 2)
+    def place(self, scope: Sequence[int], vertex: int) -> tuple[int, int]:
+        """The word that has the field of a vertex, and its lowest bit there."""
+        word, before = divmod(scope.index(vertex), self.of_word)
+        return word, self.bits * (min(self.of_word, len(scope) - word * self.of_word) - 1 - before)
+
+    def places(self, scope: Sequence[int], vertices: Sequence[int]) -> np.ndarray:
+        """uint64 (vertices, 2): the places of the fields of some vertices, word and lowest bit."""
+        return np.array([self.place(scope, u) for u in vertices], np.uint64).reshape(-1, 2)
+
+    def moves(self, scope: Sequence[int], result: Sequence[int], column: int = 0) -> np.ndarray:
+        """uint64 (fields, 4): the places of what two scopes share, in the first one, and in the other, from a column.
+
+        A place is a word and the lowest bit there.
+        """
+        both = [(u, u) for u in scope if u in result]
+        return self.renaming_moves(scope, result, both, column)
+
+    def renaming_moves(
+        self, scope: Sequence[int], result: Sequence[int], pairs: Sequence[tuple[int, int]], column: int = 0
+    ) -> np.ndarray:
+        """The same for pairs of a vertex of the first scope and one of the other, in whose place its field is put."""
+        rows = []
+        for u, w in pairs:
+            word, bit = self.place(result, w)
+            rows.append((*self.place(scope, u), column + word, bit))
+        return np.array(rows, np.uint64).reshape(-1, 4)
+
+    def prefix(self, vertices: int, first: int) -> tuple[np.ndarray, np.uint64, int]:
+        """The bits that the first few of so many vertices have in the words of a key: of each word that has some.
+
+        Also the lowest of them in the first word, and how many there are.
+        """
+        of_word, masks = self.of_word, []
+        for before in range(0, max(first, 1), of_word):
+            here, those = min(of_word, vertices - before), min(of_word, first - before)
+            masks.append(((1 << self.bits * those) - 1) << self.bits * (here - those))
+        here, those = min(of_word, vertices), min(of_word, first)
+        return np.array(masks, np.uint64), np.uint64(self.bits * (here - those)), self.bits * those
 
     def digits(self, scope: Sequence[int], order: Sequence[int]) -> np.ndarray:
-        """uint64 (digits, 2): positions and masks of what keys are sorted by, the least first.
+        """uint64 (digits, 3): words, lowest bits and masks of what keys are sorted by, the least first.
 
         Keys of a scope are sorted by some of its vertices, `order`, which follow each other in it.
         """
-        if not order:
-            return np.empty((0, 2), np.uint64)
-        first, bits = self.position(scope, order[-1]), self.bits * len(order)
-        width = -(-bits // -(-bits // DIGIT_BITS))
-        return np.array([(first + b, (1 << min(width, bits - b)) - 1) for b in range(0, bits, width)], np.uint64)
+        fields: dict[int, list[int]] = {}  # lowest bits, by word
+        for u in reversed(order):
+            word, bit = self.place(scope, u)
+            fields.setdefault(word, []).append(bit)
+        digits = []
+        for word, places in fields.items():
+            bits = self.bits * len(places)
+            width = -(-bits // -(-bits // DIGIT_BITS))
+            digits += [(word, places[0] + b, (1 << min(width, bits - b)) - 1) for b in range(0, bits, width)]
+        return np.array(digits, np.uint64).reshape(-1, 3)
 
 
 @inner
-def moved(key, moves, mask):
-    """The fields of a key at other places; `moves`: rows of positions (from, to)."""
-    return moved_by_some(key, moves, 0, len(moves), mask)
+def move_fields(keys, i, moves, mask, out, row):
+    """Set a row of `out` to fields of key i; `moves`: rows of places (from a word, its bit, to a column, its bit)."""
+    for column in range(out.shape[1]):
+        out[row, column] = 0
+    for move in range(len(moves)):
+        field = (keys[i, moves[move, 0]] >> moves[move, 1]) & mask
+        out[row, moves[move, 2]] |= field << moves[move, 3]
 
 
 @inner
-def moved_by_some(key, moves, begin, end, mask):
-    """The same by the rows from `begin` to `end`: a slice would take longer than the moves."""
-    result = np.uint64(0)
-    for move in range(begin, end):
-        result |= ((key >> moves[move, 0]) & mask) << moves[move, 1]
-    return result
+def compare(keys, i, others, j):
+    """Negative, 0 or positive: key i is below key j of others, equals it, or is above it."""
+    for word in range(keys.shape[1]):
+        if keys[i, word] != others[j, word]:
+            return -1 if keys[i, word] < others[j, word] else 1
+    return 0
 
 
 @jit
 def arcs_of(offsets, targets, bits, kinds):
     """The keys and values, all 1, of the arcs of one relation's rows."""
     begin, arcs = offsets[0], offsets[-1] - offsets[0]
-    keys, values = np.empty(arcs, np.uint64), np.empty((arcs, len(kinds)), np.uint64)
+    keys, values = np.empty((arcs, 1), np.uint64), np.empty((arcs, len(kinds)), np.uint64)
     for x in range(len(offsets) - 1):
         for j in range(offsets[x] - begin, offsets[x + 1] - begin):
-            keys[j] = (np.uint64(x) << bits) | np.uint64(targets[begin + j])
+            keys[j, 0] = (np.uint64(x) << bits) | np.uint64(targets[begin + j])
             for kind in range(len(kinds)):
                 values[j, kind] = one(kinds[kind])
     return keys, values
@@ -131,15 +177,16 @@ def arcs_of(offsets, targets, bits, kinds):
 def multiplied(keys, values, other_keys, other_values, kinds):
     """The product of two factors of one scope."""
     most = min(len(keys), len(other_keys))
-    out_keys, out_values, n, j = np.empty(most, np.uint64), np.empty((most, len(kinds)), np.uint64), 0, 0
-    for i in range(len(keys)):
-        while j < len(other_keys) and other_keys[j] < keys[i]:
-            j += 1
-        if j < len(other_keys) and other_keys[j] == keys[i]:
-            out_keys[n] = keys[i]
+    out_keys, out_values = np.empty((most, keys.shape[1]), np.uint64), np.empty((most, len(kinds)), np.uint64)
+    n = i = j = 0
+    while i < len(keys) and j < len(other_keys):
+        order = compare(keys, i, other_keys, j)
+        if order == 0:
+            _copy_row(keys, i, out_keys, n)
             for kind in range(len(kinds)):
                 out_values[n, kind] = times(values[i, kind], other_values[j, kind], kinds[kind])
             n += 1
+        i, j = i + (order <= 0), j + (order >= 0)
     return out_keys[:n].copy(), out_values[:n].copy()
 
 
@@ -147,67 +194,81 @@ def multiplied(keys, values, other_keys, other_values, kinds):
 def combined(keys, values, weights, other_keys, other_values, other_weights, kinds):
     """The sum of two factors of one scope, each times its weight, which has a number in each kind of arithmetic."""
     most = len(keys) + len(other_keys)
-    out_keys, out_values, n, i, j = np.empty(most, np.uint64), np.empty((most, len(kinds)), np.uint64), 0, 0, 0
+    out_keys, out_values = np.empty((most, keys.shape[1]), np.uint64), np.empty((most, len(kinds)), np.uint64)
+    n = i = j = 0
     while i < len(keys) or j < len(other_keys):
-        first = j == len(other_keys) or (i < len(keys) and keys[i] <= other_keys[j])
-        second = i == len(keys) or (j < len(other_keys) and other_keys[j] <= keys[i])
-        out_keys[n], kept = keys[i] if first else other_keys[j], False
+        if i == len(keys) or j == len(other_keys):
+            order = 1 if i == len(keys) else -1
+        else:
+            order = compare(keys, i, other_keys, j)
+        if order <= 0:
+            _copy_row(keys, i, out_keys, n)
+        else:
+            _copy_row(other_keys, j, out_keys, n)
+        kept = False
         for kind in range(len(kinds)):
             value = np.uint64(0)
-            if first:
+            if order <= 0:
                 value = times(values[i, kind], weights[kind], kinds[kind])
-            if second:
+            if order >= 0:
                 value = plus(value, times(other_values[j, kind], other_weights[kind], kinds[kind]), kinds[kind])
             out_values[n, kind] = value
             kept |= value != 0
-        i, j, n = i + first, j + second, n + kept
+        i, j, n = i + (order <= 0), j + (order >= 0), n + kept
     return out_keys[:n].copy(), out_values[:n].copy()
 
 
 @jit
-def rearranged(keys, values, moves, mask, equal, digits, ended):
-    """The entries with their fields moved, in order.
+def rearranged(keys, values, moves, mask, equal, words, digits, ended):
+    """The entries with their fields moved, to keys of so many words, in order.
 
-    Where `equal` is a pair of positions, only entries whose fields there are equal are kept.
+    Where `equal` has two places, only entries whose fields there are equal are kept.
     """
-    out_keys, out_values, n = np.empty_like(keys), np.empty_like(values), 0
+    out_keys, out_values, n = np.empty((len(keys), words), np.uint64), np.empty_like(values), 0
     for i in range(len(keys)):
-        if len(equal) and ((keys[i] >> equal[0]) ^ (keys[i] >> equal[1])) & mask:
+        if len(equal) and _differ(keys, i, equal, mask):
             continue
-        out_keys[n] = moved(keys[i], moves, mask)
-        _copy_values(values, i, out_values, n)
+        move_fields(keys, i, moves, mask, out_keys, n)
+        _copy_row(values, i, out_values, n)
         n += 1
     return sort_entries(out_keys[:n].copy(), out_values[:n].copy(), digits, False, ended)
 
 
 @jit
-def summed_out(keys, values, moves, mask, digits, kinds, ended):
-    """A factor with some of its fields, summed over the others."""
-    out_keys = np.empty_like(keys)
+def summed_out(keys, values, moves, mask, words, digits, kinds, ended):
+    """A factor with some of its fields, in keys of so many words, summed over the others."""
+    out_keys = np.empty((len(keys), words), np.uint64)
     for i in range(len(keys)):
-        out_keys[i] = moved(keys[i], moves, mask)
+        move_fields(keys, i, moves, mask, out_keys, i)
     out_keys, out_values = sort_entries(out_keys, values.copy(), digits, False, ended)
     n = sum_equal(out_keys, out_values, kinds)
     return out_keys[:n].copy(), out_values[:n].copy()
 
 
 @jit
-def apart(keys, values, first, second, mask):
-    """The entries whose fields at two positions differ."""
+def apart(keys, values, places, mask):
+    """The entries whose fields at two places differ."""
     out_keys, out_values, n = np.empty_like(keys), np.empty_like(values), 0
     for i in range(len(keys)):
-        out_keys[n] = keys[i]
-        _copy_values(values, i, out_values, n)
-        n += ((keys[i] >> first) ^ (keys[i] >> second)) & mask != 0
+        _copy_row(keys, i, out_keys, n)
+        _copy_row(values, i, out_values, n)
+        n += _differ(keys, i, places, mask)
     return out_keys[:n].copy(), out_values[:n].copy()
 
 
+@inner
+def _differ(keys, i, places, mask):
+    """Whether the fields of a key at two places differ."""
+    first, second = keys[i, places[0, 0]] >> places[0, 1], keys[i, places[1, 0]] >> places[1, 1]
+    return (first ^ second) & mask != 0
+
+
 @jit
-def entries_of_images(keys, field, mask, size):
-    """float64 (size,): how many entries each image has of the vertex whose field is at a position."""
+def entries_of_images(keys, word, bit, mask, size):
+    """float64 (size,): how many entries each image has of the vertex whose field is at a place."""
     entries = np.zeros(size)
     for i in range(len(keys)):
-        entries[np.int64((keys[i] >> field) & mask)] += 1
+        entries[np.int64((keys[i, word] >> bit) & mask)] += 1
     return entries
 
 
@@ -221,11 +282,11 @@ def sort_entries(keys, values, digits, keep, ended):
     for d in range(len(digits)):
         if ended[0]:
             break
-        shift, mask = digits[d, 0], digits[d, 1]
+        word, shift, mask = digits[d, 0], digits[d, 1], digits[d, 2]
         places = np.zeros(np.int64(mask) + 2, np.int64)
         ascending, before = True, np.uint64(0)
         for i in range(len(keys)):
-            digit = (keys[i] >> shift) & mask
+            digit = (keys[i, word] >> shift) & mask
             ascending &= before <= digit
             before = digit
             places[np.int64(digit) + 1] += 1
@@ -236,9 +297,9 @@ def sort_entries(keys, values, digits, keep, ended):
         if len(free_keys) == 0:
             free_keys, free_values = np.empty_like(keys), np.empty_like(values)
         for i in range(len(keys)):
-            digit = np.int64((keys[i] >> shift) & mask)
-            free_keys[places[digit]] = keys[i]
-            _copy_values(values, i, free_values, places[digit])
+            digit = np.int64((keys[i, word] >> shift) & mask)
+            _copy_row(keys, i, free_keys, places[digit])
+            _copy_row(values, i, free_values, places[digit])
             places[digit] += 1
         sorted_keys, sorted_values = free_keys, free_values
         free_keys, free_values = (keys[:0], values[:0]) if keep else (keys, values)
@@ -251,17 +312,17 @@ def sum_equal(keys, values, kinds):
     """Add up values of equal keys, which lie together; the number of keys."""
     n = 0
     for i in range(len(keys)):
-        if n and keys[n - 1] == keys[i]:
+        if n and compare(keys, n - 1, keys, i) == 0:
             for kind in range(len(kinds)):
                 values[n - 1, kind] = plus(values[n - 1, kind], values[i, kind], kinds[kind])
         else:
-            keys[n] = keys[i]
-            _copy_values(values, i, values, n)
+            _copy_row(keys, i, keys, n)
+            _copy_row(values, i, values, n)
             n += 1
     return n
 
 
 @inner
-def _copy_values(values, i, out, n):
-    for kind in range(values.shape[1]):
-        out[n, kind] = values[i, kind]
+def _copy_row(rows, i, out, n):
+    for column in range(rows.shape[1]):
+        out[n, column] = rows[i, column]

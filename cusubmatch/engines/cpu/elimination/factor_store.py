@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from cusubmatch.engines.cpu.elimination.task_stack import do_all
 __all__ = ["MANY_WORDS", "FactorStore", "Step"]
 
 OPERATION_NS = 3e4  # of any operation, about
+MIN_SAMPLED = 5  # vertices of a product; where it has fewer, what is expected is about right
 MANY_WORDS = 1 << 27  # of all factors together
 FULL_SHARE = 0.5  # of the words that there may be, from which others are forgotten
 ALONE_S = 0.25  # before threads begin, which would hinder what counts beside,
@@ -111,10 +112,6 @@ class FactorStore:
         """Those of some factors that have a vertex, ascending."""
         return sorted(number for number in numbers if vertex in self._factors[number].scope)
 
-    def give_up(self) -> NoReturn:
-        """End the count: its factors have become too large, or of too many vertices, to go on."""
-        raise StepsSpent
-
     def keep_only(self, numbers: Collection[int]) -> None:
         """Forget all other factors."""
         kept = set(numbers)
@@ -132,12 +129,28 @@ class FactorStore:
         return sum(len(self._factors[number].keys) for number in step.factors)
 
     def cost(self, step: Step, most: float = math.inf) -> float:
-        """About how many nanoseconds an elimination takes, or so many that are more than `most`; inf: it cannot be."""
+        """About how many nanoseconds an elimination takes, or so many that are more than `most`."""
         return self._order(step, most).cost
+
+    def look_at(self, steps: Iterable[Step]) -> set[Step]:
+        """Follow samples of the joins of those whose cost they may tell better, in threads; the steps of which."""
+        new = {step for step in steps if step not in self._known and self._may_cost_more(step)}
+
+        def follow(step: Step) -> list[Step]:
+            self._spend(ENTRY_NS * self.entries(step))
+            order = self._orders.sampled(self._order(step))
+            self._orders_of_steps[step] = order._replace(cost=OPERATION_NS + order.cost)
+            return []
+
+        do_all(sorted(new), follow, *self._how())
+        return new
 
     def expected_words(self, step: Step) -> float:
         """That the factor takes which an elimination makes, about, if no two of its products have one key."""
-        return 0.0 if step in self._known else (1 + len(self.kinds)) * self.cost(step) / PRODUCT_NS
+        if step in self._known:
+            return 0.0
+        words = self._fields.words(len(self._scope(step.factors)) - 1)
+        return (words + len(self.kinds)) * self.cost(step) / PRODUCT_NS
 
     def step(self, vertex: int, factors: Collection[int]) -> Step:
         """The elimination of a vertex from the product of some factors.
@@ -166,7 +179,7 @@ class FactorStore:
                 sums[number].append(made)
                 self._words_made += _words(made)  # about: threads may do this at the same time
                 if self._words + self._words_made > self.most_words:
-                    self.give_up()
+                    raise StepsSpent
                 return []
             return [(number, one) for one in made]
 
@@ -240,13 +253,15 @@ class FactorStore:
 
     def _chosen_order(self, step: Step, most: float) -> JoinOrder:
         """The order of an elimination's joins."""
-        if not self._fields.fit(len(self._scope(step.factors))):
-            return JoinOrder(math.inf, step.factors)
         if self._is_dense(step.vertex, step.factors):
-            cost, numbers = DENSE_PRODUCT_NS * self._orders.products(step.vertex, step.factors), step.factors
+            order = JoinOrder(DENSE_PRODUCT_NS * self._orders.products(step.vertex, step.factors), step.factors)
         else:
-            cost, numbers = self._orders.best(step.vertex, step.factors, most)
-        return JoinOrder(OPERATION_NS + cost, numbers)
+            order = self._orders.best(step.vertex, step.factors, most)
+        return order._replace(cost=OPERATION_NS + order.cost)
+
+    def _may_cost_more(self, step: Step) -> bool:
+        """Whether its cost is what the images of vertices tell, and its joins have many."""
+        return not self._order(step).is_sampled and len(self._scope(step.factors)) >= MIN_SAMPLED
 
     def _is_dense(self, vertex: int, numbers: Sequence[int]) -> bool:
         """Whether one join does it all, and its sums have a place for each key."""
@@ -284,22 +299,18 @@ class FactorStore:
         self._spend(OPERATION_NS + ENTRY_NS * len(keys))
         fields, both = self._fields, into in scope
         result = tuple(sorted({into if u == vertex else u for u in scope}))
-        equal = [fields.position(scope, vertex), fields.position(scope, into)] if both else []
-        moves = [
-            (fields.position(scope, u), fields.position(result, into if u == vertex else u))
-            for u in scope
-            if not (both and u == vertex)
-        ]
-        arrays = np.array(moves, np.uint64).reshape(-1, 2), fields.mask, np.array(equal, np.uint64)
-        entries = rearranged(keys, values, *arrays, fields.digits(result, result), self._ended)
+        equal = fields.places(scope, [vertex, into] if both else [])
+        kept = [(u, into if u == vertex else u) for u in scope if not (both and u == vertex)]
+        form = fields.renaming_moves(scope, result, kept), fields.mask, equal
+        order = fields.words(len(result)), fields.digits(result, result)
+        entries = rearranged(keys, values, *form, *order, self._ended)
         self._check()
         return Factor(result, *entries)
 
     def _kept_apart(self, number: int, u: int, w: int) -> Factor:
         scope, keys, values = self._factors[number]
         self._spend(OPERATION_NS + ENTRY_NS * len(keys))
-        fields = np.uint64(self._fields.position(scope, u)), np.uint64(self._fields.position(scope, w))
-        return Factor(scope, *apart(keys, values, *fields, self._fields.mask))
+        return Factor(scope, *apart(keys, values, self._fields.places(scope, [u, w]), self._fields.mask))
 
 
 def _checksum(factor: Factor) -> tuple[int, int]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.elimination.factor import Factor, Fields, entries_of_images
+from cusubmatch.engines.cpu.elimination.join_sample import products_of_joins
 
 __all__ = ["DENSE_PRODUCT_NS", "ENTRY_NS", "PRODUCT_NS", "JoinOrder", "JoinOrders"]
 
@@ -26,13 +27,14 @@ FIRSTS = 4  # factors that are tried as the first one then
 
 
 class JoinOrder(NamedTuple):
-    """Nanoseconds that the joins take, about, and the numbers of the factors in their order.
+    """Nanoseconds that the joins take, about, the numbers of the factors in their order, and whether a sample says so.
 
     Where nobody asked for an order that takes so long, there are no numbers, and the joins take longer.
     """
 
     cost: float
     numbers: tuple[int, ...]
+    is_sampled: bool = False
 
 
 class JoinOrders:
@@ -75,6 +77,13 @@ class JoinOrders:
                 if other.numbers:
                     order = other
         return order
+
+    def sampled(self, order: JoinOrder) -> JoinOrder:
+        """An order with the cost that a sample of its products tells."""
+        factors = [self.factors[number] for number in order.numbers]
+        products = products_of_joins(self.fields, factors)
+        entries = len(factors[0].keys) + sum(len(factor.keys) for factor in factors[1:]) + sum(products[:-1])
+        return order._replace(cost=ENTRY_NS * entries + PRODUCT_NS * sum(products), is_sampled=True)
 
     def _smallest(self, numbers: Sequence[int]) -> list[int]:
         """The factors, those of one vertex last."""
@@ -141,6 +150,6 @@ class JoinOrders:
         key = number, vertex
         if key not in self._images:
             scope, keys, _ = self.factors[number]
-            field = np.uint64(self.fields.position(scope, vertex))
-            self._images[key] = entries_of_images(keys, field, self.fields.mask, self.size)
+            word, bit = self.fields.place(scope, vertex)
+            self._images[key] = entries_of_images(keys, word, np.uint64(bit), self.fields.mask, self.size)
         return self._images[key]

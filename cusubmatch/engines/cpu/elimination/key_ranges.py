@@ -23,10 +23,11 @@ def cut_at_same_keys(factors: Sequence[Factor]) -> list[list[Factor]]:
     """For each range of keys, the parts of the factors that have some there."""
     entries = sum(len(factor.keys) for factor in factors)
     every = ENTRIES_OF_A_RANGE // SAMPLES_OF_A_RANGE
-    sample = np.sort(np.concatenate([factor.keys[every // 2 :: every] for factor in factors]))
+    firsts = [factor.keys[:, 0] for factor in factors]  # words; keys that have the same one stay together
+    sample = np.sort(np.concatenate([words[every // 2 :: every] for words in firsts]))
     ranges = min(max(entries // ENTRIES_OF_A_RANGE, 1), len(sample) + 1)
     cuts = np.unique(sample[np.arange(1, ranges) * len(sample) // ranges])
-    places = [[0, *np.searchsorted(factor.keys, cuts).tolist(), len(factor.keys)] for factor in factors]
+    places = [[0, *np.searchsorted(words, cuts).tolist(), len(words)] for words in firsts]
     pieces: list[list[Factor]] = [[] for _ in range(len(cuts) + 1)]
     for (scope, keys, values), at in zip(factors, places, strict=True):
         for some, (begin, end) in zip(pieces, pairwise(at), strict=True):

@@ -15,9 +15,9 @@ from cusubmatch.engines.cpu.elimination.arithmetic import times
 from cusubmatch.engines.cpu.elimination.factor import Factor, Fields
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, popcount
 
-__all__ = ["WORD_BITS", "Lookups", "are_in", "lookups_of", "multiply_by_values", "place_in_bitmap", "words_of_bitmap"]
+__all__ = ["BITMAP_BITS", "Lookups", "are_in", "lookups_of", "multiply_by_values", "place_in_bitmap"]
 
-WORD_BITS = 64
+BITMAP_BITS = 64
 
 
 class Lookups(NamedTuple):
@@ -40,14 +40,9 @@ class Lookups(NamedTuple):
     values: np.ndarray
 
 
-def words_of_bitmap(fields: Fields, factor: Factor) -> int:
-    """The length of a factor's bitmap."""
-    return max(1 << fields.bits * len(factor.scope), WORD_BITS) // WORD_BITS
-
-
 def lookups_of(fields: Fields, factors: Sequence[Factor], kinds: int) -> Lookups:
     """Lookups in factors whose values are of so many kinds."""
-    first_words = np.array([0, *np.cumsum([words_of_bitmap(fields, factor) for factor in factors])], np.int64)
+    first_words = np.array([0, *np.cumsum([_words_of_bitmap(fields, factor) for factor in factors])], np.int64)
     lookups = Lookups(
         first_words,
         np.zeros(first_words[-1], np.uint64),
@@ -61,12 +56,17 @@ def lookups_of(fields: Fields, factors: Sequence[Factor], kinds: int) -> Lookups
     return lookups
 
 
+def _words_of_bitmap(fields: Fields, factor: Factor) -> int:
+    """The length of a factor's bitmap."""
+    return max(1 << fields.bits * len(factor.scope), BITMAP_BITS) // BITMAP_BITS
+
+
 @jit
 def _fill(lookups, number, keys, before):
     """Set the bits of the keys of one factor."""
     begin, end = lookups.first_words[number], lookups.first_words[number + 1]
     for i in range(len(keys)):
-        word, bit = place_in_bitmap(keys[i])
+        word, bit = place_in_bitmap(keys[i, 0])
         lookups.words[begin + word] |= bit
     for word in range(begin, end):
         lookups.entries_before[word] = before
@@ -76,18 +76,18 @@ def _fill(lookups, number, keys, before):
 @inner
 def place_in_bitmap(key):
     """The word and the bit of a key in a bitmap."""
-    return np.int64(key >> np.uint64(6)), np.uint64(1) << (key & np.uint64(WORD_BITS - 1))
+    return np.int64(key >> np.uint64(6)), np.uint64(1) << (key & np.uint64(BITMAP_BITS - 1))
 
 
 @inner
-def are_in(lookups, parts, others, row, entries):
+def are_in(lookups, parts, others, row, column, entries):
     """Whether all factors have a product; `entries` has then the number of the entry of each.
 
-    The product's key in a factor has two parts: one in the row of `parts`, the other in a row of `others`. The first
-    of either is none of a factor's.
+    The product's key in a factor, of one word, has two parts: one in the row of `parts`, the other in a row of
+    `others`, those of the first factor in a column.
     """
     for number in range(len(entries)):
-        word, bit = place_in_bitmap(parts[0, number + 1] | others[row, number + 1])
+        word, bit = place_in_bitmap(parts[0, column + number] | others[row, column + number])
         word += lookups.first_words[number]
         if lookups.words[word] & bit == 0:
             return False

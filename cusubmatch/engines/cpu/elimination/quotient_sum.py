@@ -10,18 +10,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore, Step
 
-__all__ = ["Conflicts", "sum_of_quotients"]
+__all__ = ["Conflicts", "Quotients", "sum_of_quotients"]
 
 Conflicts = frozenset[tuple[int, int]]
 
 _Key = tuple[Conflicts, tuple[int, ...], int]  # conflicts, the scope of a factor, and a hash of the other factors
 
 TERMS_AT_ONCE = 256
-TERM_NS = 2e6  # that one more term costs, about, until it is at its end
+TERM_NS = 2e6  # that one more term costs, at the least, until it is at its end,
+TERM_SHARE = 0.1  # or this share of what one without conflicts costs, of which it has most in common with others
+
+
+class Quotients(NamedTuple):
+    """What a sum is.
+
+    Attributes
+    ----------
+    totals : list of int
+        In each kind of arithmetic, not reduced; of floats the sum of words that are their bits, which is that of one
+        word where there are no conflicts.
+    costs : list of float
+        By the number of vertices that are left, nanoseconds that all eliminations took from there, about.
+    """
+
+    totals: list[int]
+    costs: list[float]
 
 
 class _Term(NamedTuple):
@@ -41,7 +59,9 @@ class _Term(NamedTuple):
     conflicts: Conflicts
 
 
-def sum_of_quotients(store: FactorStore, arcs: Iterable[int], vertices: int, conflicts: Conflicts) -> list[int]:
+def sum_of_quotients(
+    store: FactorStore, arcs: Iterable[int], vertices: int, conflicts: Conflicts, costs: Sequence[float] = ()
+) -> Quotients:
     """The sum of the product of all arcs over the maps of so many vertices that have all conflicts apart.
 
     Parameters
@@ -52,14 +72,10 @@ def sum_of_quotients(store: FactorStore, arcs: Iterable[int], vertices: int, con
     vertices : int
     conflicts : frozenset of (u, w)
         Pairs, u < w, that no arc joins.
-
-    Returns
-    -------
-    list of int
-        A number in each of the store's kinds of arithmetic, not reduced; of floats the sum of words that are their
-        bits, which is that of one word where there are no conflicts.
+    costs : sequence of float, optional
+        Those of the same sum without conflicts.
     """
-    return _QuotientSum(store).run(_Term(1, frozenset(arcs), conflicts), vertices)
+    return _QuotientSum(store, costs).run(_Term(1, frozenset(arcs), conflicts), vertices)
 
 
 class _QuotientSum:
@@ -68,16 +84,18 @@ class _QuotientSum:
     Where memory is full, the terms that have been made are brought to their end before others are made.
     """
 
-    def __init__(self, store: FactorStore):
+    def __init__(self, store: FactorStore, costs: Sequence[float]):
         self.store = store
         self.totals = [0] * len(store.kinds)
+        self.costs = [TERM_SHARE * cost for cost in costs]  # of a term with so many vertices
+        self.spent: dict[int, float] = {}  # nanoseconds, by the number of vertices
         self.pools: dict[int, _Pool] = {}
         self.waiting: list[list[_Term]] = []  # terms that are next when those that have been made are at their end
 
-    def run(self, term: _Term, vertices: int) -> list[int]:
+    def run(self, term: _Term, vertices: int) -> Quotients:
         self._add(term, vertices)
         self._finish(vertices)
-        return self.totals
+        return Quotients(self.totals, list(accumulate(self.spent.get(size, 0.0) for size in range(vertices + 1))))
 
     def _finish(self, vertices: int) -> None:
         """Bring all terms that do not wait, and have at most so many vertices, to their end."""
@@ -103,13 +121,16 @@ class _QuotientSum:
 
     def _reduce(self, terms: list[_Term], size: int) -> None:
         """Take some terms with so many vertices, as many as there is memory for, and put others with one less."""
+        candidates = terms[: -TERMS_AT_ONCE - 1 : -1]
         some: list[tuple[_Term, Step]] = []
         words = 0.0
-        while terms and len(some) < TERMS_AT_ONCE and (not some or words <= self.store.room):
-            term = terms.pop()
-            step = self._next(term)
+        for term, step in zip(candidates, self._next(candidates, size), strict=True):
+            if some and words > self.store.room:
+                break
             some.append((term, step))
             words += self.store.expected_words(step)
+            self.spent[size] = self.spent.get(size, 0.0) + self.store.cost(step)
+        del terms[len(terms) - len(some) :]
         self.store.eliminate([step for _, step in some])
         self.store.merge_all(merge for term, step in some for merge in self._merges(term, step))
         for term, step in some:
@@ -146,22 +167,37 @@ class _QuotientSum:
                     break
         return term if conflicts is term.conflicts else term._replace(factors=factors, conflicts=conflicts)
 
-    def _next(self, term: _Term) -> Step:
-        """The elimination that takes the least time, for all terms that it makes."""
+    def _next(self, terms: Sequence[_Term], size: int) -> list[Step]:
+        """Of each term with so many vertices, the elimination that takes the least time, for all terms that it makes.
+
+        Samples are followed of those that seem to, until no others seem to.
+        """
+        price_of_term = max(TERM_NS, self.costs[size - 1] if self.costs else 0.0)
+        choices = [self._steps(term) for term in terms]
+        chosen = [self._cheapest(steps, price_of_term) for steps in choices]
+        while new := self.store.look_at(chosen):
+            for number, step in enumerate(chosen):
+                if step in new:
+                    chosen[number] = self._cheapest(choices[number], price_of_term)
+        return chosen
+
+    def _steps(self, term: _Term) -> list[tuple[Step, int]]:
+        """The eliminations of a term, those with few entries first, each with how many other terms it makes."""
         merges = dict.fromkeys((v for number in term.factors for v in self.store[number].scope), 0)
         for pair in term.conflicts:
             for v in pair:
                 merges[v] += 1
-        steps = [self.store.step(v, term.factors) for v in sorted(merges)]
-        best, price = None, math.inf
-        for step in sorted(steps, key=self.store.entries):
-            terms, more = 1 + merges[step.vertex], merges[step.vertex] * TERM_NS
+        steps = [(self.store.step(v, term.factors), merges[v]) for v in sorted(merges)]
+        return sorted(steps, key=lambda one: self.store.entries(one[0]))
+
+    def _cheapest(self, steps: Sequence[tuple[Step, int]], price_of_term: float) -> Step:
+        best, price = steps[0][0], math.inf
+        for step, merges in steps:
+            terms, more = 1 + merges, merges * price_of_term
             if more < price:
                 cost = terms * self.store.cost(step, (price - more) / terms) + more
                 if cost < price:
                     best, price = step, cost
-        if best is None:
-            self.store.give_up()
         return best
 
     def _with(self, factors: frozenset[int], number: int) -> frozenset[int]:

@@ -27,7 +27,7 @@ from cusubmatch.engines.cpu.elimination.join import (
     summed_by_sorting,
 )
 from cusubmatch.engines.cpu.elimination.join_order import DENSE_PRODUCT_NS, ENTRY_NS, PRODUCT_NS
-from cusubmatch.engines.cpu.elimination.lookups import Lookups, lookups_of, words_of_bitmap
+from cusubmatch.engines.cpu.elimination.lookups import BITMAP_BITS, Lookups, lookups_of
 
 __all__ = ["Join", "Product", "SummedProduct"]
 
@@ -102,7 +102,7 @@ class SummedProduct:
 
     def is_dense(self, products: float, vertices: int) -> bool:
         """Whether the sums of a result with so many vertices have a place for each key."""
-        places = len(self.kinds) << vertices * self.fields.bits
+        places = len(self.kinds) * self.fields.different_keys(vertices)
         return places <= min(PLACES, PLACES_FOR_A_PRODUCT * products + (1 << 12))
 
     def begin(self, vertex: int, factors: Sequence[Factor]) -> Product:
@@ -142,7 +142,8 @@ class SummedProduct:
             return factor
         fields = self.fields
         self._spend(ENTRY_NS * len(factor.keys))
-        form = fields.moves(factor.scope, result), fields.mask, fields.digits(result, result)
+        words, digits = fields.words(len(result)), fields.digits(result, result)
+        form = fields.moves(factor.scope, result), fields.mask, words, digits
         entries = summed_out(factor.keys, factor.values, *form, self.kinds, self._ended)
         self._spend(0.0)
         return Factor(result, *entries)
@@ -173,8 +174,10 @@ class SummedProduct:
 
     def _parts(self, scope: Sequence[int], keys: Sequence[Sequence[int]]) -> Parts:
         """What keys of a scope give to keys of other scopes."""
-        moves = [self.fields.moves(scope, other) for other in keys]
-        return Parts(np.concatenate(moves), np.cumsum([0, *map(len, moves)]))
+        words = [self.fields.words(len(other)) for other in keys]
+        columns = np.cumsum([0, *words]).tolist()
+        moves = [self.fields.moves(scope, other, first) for other, first in zip(keys, columns, strict=False)]
+        return Parts(np.concatenate(moves), words[0], columns[-1])
 
     def _agreement(self, factor: Factor, other: Factor) -> tuple[tuple[Factor, np.ndarray, np.ndarray], Factor, int]:
         """Which entries of two factors agree: those of one of them, with ranges of the other one's; and pairs."""
@@ -188,15 +191,14 @@ class SummedProduct:
         if not (ordered is other and is_prefix):
             form = fields.moves(ordered.scope, layout), fields.mask, fields.digits(layout, common)
             keys, values = in_order(keys, values, *form, self._ended)
-        shift, bits = np.uint64(fields.bits * (len(layout) - len(common))), fields.bits * len(common)
-        to_common = fields.moves(matched.scope, common)
-        begins, ends, pairs = ranges_of(matched.keys, to_common, fields.mask, keys, shift, bits, self._ended)
+        to_common, how = fields.moves(matched.scope, layout), fields.prefix(len(layout), len(common))
+        begins, ends, pairs = ranges_of(matched.keys, to_common, fields.mask, keys, *how, self._ended)
         return (matched, begins, ends), Factor(layout, keys, values), int(pairs)
 
     def _is_looked_up(self, factor: Factor, scope: Sequence[int], pairs: int) -> bool:
         """Whether so many products with a scope are looked up in a factor while they are made."""
-        words = words_of_bitmap(self.fields, factor)
-        return {*factor.scope} <= {*scope} and words <= min(MAX_BITMAP, pairs)
+        bits = self.fields.different_keys(len(factor.scope))
+        return {*factor.scope} <= {*scope} and bits <= BITMAP_BITS * min(MAX_BITMAP, pairs)
 
     def _is_summed_by_place(self, join: Join) -> bool:
         return join.is_summed and self.is_dense(join.pairs, len(join.scope))
