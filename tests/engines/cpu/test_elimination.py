@@ -20,7 +20,7 @@ from tiers import examples, thorough
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, StepsSpent
-from cusubmatch.engines.cpu.elimination import elimination_run, factor, factor_store, quotient_sum, summed_product
+from cusubmatch.engines.cpu.elimination import elimination_run, factor_store, fields, quotient_sum, summed_product
 from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
@@ -65,7 +65,7 @@ def test_a_count_is_that_of_the_definition(semantics, in_parts, data):
         return
     with pytest.MonkeyPatch.context() as patch:
         if in_parts:
-            patch.setattr(factor, "WORD_BITS", 8)
+            patch.setattr(fields, "WORD_BITS", 8)
             patch.setattr(summed_product, "MAX_PRODUCTS", 8)
             patch.setattr(summed_product, "PLACES", 1)
             patch.setattr(quotient_sum, "TERMS_AT_ONCE", 2)
@@ -231,6 +231,25 @@ def test_floats_give_the_count_without_conflicts():
     (bits,), costs = sum_of_quotients(store, arcs, 5, frozenset())
     assert 0 == costs[0] < costs[1] < costs[2] < costs[5]
     assert np.uint64(bits).view(np.float64) == 4.0**5
+
+
+def test_what_samples_said_is_believed_of_others_in_part(monkeypatch):
+    """All pairs within two groups: images tell nothing of the cliques, which are 2^3 times what is expected."""
+    monkeypatch.setattr(factor_store, "MIN_SAMPLED", 4)
+    store = FactorStore(32, np.array([WORDS]), lambda _: None)
+    offsets = np.arange(0, 33 * 16, 16)
+    targets = np.array([y for x in range(32) for y in range(32) if (x ^ y) & 1 == 0], np.int32)
+    arcs = [store.add_arcs(*pair, offsets, targets) for pair in combinations(range(5), 2)]
+    one, other = store.step(0, arcs[:3] + arcs[4:6] + arcs[7:8]), store.step(4, arcs)
+    expected, of_other = store.cost(one), store.cost(other)
+    assert store.look_at([one]) == {one}
+    assert store.look_at([one]) == set()
+    assert store.cost(one) > 1.5 * expected
+    assert store.cost(other) == of_other  # it has another number of vertices
+    alike = store.step(1, arcs[:3] + arcs[4:6] + arcs[7:8])
+    believed = store.cost(alike)
+    assert store.look_at([alike]) == {alike}
+    assert expected < believed < store.cost(alike)
 
 
 # How it is chosen, and how it ends -----------------------------------------------------------------------------------

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from cusubmatch.engines.cpu.elimination import join_order
-from cusubmatch.engines.cpu.elimination.factor import Factor, Fields
+from cusubmatch.engines.cpu.elimination.factor import Factor
+from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.elimination.join_order import ENTRY_NS, PRODUCT_NS, JoinOrders
 
 SIZE = 1 << 9

@@ -5,9 +5,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cusubmatch.engines.cpu.elimination import factor as factor_module
+from cusubmatch.engines.cpu.elimination import fields as fields_module
 from cusubmatch.engines.cpu.elimination import join_sample
-from cusubmatch.engines.cpu.elimination.factor import Factor, Fields
+from cusubmatch.engines.cpu.elimination.factor import Factor
+from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.elimination.join_sample import products_of_joins
 
 SIZE = 1 << 6
@@ -45,7 +46,7 @@ def products_of(matrix, edges):
 @pytest.mark.parametrize("word_bits", [63, 12, 6])  # keys of one word; of two fields a word; of one
 @pytest.mark.parametrize("edges", [CLIQUE, CYCLE], ids=["clique", "cycle"])
 def test_a_sample_of_everything_counts_exactly(monkeypatch, edges, word_bits):
-    monkeypatch.setattr(factor_module, "WORD_BITS", word_bits)
+    monkeypatch.setattr(fields_module, "WORD_BITS", word_bits)
     matrix, fields = np.zeros((SIZE, SIZE), bool), Fields(SIZE)
     matrix[:3, :3] = matrix[40:43, 40:43] = True
     wanted = products_of(matrix, edges)

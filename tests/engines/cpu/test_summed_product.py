@@ -5,10 +5,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from cusubmatch.engines.cpu.elimination import factor as factor_module
+from cusubmatch.engines.cpu.elimination import fields as fields_module
 from cusubmatch.engines.cpu.elimination import key_ranges, summed_product
 from cusubmatch.engines.cpu.elimination.arithmetic import WORDS
-from cusubmatch.engines.cpu.elimination.factor import Factor, Fields
+from cusubmatch.engines.cpu.elimination.factor import Factor
+from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
 from cusubmatch.engines.cpu.elimination.summed_product import SummedProduct
 
@@ -61,7 +62,7 @@ def random_factors(fields, scopes, share, seed):
 @pytest.mark.parametrize("share", [0.1, 0.6])
 @pytest.mark.parametrize("word_bits", [63, 8, 4])  # keys of one word; of two fields a word; of one
 def test_a_summed_product_is_that_of_dense_arrays(monkeypatch, scopes, products, places, bitmap, share, word_bits):
-    monkeypatch.setattr(factor_module, "WORD_BITS", word_bits)
+    monkeypatch.setattr(fields_module, "WORD_BITS", word_bits)
     monkeypatch.setattr(summed_product, "MAX_PRODUCTS", products)
     monkeypatch.setattr(summed_product, "PLACES", places)
     monkeypatch.setattr(summed_product, "MAX_BITMAP", bitmap)

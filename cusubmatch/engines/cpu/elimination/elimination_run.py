@@ -10,8 +10,8 @@ import numpy as np
 
 from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS, kinds_of
-from cusubmatch.engines.cpu.elimination.factor import Fields
 from cusubmatch.engines.cpu.elimination.factor_store import MANY_WORDS, FactorStore
+from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.elimination.join_sample import products_of_joins
 from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, Quotients, sum_of_quotients
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled, preparation

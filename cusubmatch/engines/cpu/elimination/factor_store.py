@@ -14,14 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.base import StepsSpent
-from cusubmatch.engines.cpu.elimination.factor import (
-    Factor,
-    Fields,
-    apart,
-    arcs_of,
-    multiplied,
-    rearranged,
-)
+from cusubmatch.engines.cpu.elimination.factor import Factor, apart, arcs_of, multiplied, rearranged
+from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.elimination.join_order import (
     DENSE_PRODUCT_NS,
     ENTRY_NS,
@@ -37,6 +31,7 @@ __all__ = ["MANY_WORDS", "FactorStore", "Step"]
 
 OPERATION_NS = 3e4  # of any operation, about
 MIN_SAMPLED = 5  # vertices of a product; where it has fewer, what is expected is about right
+BELIEVED = 0.75  # of the mean error of what was expected of others, as a power
 MANY_WORDS = 1 << 27  # of all factors together
 FULL_SHARE = 0.5  # of the words that there may be, from which others are forgotten
 ALONE_S = 0.25  # before threads begin, which would hinder what counts beside,
@@ -90,6 +85,7 @@ class FactorStore:
         self._known: dict[Hashable, int] = {}  # the number of what an operation made
         self._orders = JoinOrders(size, self._fields, self._factors)
         self._orders_of_steps: dict[Step, JoinOrder] = {}
+        self._errors: dict[int, tuple[float, int]] = {}  # of costs, by vertices: the sum of logarithms, and how many
 
     def add_arcs(self, u: int, w: int, offsets: np.ndarray, targets: np.ndarray) -> int:
         """A factor that is 1 for the arcs from candidates of u to those of w, u < w, by their rows."""
@@ -121,7 +117,8 @@ class FactorStore:
         self._orders.keep_only(kept)
         left = {key: [n for n in alike if n in kept] for key, alike in self._by_checksum.items()}
         self._by_checksum = {key: alike for key, alike in left.items() if alike}
-        self._orders_of_steps.clear()
+        orders = self._orders_of_steps.items()
+        self._orders_of_steps = {step: order for step, order in orders if kept.issuperset(step.factors)}
         self._words = sum(map(_words, self._factors.values()))
 
     def entries(self, step: Step) -> int:
@@ -130,19 +127,27 @@ class FactorStore:
 
     def cost(self, step: Step, most: float = math.inf) -> float:
         """About how many nanoseconds an elimination takes, or so many that are more than `most`."""
-        return self._order(step, most).cost
+        usual = self._usual_error(step)
+        order = self._order(step, most / usual)
+        return order.cost if order.is_sampled else order.cost * usual
 
     def look_at(self, steps: Iterable[Step]) -> set[Step]:
         """Follow samples of the joins of those whose cost they may tell better, in threads; the steps of which."""
         new = {step for step in steps if step not in self._known and self._may_cost_more(step)}
+        orders: dict[Step, JoinOrder] = {}
 
         def follow(step: Step) -> list[Step]:
             self._spend(ENTRY_NS * self.entries(step))
-            order = self._orders.sampled(self._order(step))
-            self._orders_of_steps[step] = order._replace(cost=OPERATION_NS + order.cost)
+            orders[step] = self._orders.sampled(self._order(step))
             return []
 
         do_all(sorted(new), follow, *self._how())
+        for step in sorted(new):
+            order = orders[step]._replace(cost=OPERATION_NS + orders[step].cost)
+            vertices, error = len(self._scope(step.factors)), order.cost / self._order(step).cost
+            logarithms, samples = self._errors.get(vertices, (0.0, 0))
+            self._errors[vertices] = logarithms + math.log(error), samples + 1
+            self._orders_of_steps[step] = order
         return new
 
     def expected_words(self, step: Step) -> float:
@@ -258,6 +263,11 @@ class FactorStore:
         else:
             order = self._orders.best(step.vertex, step.factors, most)
         return order._replace(cost=OPERATION_NS + order.cost)
+
+    def _usual_error(self, step: Step) -> float:
+        """How many times what is expected an elimination takes: a part of what samples said of others like it."""
+        logarithms, samples = self._errors.get(len(self._scope(step.factors)), (0.0, 1))
+        return math.exp(BELIEVED * logarithms / samples)
 
     def _may_cost_more(self, step: Step) -> bool:
         """Whether its cost is what the images of vertices tell, and its joins have many."""

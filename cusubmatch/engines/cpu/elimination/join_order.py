@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.factor import Factor, Fields, entries_of_images
+from cusubmatch.engines.cpu.elimination.factor import Factor, entries_of_images
+from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.elimination.join_sample import products_of_joins
 
 __all__ = ["DENSE_PRODUCT_NS", "ENTRY_NS", "PRODUCT_NS", "JoinOrder", "JoinOrders"]
@@ -57,7 +58,7 @@ class JoinOrders:
     def keep_only(self, numbers: Collection[int]) -> None:
         """Forget all other factors."""
         self._images = {key: images for key, images in self._images.items() if key[0] in numbers}
-        self._agreements.clear()
+        self._agreements = {key: share for key, share in self._agreements.items() if {*key[:2]} <= {*numbers}}
 
     def products(self, vertex: int, numbers: Sequence[int]) -> float:
         """Products of entries of two factors that have nothing but a vertex in common."""

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.factor import Factor, Fields, compare, move_fields
+from cusubmatch.engines.cpu.elimination.factor import Factor, compare, move_fields
+from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 
 __all__ = ["products_of_joins"]
 
 SAMPLE = 256  # products that are followed
-SCANNED = 1 << 17  # entries of a factor that they may meet, about
+SCANNED = 1 << 15  # entries of a factor that they may meet, about
 PLACES = 1 << 10  # of a hash table of them
 MIX = 0x9E3779B97F4A7C15  # 2^64 / the golden ratio
 RANDOM = 6364136223846793005, 1442695040888963407  # factor and summand (Knuth, TAOCP 2, 3.3.4)

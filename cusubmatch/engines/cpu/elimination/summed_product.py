@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.elimination.arithmetic import weights_of
-from cusubmatch.engines.cpu.elimination.factor import Factor, Fields, combined, summed_out
+from cusubmatch.engines.cpu.elimination.factor import Factor, combined, summed_out
+from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.elimination.join import (
     Matched,
     Ordered,
