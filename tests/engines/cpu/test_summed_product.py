@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tiers import thorough
 
 from cusubmatch.engines.cpu.elimination import fields as fields_module
 from cusubmatch.engines.cpu.elimination import key_ranges, summed_product
@@ -60,7 +61,7 @@ def random_factors(fields, scopes, share, seed):
 @pytest.mark.parametrize("scopes", SCOPES.values(), ids=SCOPES)
 @pytest.mark.parametrize(("products", "places", "bitmap"), [(1 << 18, 1 << 22, 1 << 17), (1 << 18, 1, 0), (16, 1, 4)])
 @pytest.mark.parametrize("share", [0.1, 0.6])
-@pytest.mark.parametrize("word_bits", [63, 8, 4])  # keys of one word; of two fields a word; of one
+@pytest.mark.parametrize("word_bits", [63, *thorough(8, 4)])  # keys of one word; of two fields a word; of one
 def test_a_summed_product_is_that_of_dense_arrays(monkeypatch, scopes, products, places, bitmap, share, word_bits):
     monkeypatch.setattr(fields_module, "WORD_BITS", word_bits)
     monkeypatch.setattr(summed_product, "MAX_PRODUCTS", products)

@@ -83,7 +83,7 @@ class JoinOrders:
         """An order with the cost that a sample of its products tells."""
         factors = [self.factors[number] for number in order.numbers]
         products = products_of_joins(self.fields, factors)
-        entries = len(factors[0].keys) + sum(len(factor.keys) for factor in factors[1:]) + sum(products[:-1])
+        entries = sum(len(factor.keys) for factor in factors) + sum(products[:-1])
         return order._replace(cost=ENTRY_NS * entries + PRODUCT_NS * sum(products), is_sampled=True)
 
     def _smallest(self, numbers: Sequence[int]) -> list[int]:
