@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from factor_keys import keys_of
 
 from cusubmatch.engines.cpu.elimination import fields as fields_module
 from cusubmatch.engines.cpu.elimination import join_sample
@@ -26,10 +27,7 @@ def adjacency(groups, seed):
 
 def factor(fields, scope, matrix):
     """The factor that is 1 for these pairs."""
-    keys = np.zeros((int(matrix.sum()), fields.words(2)), np.uint64)
-    for v, images in zip(scope, np.nonzero(matrix), strict=True):
-        word, bit = fields.place(scope, v)
-        keys[:, word] |= images.astype(np.uint64) << np.uint64(bit)
+    keys = keys_of(fields, scope, np.nonzero(matrix))
     return Factor(scope, keys, np.ones((len(keys), 1), np.uint64))
 
 

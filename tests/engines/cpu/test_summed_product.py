@@ -4,6 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from factor_keys import keys_of
 from tiers import thorough
 
 from cusubmatch.engines.cpu.elimination import fields as fields_module
@@ -27,15 +28,6 @@ SCOPES = {
     "four vertices": [(0, 1, 2, 3), (1, 2), (0, 1), (0, 3), (1, 3)],
     "alone": [(0,)],
 }
-
-
-def keys_of(fields, scope, images):
-    """The keys of entries with these images, an array for each vertex."""
-    keys = np.zeros((len(images[0]), fields.words(len(scope))), np.uint64)
-    for v, of_vertex in zip(scope, images, strict=True):
-        word, bit = fields.place(scope, v)
-        keys[:, word] |= of_vertex.astype(np.uint64) << np.uint64(bit)
-    return keys
 
 
 def images_of(fields, scope, keys):

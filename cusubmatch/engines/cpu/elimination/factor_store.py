@@ -144,7 +144,7 @@ class FactorStore:
         do_all(sorted(new), follow, *self._how())
         for step in sorted(new):
             order = orders[step]._replace(cost=OPERATION_NS + orders[step].cost)
-            vertices, error = len(self._scope(step.factors)), order.cost / self._order(step).cost
+            vertices, error = self._vertices(step), order.cost / self._order(step).cost
             logarithms, samples = self._errors.get(vertices, (0.0, 0))
             self._errors[vertices] = logarithms + math.log(error), samples + 1
             self._orders_of_steps[step] = order
@@ -154,7 +154,7 @@ class FactorStore:
         """That the factor takes which an elimination makes, about, if no two of its products have one key."""
         if step in self._known:
             return 0.0
-        words = self._fields.words(len(self._scope(step.factors)) - 1)
+        words = self._fields.words(self._vertices(step) - 1)
         return (words + len(self.kinds)) * self.cost(step) / PRODUCT_NS
 
     def step(self, vertex: int, factors: Collection[int]) -> Step:
@@ -266,12 +266,16 @@ class FactorStore:
 
     def _usual_error(self, step: Step) -> float:
         """How many times what is expected an elimination takes: a part of what samples said of others like it."""
-        logarithms, samples = self._errors.get(len(self._scope(step.factors)), (0.0, 1))
+        logarithms, samples = self._errors.get(self._vertices(step), (0.0, 1))
         return math.exp(BELIEVED * logarithms / samples)
 
     def _may_cost_more(self, step: Step) -> bool:
         """Whether its cost is what the images of vertices tell, and its joins have many."""
-        return not self._order(step).is_sampled and len(self._scope(step.factors)) >= MIN_SAMPLED
+        return self._vertices(step) >= MIN_SAMPLED and not self._order(step).is_sampled
+
+    def _vertices(self, step: Step) -> int:
+        """Of the product that an elimination sums."""
+        return len(self._scope(step.factors))
 
     def _is_dense(self, vertex: int, numbers: Sequence[int]) -> bool:
         """Whether one join does it all, and its sums have a place for each key."""

@@ -58,7 +58,8 @@ class JoinOrders:
     def keep_only(self, numbers: Collection[int]) -> None:
         """Forget all other factors."""
         self._images = {key: images for key, images in self._images.items() if key[0] in numbers}
-        self._agreements = {key: share for key, share in self._agreements.items() if {*key[:2]} <= {*numbers}}
+        agreements = self._agreements.items()
+        self._agreements = {key: share for key, share in agreements if key[0] in numbers and key[1] in numbers}
 
     def products(self, vertex: int, numbers: Sequence[int]) -> float:
         """Products of entries of two factors that have nothing but a vertex in common."""

@@ -14,6 +14,7 @@ import numpy as np
 from cusubmatch.engines.cpu.elimination.factor import Factor, compare, move_fields
 from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
+from cusubmatch.engines.cpu.primitives.random_numbers import next_random
 
 __all__ = ["products_of_joins"]
 
@@ -21,7 +22,6 @@ SAMPLE = 256  # products that are followed
 SCANNED = 1 << 15  # entries of a factor that they may meet, about
 PLACES = 1 << 10  # of a hash table of them
 MIX = 0x9E3779B97F4A7C15  # 2^64 / the golden ratio
-RANDOM = 6364136223846793005, 1442695040888963407  # factor and summand (Knuth, TAOCP 2, 3.3.4)
 
 
 def products_of_joins(fields: Fields, factors: Sequence[Factor]) -> list[float]:
@@ -65,7 +65,7 @@ def _followed(sample, keys, every, to_common, keys_to_common, to_result, keys_to
             if compare(common, i, wanted, 0) == 0:
                 row, found = found, found + 1
                 if row >= SAMPLE:
-                    state = state * np.uint64(RANDOM[0]) + np.uint64(RANDOM[1])
+                    state = next_random(state)
                     row = np.int64((state >> np.uint64(33)) % np.uint64(found))
                 if row < SAMPLE:
                     move_fields(sample, i, to_result, mask, result, row)

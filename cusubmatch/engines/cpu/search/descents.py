@@ -16,6 +16,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.primitives.jit import announced, inner, jit, preparation, trailing_zeros
+from cusubmatch.engines.cpu.primitives.random_numbers import next_random
 from cusubmatch.engines.cpu.primitives.sorted_sets import has
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.sampled_orders import SampledOrder
@@ -183,7 +184,7 @@ def _descend(
             return weight <= 1.0
         kept = min(total, population)
         step = total / kept
-        random = random * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+        random = next_random(random)
         shift = np.float64(random >> np.uint64(40)) / np.float64(1 << 24) if kept < total else 0.0
         for i in range(kept):
             at = min(np.int64((i + shift) * step), total - 1)
