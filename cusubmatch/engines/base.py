@@ -12,6 +12,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from cusubmatch.engines.factors.device_factors import DeviceFactors, MakeDeviceFactors
+from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
 from cusubmatch.graph import Graph
@@ -237,6 +239,14 @@ class Engine(Protocol):
         """A count of embeddings by elimination on the candidate graph; raises `StepsSpent` at its `max_cost`."""
         ...
 
+    def factors(self, graph: Graph, fields: Fields, kinds: Any, check: Callable[[], None]) -> DeviceFactors | None:
+        """Operations on the factors of a count by elimination of the host; `graph` is the placed graph.
+
+        `kinds` is uint64 (kinds,) of the host (`factors.arithmetic`). None while what that takes is loaded.
+        Raises `NotImplementedError` where the engine has no memory of its own.
+        """
+        ...
+
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph; check(fraction of a kernel done) is called now and then, and may raise."""
         ...
@@ -333,8 +343,11 @@ class EliminatedCount(Count, Protocol):
         Whether a core is free for it while the caller counts in another way.
     yields : bool
         Whether all cores but one are left to what else counts; it may be set at any time.
+    device : callable, optional
+        device(fields, kinds, check) begins to use a device for large factors (`Engine.factors`).
     """
 
+    device: MakeDeviceFactors | None
     cost: float
     max_cost: float
     when_spent: Callable[[], None]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cusubmatch.graph import Graph
     from cusubmatch.pattern import Pattern
 
-__all__ = ["compile_gpu_kernels", "compile_long_counts"]
+__all__ = ["compile_gpu_kernels", "compile_long_counts", "load_long_counts"]
 
 
 def compile_gpu_kernels(
@@ -53,3 +53,12 @@ def compile_long_counts(graph: Graph, pattern: Pattern) -> None:
     prepared = engine.prepare(graph.host, pattern, constraints_of(pattern, graph.host, "monomorphism"), True)
     engine.condition(prepared, RunOptions(), None).total()
     engine.descents(prepared).order(0, range(len(pattern)))
+
+
+def load_long_counts() -> None:
+    """Have CuPy compile what labelled counts that take long call on the current GPU."""
+    import cupy
+
+    from cusubmatch.engines.gpu.elimination.device_factors import load
+
+    load(cupy, cupy.cuda.runtime.getDevice())

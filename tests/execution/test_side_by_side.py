@@ -221,6 +221,29 @@ def test_a_head_start_ends_with_the_count_its_deadline_or_its_time(count_s, dead
         host.give_up()
 
 
+@pytest.mark.parametrize("ends", ["claim", "count", "deadline"])
+def test_a_walk_waits_while_the_host_uses_the_device(ends):
+    host = HostCount(Taking(7), time.monotonic() + (0.2 if ends == "deadline" else SECONDS))
+    waited, is_over = [], threading.Event()
+
+    def check():
+        with contextlib.suppress(HostIsDoneError):
+            host.check()
+            waited.append("went on")
+        is_over.set()
+
+    host.claim.set()
+    thread = threading.Thread(target=check)
+    thread.start()
+    assert not is_over.wait(0.05)
+    if ends == "claim":
+        host.claim.clear()
+    elif ends == "count":
+        host.matches = 7
+    thread.join(SECONDS)
+    assert waited == ([] if ends == "count" else ["went on"])
+
+
 def test_the_host_uses_as_many_threads_as_the_caller_may():
     limits = []
 

@@ -26,6 +26,8 @@ from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
+from cusubmatch.engines.factors.device_factors import DeviceFactors
+from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
 from cusubmatch.graph import Graph
@@ -159,6 +161,10 @@ class CpuEngine:
         from cusubmatch.engines.cpu.elimination.elimination_run import EliminationRun
 
         return EliminationRun(_candidate_graph(prepared), options, self.tunables)
+
+    def factors(self, graph: Graph, fields: Fields, kinds: Any, check: Callable[[], None]) -> DeviceFactors | None:
+        """Not offered: factors lie here."""
+        raise NotImplementedError
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Table kernels on a support graph in host memory."""

@@ -12,6 +12,8 @@ import numpy as np
 from cusubmatch.engines.base import ConditionedCount, CopiedCount, EliminatedCount, Engine, RunOptions, TaskRange
 from cusubmatch.engines.base import Run as WalkedRows
 from cusubmatch.engines.device_engine import Landing
+from cusubmatch.engines.factors.device_factors import DeviceFactors
+from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.cliques.specialised import clique_parts
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.expected_kernels import expect, expect_walk
@@ -181,6 +183,12 @@ class GpuEngine:
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """Not offered: this engine builds no candidate graph."""
         raise NotImplementedError
+
+    def factors(self, graph: Graph, fields: Fields, kinds: Any, check: Callable[[], None]) -> DeviceFactors | None:
+        """Operations on the factors of a count of the host; see `ArrayFactors`."""
+        from cusubmatch.engines.gpu.elimination.device_factors import factors_on_device
+
+        return factors_on_device(graph.xp, self.number, fields, kinds, check)
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in device memory."""

@@ -24,6 +24,8 @@ from cusubmatch.engines.base import (
 )
 from cusubmatch.engines.compile.code_cache import check_threads
 from cusubmatch.engines.device_engine import DeviceEngine
+from cusubmatch.engines.factors.device_factors import DeviceFactors
+from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
 from cusubmatch.engines.registry import device_engines
@@ -141,6 +143,10 @@ class SeveralDevices:
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """As on the first device."""
         return self.home.eliminate(prepared, options)
+
+    def factors(self, graph: Graph, fields: Fields, kinds: Any, check: Callable[[], None]) -> DeviceFactors | None:
+        """On the first device."""
+        return self.home.factors(graph, fields, kinds, check)
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableAlgebra:
         """Those of the first device: tables are not divided."""

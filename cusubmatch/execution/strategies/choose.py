@@ -73,7 +73,8 @@ def host_strategy(
 ) -> Strategy:
     """How the host counts a pattern in a graph that a GPU's engine works on; planned when it is first asked.
 
-    Where it counts by conditioning, that engine does so, too, on a copy of the candidate graph.
+    Where it counts by conditioning, that engine does so, too, on a copy of the candidate graph; and where it goes on by
+    elimination, large factors lie there.
     """
     from cusubmatch.execution.strategies.conditioning_count import Conditioning, WorkRace, begun_without_plan
     from cusubmatch.execution.strategies.copied_count import BesideCopy
@@ -85,6 +86,7 @@ def host_strategy(
         conditioning = strategy.then if isinstance(strategy, WorkRace) else strategy
         if not isinstance(conditioning, Conditioning):
             return strategy
+        conditioning.device = functools.partial(engine.factors, placed)
         begin = functools.partial(_begun_copy, engine, host, placed, conditioning.prepared)
         return BesideCopy(strategy, conditioning.estimate, begin)
 

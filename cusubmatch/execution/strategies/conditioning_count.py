@@ -30,6 +30,7 @@ from cusubmatch.engines.base import (
     StepsSpent,
     TaskRange,
 )
+from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import conditioned_first, plan_of
@@ -76,7 +77,14 @@ class Conditioning:
     conditioning : ConditioningPlan
     walking : callable
         Gives the plan of walking the pattern; called only when that is tried.
+
+    Attributes
+    ----------
+    device : callable, optional
+        device(fields, kinds, check) begins to use a device for large factors of a count by elimination.
     """
+
+    device: MakeDeviceFactors | None = None
 
     def __init__(
         self,
@@ -295,6 +303,7 @@ class ConditioningCount:
         flag = np.zeros(1, np.int64)
         with ended_by(flag):
             count = strategy.engine.eliminate(strategy.prepared, RunOptions(deadline=self.deadline))
+        count.device = strategy.device
         return EliminationTurns(count, flag)
 
     def _walked(self, walk: Walk, factor: float) -> int | None:

@@ -21,6 +21,7 @@ from cusubmatch.execution.strategies.race import Race, RaceCount
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.system.deadlines import also_checking, before_compiling, check_deadline, checking, ended_by
+from cusubmatch.system.device_claim import claiming
 from cusubmatch.system.kept_threads import Work, begin
 from cusubmatch.system.prompt_threads import prompt_threads
 from cusubmatch.system.thread_limit import at_most_threads, thread_limit
@@ -180,6 +181,8 @@ class HostCount:
         The count, once it is known.
     may_compile : Event
         Set where the walk takes so long that it may be hindered.
+    claim : Event
+        Set where the walk is to wait, since the host uses the device.
     """
 
     matches: int | None = None
@@ -196,7 +199,7 @@ class HostCount:
         self.delay_s, self.head_start_s, self.keep_time = delay_s, head_start_s, keep_time
         self.error: BaseException | None = None
         self.over, self.may_compile = threading.Event(), threading.Event()
-        self.flag = np.zeros(1, np.int64)
+        self.flag, self.claim = np.zeros(1, np.int64), threading.Event()
         self._begun, self._threads = False, thread_limit()
         self._work = Work(self._count, "cusubmatch count on the host")
 
@@ -225,7 +228,8 @@ class HostCount:
         begin_s = time.monotonic()
         ended, may_compile = ended_by(self.flag), before_compiling(self._wait_to_compile)
         try:
-            with prompt_threads(), checking(self._check_over), ended, may_compile, at_most_threads(self._threads):
+            within = at_most_threads(self._threads), claiming(self.claim)
+            with prompt_threads(), checking(self._check_over), ended, may_compile, within[0], within[1]:
                 matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
                 self.keep_time(time.monotonic() - begin_s)
                 self.matches = matches
@@ -249,9 +253,14 @@ class HostCount:
         return self.matches is not None or self.error is not None
 
     def check(self) -> None:
-        """Raise if it is done: what a walk calls while it goes on."""
+        """Raise if it is done: what a walk calls while it goes on. Wait while the host uses the device."""
+        while self.claim.is_set() and not (self.is_done or self._is_late()):
+            time.sleep(LOOK_S)
         if self.is_done:
             raise HostIsDoneError
+
+    def _is_late(self) -> bool:
+        return self.deadline is not None and time.monotonic() > self.deadline
 
     def result(self) -> int:
         """The count of a thread that has ended."""

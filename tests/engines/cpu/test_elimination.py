@@ -20,13 +20,21 @@ from tiers import examples, thorough
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions, StepsSpent
-from cusubmatch.engines.cpu.elimination import elimination_run, factor_store, fields, quotient_sum, summed_product
-from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.cpu.elimination import (
+    costs,
+    elimination_run,
+    factor_store,
+    host_factors,
+    quotient_sum,
+    summed_product,
+)
 from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import sum_of_quotients
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
 from cusubmatch.engines.cpu.engine import CpuEngine
+from cusubmatch.engines.factors import fields
+from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.elimination_turns import EliminationIsDoneError, EliminationTurns
@@ -291,7 +299,7 @@ def test_sorting_stops_when_the_count_is_ended_and_makes_no_factor(monkeypatch, 
     def spend(cost):
         if ended[0]:
             raise DeadlinePassed
-        ended[0] = bool(stops) and cost not in {0.0, factor_store.OPERATION_NS}  # but for moving entries
+        ended[0] = bool(stops) and cost not in {0.0, costs.OPERATION_NS}  # but for moving entries
 
     def looking(module, name):
         sort = getattr(module, name)
@@ -303,7 +311,7 @@ def test_sorting_stops_when_the_count_is_ended_and_makes_no_factor(monkeypatch, 
 
         monkeypatch.setattr(module, name, sort_and_look)
 
-    looking(factor_store, "rearranged")
+    looking(host_factors, "rearranged")
     looking(summed_product, "summed_out")
     targets = np.array([7, 6, 5, 4, 3, 2, 1, 0], np.int32)
     store = FactorStore(8, np.array([WORDS]), spend, ended=ended)

@@ -4,11 +4,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from random_factors import places_of
 
 from cusubmatch.engines.cpu.elimination import join_order
-from cusubmatch.engines.cpu.elimination.factor import Factor
-from cusubmatch.engines.cpu.elimination.fields import Fields
-from cusubmatch.engines.cpu.elimination.join_order import ENTRY_NS, PRODUCT_NS, JoinOrders
+from cusubmatch.engines.cpu.elimination.costs import ENTRY_NS, PRODUCT_NS
+from cusubmatch.engines.cpu.elimination.join_order import JoinOrders
+from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.fields import Fields
 
 SIZE = 1 << 9
 
@@ -20,7 +22,8 @@ def factor(scope, pairs):
 
 
 def orders_of(factors):
-    return JoinOrders(SIZE, Fields(SIZE), dict(enumerate(factors)))
+    places = places_of(Fields(SIZE))
+    return JoinOrders(SIZE, Fields(SIZE), places, dict(enumerate(map(places.of_host, factors))))
 
 
 def uniform(entries, seed):

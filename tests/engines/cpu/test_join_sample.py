@@ -5,12 +5,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 from factor_keys import keys_of
+from random_factors import places_of
 
-from cusubmatch.engines.cpu.elimination import fields as fields_module
 from cusubmatch.engines.cpu.elimination import join_sample
-from cusubmatch.engines.cpu.elimination.factor import Factor
-from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.elimination.join_sample import products_of_joins
+from cusubmatch.engines.factors import fields as fields_module
+from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.fields import Fields
 
 SIZE = 1 << 6
 CLIQUE = list(combinations(range(4), 2))
@@ -31,6 +32,12 @@ def factor(fields, scope, matrix):
     return Factor(scope, keys, np.ones((len(keys), 1), np.uint64))
 
 
+def sampled(fields, factors):
+    """What a sample of joins tells."""
+    places = places_of(fields)
+    return products_of_joins(fields, places, [places.of_host(factor) for factor in factors])
+
+
 def products_of(matrix, edges):
     """Entries of the product of the first two edges' factors, of the first three, and so on."""
     names = "abcd"
@@ -49,7 +56,7 @@ def test_a_sample_of_everything_counts_exactly(monkeypatch, edges, word_bits):
     matrix[:3, :3] = matrix[40:43, 40:43] = True
     wanted = products_of(matrix, edges)
     assert 0 < max(wanted) <= join_sample.SAMPLE
-    assert products_of_joins(fields, [factor(fields, edge, matrix) for edge in edges]) == wanted
+    assert sampled(fields, [factor(fields, edge, matrix) for edge in edges]) == wanted
 
 
 @pytest.mark.parametrize("edges", [CLIQUE, CYCLE], ids=["clique", "cycle"])
@@ -57,7 +64,7 @@ def test_a_sample_of_everything_counts_exactly(monkeypatch, edges, word_bits):
 def test_dense_groups_are_seen(edges, groups):
     """Images alone would not tell that a group's edges close cliques."""
     matrix, fields = adjacency(groups, seed=groups), Fields(SIZE)
-    found = products_of_joins(fields, [factor(fields, edge, matrix) for edge in edges])
+    found = sampled(fields, [factor(fields, edge, matrix) for edge in edges])
     for one, wanted in zip(found, products_of(matrix, edges), strict=True):
         assert 0.6 < one / wanted < 1.6
 
@@ -66,7 +73,7 @@ def test_of_a_large_factor_some_entries_are_met(monkeypatch):
     monkeypatch.setattr(join_sample, "SCANNED", 500)
     matrix, fields = adjacency(2, seed=2), Fields(SIZE)
     assert matrix.sum() > 2 * join_sample.SCANNED
-    found = products_of_joins(fields, [factor(fields, edge, matrix) for edge in CLIQUE])
+    found = sampled(fields, [factor(fields, edge, matrix) for edge in CLIQUE])
     for one, wanted in zip(found, products_of(matrix, CLIQUE), strict=True):
         assert 0.5 < one / wanted < 2.0
 
@@ -75,11 +82,11 @@ def test_the_list_ends_where_nothing_is_left():
     fields, nothing = Fields(SIZE), np.zeros((SIZE, SIZE), bool)
     matrix = adjacency(4, seed=1)
     factors = [factor(fields, (0, 1), matrix), factor(fields, (1, 2), matrix), factor(fields, (2, 3), nothing)]
-    assert len(products_of_joins(fields, factors)) == 1
-    assert products_of_joins(fields, factors[::-1]) == []
+    assert len(sampled(fields, factors)) == 1
+    assert sampled(fields, factors[::-1]) == []
 
 
 def test_equal_joins_are_expected_alike():
     matrix, fields = adjacency(2, seed=3), Fields(SIZE)
     factors = [factor(fields, edge, matrix) for edge in CLIQUE]
-    assert products_of_joins(fields, factors) == products_of_joins(fields, factors)
+    assert sampled(fields, factors) == sampled(fields, factors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from itertools import pairwise
@@ -18,9 +19,15 @@ from test_conditioning import count_of, multipartite, path, prepared_for
 from tiers import examples, thorough
 
 from cusubmatch import Graph, Pattern
+from cusubmatch.engines.base import RunOptions
+from cusubmatch.engines.cpu.elimination import elimination_run, placed_factors
+from cusubmatch.engines.factors.arithmetic import WORDS
+from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.conditioning import conditioner
 from cusubmatch.engines.gpu.conditioning import conditioning_run as runs
 from cusubmatch.engines.gpu.conditioning import program as programs
+from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
+from cusubmatch.engines.gpu.elimination.device_factors import factors_on_device, load
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.tunables import Tunables
 
@@ -212,3 +219,28 @@ def test_a_gpu_stops_soon():
     assert run.ended
     assert time.monotonic() - begin < 1.0
     assert waited_for(begun_on_gpu(random_graph(160, 4, 30), PATTERNS["path"])) is not None
+
+
+@pytest.mark.gpu
+def test_a_gpu_makes_the_factors_of_a_count_by_elimination(monkeypatch):
+    """From the first one on; on a social graph, where some have 10^5 entries and more."""
+    import cupy
+
+    monkeypatch.setattr(elimination_run, "DEVICE_AFTER_S", 0.0)
+    monkeypatch.setattr(placed_factors, "LARGE", 1 << 10)
+    monkeypatch.setattr(placed_factors, "SMALL", 1 << 8)
+    load(cupy, 0)
+    graph = random_graph(4000, 4, 30)
+    pattern = Pattern([*pairwise(range(9)), (8, 0), (0, 4), (2, 6)], labels={v: v % 4 for v in range(9)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=4)
+    wanted = engine.eliminate(prepared, RunOptions()).total()
+    made, make = [], functools.partial(factors_on_device, cupy, 0)
+    run = engine.eliminate(prepared, RunOptions())
+    run.device = lambda *a: made.append(make(*a)) or made[-1]
+    summed_product = ArrayFactors.summed_product
+    monkeypatch.setattr(ArrayFactors, "summed_product", lambda *a: made.append("sum") or summed_product(*a))
+    end = time.monotonic() + 60.0
+    while make(Fields(2), np.array([WORDS]), lambda: None) is None and time.monotonic() < end:
+        time.sleep(0.1)
+    assert run.total() == wanted > 1e6
+    assert made.count("sum") > 3

@@ -9,17 +9,18 @@ from itertools import combinations
 import numpy as np
 
 from cusubmatch.engines.base import RunOptions, StepsSpent
-from cusubmatch.engines.cpu.elimination.arithmetic import FLOATS, WORDS, kinds_of
+from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
 from cusubmatch.engines.cpu.elimination.factor_store import MANY_WORDS, FactorStore
-from cusubmatch.engines.cpu.elimination.fields import Fields
-from cusubmatch.engines.cpu.elimination.join_sample import products_of_joins
 from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, Quotients, sum_of_quotients
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled, preparation
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS, kinds_of
+from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
 from cusubmatch.system.deadlines import flag_of_thread
+from cusubmatch.system.device_claim import claim_of_thread
 from cusubmatch.system.host_memory import available_memory
 
 __all__ = ["EliminationRun", "compile_elimination"]
@@ -27,6 +28,7 @@ __all__ = ["EliminationRun", "compile_elimination"]
 WORD_BYTES = 8
 MEMORY_SHARE = 4  # of the memory that is left, factors may take one part of so many
 MANY_STEPS = 1 << 10  # that threads do at the same time
+DEVICE_AFTER_S = 1.0  # since it was made: until then a device counts in another way
 
 
 class EliminationRun:
@@ -53,10 +55,14 @@ class EliminationRun:
         Nanoseconds that it waits for a compiler before it begins, about.
     yields : bool
         Whether all cores but one are left to what else counts; it may be set at any time.
+    device : callable, optional
+        device(fields, kinds, check) begins to use a device for large factors; it sets the claim of the thread that
+        made this (`system.device_claim`) as long as it does.
     """
 
     matches: int | None = None
     yields = False
+    device: MakeDeviceFactors | None = None
 
     def __init__(self, local: CandidateGraph, options: RunOptions, tunables: Tunables):
         self.local, self.deadline, self.threads = local, options.deadline, tunables.threads_for(MANY_STEPS)
@@ -66,7 +72,8 @@ class EliminationRun:
         self.preparation = preparation("elimination")
         required = local.constraints.required
         self._conflicts: Conflicts = frozenset(pair for pair in local.constraints.distinct if pair not in required)
-        self._ended = flag_of_thread()
+        self._ended, self._claim = flag_of_thread(), claim_of_thread()
+        self._device_at_s = time.monotonic() + DEVICE_AFTER_S
 
     def count(self) -> int:
         """The number of embeddings."""
@@ -88,8 +95,15 @@ class EliminationRun:
 
     def _sum(self, kinds: np.ndarray, conflicts: Conflicts, most_words: int, costs: Sequence[float] = ()) -> Quotients:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
-        how = self._spend, self._threads_now, self._ended, most_words
-        store = FactorStore(len(self.local.candidates.masks), kinds, *how)
+        make = self.device if conflicts else None  # the bound takes little
+        device = AwaitedDevice(make, kinds, self._check, self._device_at_s, self._claim)
+        try:
+            how = self._spend, self._threads_now, self._ended, most_words, device
+            return self._sum_of(FactorStore(len(self.local.candidates.masks), kinds, *how), conflicts, costs)
+        finally:
+            device.end()
+
+    def _sum_of(self, store: FactorStore, conflicts: Conflicts, costs: Sequence[float]) -> Quotients:
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]
         arcs = [store.add_arcs(u, w, offsets[relation], targets) for u, w, relation in edges]
@@ -128,5 +142,5 @@ def compile_elimination() -> None:
             merged = store.merge(arcs[0], 0, 2)
             store.multiply(merged, store.keep_apart(merged, 1, 2))
             store.combine(merged, 1, merged, -1)
-            products_of_joins(Fields(size), [store[arcs[0]], store[arcs[1]]])
+            store.look_at([store.step(0, arcs)])
             sum_of_quotients(store, arcs, 8, frozenset({(4, 7), (5, 6)}))

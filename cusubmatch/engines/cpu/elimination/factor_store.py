@@ -6,30 +6,37 @@ other operations, which take little, one after the other.
 
 from __future__ import annotations
 
+import functools
 import math
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cusubmatch.engines.base import StepsSpent
-from cusubmatch.engines.cpu.elimination.factor import Factor, apart, arcs_of, multiplied, rearranged
-from cusubmatch.engines.cpu.elimination.fields import Fields
-from cusubmatch.engines.cpu.elimination.join_order import (
+from cusubmatch.engines.cpu.elimination.costs import (
     DENSE_PRODUCT_NS,
     ENTRY_NS,
+    OPERATION_NS,
     PRODUCT_NS,
-    JoinOrder,
-    JoinOrders,
+    device_ns,
+    host_ns,
 )
+from cusubmatch.engines.cpu.elimination.factor_kernels import arcs_of
+from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
+from cusubmatch.engines.cpu.elimination.join_order import JoinOrder, JoinOrders
 from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
+from cusubmatch.engines.cpu.elimination.placed_factors import PlacedFactor, PlacedFactors
+from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
 from cusubmatch.engines.cpu.elimination.summed_product import Join, Product, SummedProduct
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
+from cusubmatch.engines.factors.device_factors import DeviceFactors
+from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["MANY_WORDS", "FactorStore", "Step"]
 
-OPERATION_NS = 3e4  # of any operation, about
 MIN_SAMPLED = 5  # vertices of a product; where it has fewer, what is expected is about right
 BELIEVED = 0.75  # of the mean error of what was expected of others, as a power
 MANY_WORDS = 1 << 27  # of all factors together
@@ -43,6 +50,9 @@ class Step(NamedTuple):
 
     vertex: int
     factors: tuple[int, ...]
+
+
+_Task = Callable[[], list[Any]]  # gives other tasks
 
 
 class FactorStore:
@@ -62,6 +72,8 @@ class FactorStore:
         What ends the count when it is not 0; `spend` raises then.
     most_words : int
         That factors take, at most; a word takes 8 bytes.
+    device : callable, optional
+        device(fields) gives operations on factors there once the device is free, and None until then.
     """
 
     def __init__(
@@ -72,27 +84,40 @@ class FactorStore:
         threads: Callable[[], int] = lambda: 1,
         ended: np.ndarray | None = None,
         most_words: int = MANY_WORDS,
+        device: Callable[[Fields], DeviceFactors | None] = lambda _: None,
     ):
         self.most_words = most_words
         self.size, self.kinds, self._threads, self._spend = size, kinds, threads, spend
         self._fields = Fields(size)
         self._ended = np.zeros(1, np.int64) if ended is None else ended
         self._summed_product = SummedProduct(self._fields, kinds, spend, self._ended)
-        self._factors: dict[int, Factor] = {}
+        host = HostFactors(self._fields, kinds, spend, self._ended)
+        self._places = PlacedFactors(host, functools.partial(device, self._fields))
+        self._factors: dict[int, PlacedFactor] = {}
         self._alone_until_s = time.monotonic() + ALONE_S
         self._added = self._words = self._words_made = 0
         self._by_checksum: dict[Hashable, list[int]] = {}  # numbers of factors that may be equal
         self._known: dict[Hashable, int] = {}  # the number of what an operation made
-        self._orders = JoinOrders(size, self._fields, self._factors)
+        self._orders = JoinOrders(size, self._fields, self._places, self._factors)
         self._orders_of_steps: dict[Step, JoinOrder] = {}
         self._errors: dict[int, tuple[float, int]] = {}  # of costs, by vertices: the sum of logarithms, and how many
 
     def add_arcs(self, u: int, w: int, offsets: np.ndarray, targets: np.ndarray) -> int:
         """A factor that is 1 for the arcs from candidates of u to those of w, u < w, by their rows."""
-        return self._add(Factor((u, w), *arcs_of(offsets, targets, np.uint64(self._fields.bits), self.kinds)))
+        arcs = Factor((u, w), *arcs_of(offsets, targets, np.uint64(self._fields.bits), self.kinds))
+        return self._add(self._places.of_host(arcs))
 
     def __getitem__(self, number: int) -> Factor:
-        return self._factors[number]
+        """The factor with a number, in host memory."""
+        return self._places.here(self._factors[number])
+
+    def scope(self, number: int) -> tuple[int, ...]:
+        """The vertices of a factor."""
+        return self._factors[number].scope
+
+    def is_zero(self, number: int) -> bool:
+        """Whether a factor has no entry."""
+        return self._factors[number].entries == 0
 
     @property
     def is_full(self) -> bool:
@@ -106,7 +131,7 @@ class FactorStore:
 
     def holding(self, vertex: int, numbers: Iterable[int]) -> list[int]:
         """Those of some factors that have a vertex, ascending."""
-        return sorted(number for number in numbers if vertex in self._factors[number].scope)
+        return sorted(number for number in numbers if self._factors[number].vertices >> vertex & 1)
 
     def keep_only(self, numbers: Collection[int]) -> None:
         """Forget all other factors."""
@@ -119,14 +144,21 @@ class FactorStore:
         self._by_checksum = {key: alike for key, alike in left.items() if alike}
         orders = self._orders_of_steps.items()
         self._orders_of_steps = {step: order for step, order in orders if kept.issuperset(step.factors)}
-        self._words = sum(map(_words, self._factors.values()))
+        self._words = sum(map(self._words_of, self._factors.values()))
 
     def entries(self, step: Step) -> int:
         """Of all factors of an elimination."""
-        return sum(len(self._factors[number].keys) for number in step.factors)
+        return sum(self._factors[number].entries for number in step.factors)
 
     def cost(self, step: Step, most: float = math.inf) -> float:
         """About how many nanoseconds an elimination takes, or so many that are more than `most`."""
+        if not self._places.has_device:
+            return self._cost_here(step, most)
+        here = self._cost_here(step, max(most, host_ns(most)))
+        return min(here, device_ns(here))
+
+    def _cost_here(self, step: Step, most: float = math.inf) -> float:
+        """The same on the host."""
         usual = self._usual_error(step)
         order = self._order(step, most / usual)
         return order.cost if order.is_sampled else order.cost * usual
@@ -155,7 +187,7 @@ class FactorStore:
         if step in self._known:
             return 0.0
         words = self._fields.words(self._vertices(step) - 1)
-        return (words + len(self.kinds)) * self.cost(step) / PRODUCT_NS
+        return (words + len(self.kinds)) * self._cost_here(step) / PRODUCT_NS
 
     def step(self, vertex: int, factors: Collection[int]) -> Step:
         """The elimination of a vertex from the product of some factors.
@@ -166,38 +198,49 @@ class FactorStore:
         holding = self.holding(vertex, factors)
         if self._is_dense(vertex, holding):
             return Step(vertex, tuple(holding))
-        scope = self._scope(holding)
-        return Step(vertex, tuple(sorted(n for n in factors if scope.issuperset(self._factors[n].scope))))
+        others = ~self._scope(holding)
+        return Step(vertex, tuple(sorted(n for n in factors if not self._factors[n].vertices & others)))
 
     def eliminate(self, steps: Iterable[Step]) -> None:
-        """Do these steps, in threads if that is worth it; `eliminated` then has what they made."""
-        new = [step for step in dict.fromkeys(steps) if step not in self._known]
-        sums: list[list[Factor]] = [[] for _ in new]  # each of them the sum of these
+        """Do these steps, in threads if that is worth it, and on a device; `eliminated` then has what they made."""
+        new = sorted((step for step in dict.fromkeys(steps) if step not in self._known), key=self._cost_here)
+        made: dict[Step, PlacedFactor] = {}
+        parts: dict[Step, list[Factor]] = {step: [] for step in new}  # the sum of which it made
         self._words_made = 0
-        new.sort(key=self.cost)  # the longest one is done first
-        products: list[tuple[int, Product | Join]] = [(number, self._begun(step)) for number, step in enumerate(new)]
+        waiting = SharedSteps([self._cost_here(step) for step in new], self._places.has_device)
 
-        def advance(task: tuple[int, Product | Join]) -> list[tuple[int, Product | Join]]:
-            number, product = task
-            made = self._summed_product.advance(product)
-            if isinstance(made, Factor):
-                sums[number].append(made)
-                self._words_made += _words(made)  # about: threads may do this at the same time
-                if self._words + self._words_made > self.most_words:
-                    raise StepsSpent
-                return []
-            return [(number, one) for one in made]
+        def there() -> list[_Task]:
+            while (number := waiting.for_device()) is not None:
+                made[new[number]] = self._count_words(self._done_there(new[number]))
+            return []
+
+        def here() -> list[_Task]:
+            number = waiting.for_host()
+            return [] if number is None else [here, functools.partial(advance, new[number], self._begun(new[number]))]
+
+        def advance(step: Step, product: Product | Join) -> list[_Task]:
+            one = self._summed_product.advance(product)
+            if not isinstance(one, Factor):
+                return [functools.partial(advance, step, part) for part in one]
+            parts[step].append(one)
+            self._count_words(self._places.of_host(one))
+            return []
 
         def add_up(some: list[Factor]) -> list[list[Factor]]:
             some[:] = [self._summed_product.sum(some)]
             return []
 
-        how = self._how()
-        do_all(products, advance, *how)
-        ranges = [cut_at_same_keys(parts) if len(parts) > 1 else [parts] for parts in sums]
-        do_all([some for parts in ranges for some in parts if len(some) > 1], add_up, *how)
-        for step, parts in zip(new, ranges, strict=True):
-            self._known[step] = self._add(concatenated([factor for (factor,) in parts]))
+        check, threads, alone_until_s = how = self._how()
+        if waiting.suit_device:  # one thread is its
+            do_all([*[here] * min(threads - 1 or 1, len(new)), there], lambda task: task(), check, threads, 0.0)
+        else:
+            do_all([here] * min(threads, len(new)), lambda task: task(), check, threads, alone_until_s)
+        ranges = {step: cut_at_same_keys(some) if len(some) > 1 else [some] for step, some in parts.items() if some}
+        do_all([some for pieces in ranges.values() for some in pieces if len(some) > 1], add_up, *how)
+        for step, pieces in ranges.items():
+            made[step] = self._places.of_host(concatenated([factor for (factor,) in pieces]))
+        for step in new:
+            self._known[step] = self._add(made[step])
 
     def eliminated(self, step: Step) -> int:
         """The product of the step's factors, summed over its vertex."""
@@ -206,10 +249,11 @@ class FactorStore:
     def merge_all(self, merges: Iterable[tuple[int, int, int]]) -> None:
         """Make what `merge` gives for these, in threads if that is worth it."""
         new = [merge for merge in dict.fromkeys(merges) if ("merge", *merge) not in self._known]
-        made: dict[tuple[int, int, int], Factor] = {}
+        made: dict[tuple[int, int, int], PlacedFactor] = {}
 
         def make(merge: tuple[int, int, int]) -> list[tuple[int, int, int]]:
-            made[merge] = self._merged(*merge)
+            number, vertex, into = merge
+            made[merge] = self._places.merged(self._factors[number], vertex, into)
             return []
 
         do_all(list(new), make, *self._how())
@@ -218,35 +262,38 @@ class FactorStore:
 
     def multiply(self, number: int, other: int) -> int:
         """The product of two factors of one scope."""
-        return self._once(("multiply", *sorted((number, other))), lambda: self._multiplied(number, other))
+        key = "multiply", *sorted((number, other))
+        return self._once(key, lambda: self._places.multiplied(self._factors[number], self._factors[other]))
 
     def combine(self, number: int, weight: int, other: int, other_weight: int) -> int:
         """The sum of two factors of one scope, each times its weight."""
         key = "combine", number, weight, other, other_weight
-        return self._once(key, lambda: self._combined(number, weight, other, other_weight))
+        factors = self._factors[number], weight, self._factors[other], other_weight
+        return self._once(key, lambda: self._places.weighted_sum(*factors))
 
     def merge(self, number: int, vertex: int, into: int) -> int:
         """A factor of a vertex as one of another vertex, which has the same image."""
-        return self._once(("merge", number, vertex, into), lambda: self._merged(number, vertex, into))
+        key = "merge", number, vertex, into
+        return self._once(key, lambda: self._places.merged(self._factors[number], vertex, into))
 
     def keep_apart(self, number: int, u: int, w: int) -> int:
         """A factor where two of its vertices have different images, 0 elsewhere."""
-        return self._once(("apart", number, u, w), lambda: self._kept_apart(number, u, w))
+        return self._once(("apart", number, u, w), lambda: self._places.kept_apart(self._factors[number], u, w))
 
-    def _once(self, key: Hashable, make: Callable[[], Factor]) -> int:
+    def _once(self, key: Hashable, make: Callable[[], PlacedFactor]) -> int:
         if key not in self._known:
             self._known[key] = self._add(make())
         return self._known[key]
 
-    def _add(self, factor: Factor) -> int:
+    def _add(self, factor: PlacedFactor) -> int:
         """The number of a factor: that of an equal one, if there is one."""
-        alike = self._by_checksum.setdefault((factor.scope, _checksum(factor)), [])
+        alike = self._by_checksum.setdefault((factor.scope, self._places.checksum(factor)), [])
         for number in alike:
-            if _are_equal(self._factors[number], factor):
+            if self._places.are_equal(self._factors[number], factor):
                 return number
         self._factors[self._added] = factor
         alike.append(self._added)
-        self._words += _words(factor)
+        self._words += self._words_of(factor)
         self._added += 1
         return self._added - 1
 
@@ -275,17 +322,22 @@ class FactorStore:
 
     def _vertices(self, step: Step) -> int:
         """Of the product that an elimination sums."""
-        return len(self._scope(step.factors))
+        return self._scope(step.factors).bit_count()
 
     def _is_dense(self, vertex: int, numbers: Sequence[int]) -> bool:
         """Whether one join does it all, and its sums have a place for each key."""
         if len(numbers) != 2 or len(self.holding(vertex, numbers)) != 2:
             return False
-        return self._summed_product.is_dense(self._orders.products(vertex, numbers), len(self._scope(numbers)) - 1)
+        return self._summed_product.is_dense(
+            self._orders.products(vertex, numbers), self._scope(numbers).bit_count() - 1
+        )
 
-    def _scope(self, numbers: Iterable[int]) -> set[int]:
-        """The vertices of some factors."""
-        return {u for number in numbers for u in self._factors[number].scope}
+    def _scope(self, numbers: Iterable[int]) -> int:
+        """The vertices of some factors, as bits."""
+        vertices = 0
+        for number in numbers:
+            vertices |= self._factors[number].vertices
+        return vertices
 
     def _how(self) -> tuple[Callable[[], None], int, float]:
         """How tasks are done: what is checked meanwhile, by how many threads, and until when by one."""
@@ -293,47 +345,23 @@ class FactorStore:
 
     def _begun(self, step: Step) -> Product:
         self._spend(OPERATION_NS)
-        factors = [self._factors[number] for number in self._order(step).numbers]
+        factors = [self._places.here(self._factors[number]) for number in self._order(step).numbers]
         return self._summed_product.begin(step.vertex, factors)
+
+    def _done_there(self, step: Step) -> PlacedFactor:
+        """What a step makes on the device."""
+        self._spend(OPERATION_NS)
+        factors = [self._factors[number] for number in self._order(step).numbers]
+        return self._places.summed_product(step.vertex, factors)
+
+    def _count_words(self, factor: PlacedFactor) -> PlacedFactor:
+        self._words_made += self._words_of(factor)  # about: threads may do this at the same time
+        if self._words + self._words_made > self.most_words:
+            raise StepsSpent
+        return factor
+
+    def _words_of(self, factor: PlacedFactor) -> int:
+        return factor.entries * (self._fields.words(len(factor.scope)) + len(self.kinds))
 
     def _check(self) -> None:
         self._spend(0.0)
-
-    def _multiplied(self, number: int, other: int) -> Factor:
-        (scope, *entries), (_, *others) = self._factors[number], self._factors[other]
-        self._spend(OPERATION_NS + ENTRY_NS * (len(entries[0]) + len(others[0])))
-        return Factor(scope, *multiplied(*entries, *others, self.kinds))
-
-    def _combined(self, number: int, weight: int, other: int, other_weight: int) -> Factor:
-        self._spend(OPERATION_NS)
-        return self._summed_product.weighted_sum(self._factors[number], weight, self._factors[other], other_weight)
-
-    def _merged(self, number: int, vertex: int, into: int) -> Factor:
-        scope, keys, values = self._factors[number]
-        self._spend(OPERATION_NS + ENTRY_NS * len(keys))
-        fields, both = self._fields, into in scope
-        result = tuple(sorted({into if u == vertex else u for u in scope}))
-        equal = fields.places(scope, [vertex, into] if both else [])
-        kept = [(u, into if u == vertex else u) for u in scope if not (both and u == vertex)]
-        form = fields.renaming_moves(scope, result, kept), fields.mask, equal
-        order = fields.words(len(result)), fields.digits(result, result)
-        entries = rearranged(keys, values, *form, *order, self._ended)
-        self._check()
-        return Factor(result, *entries)
-
-    def _kept_apart(self, number: int, u: int, w: int) -> Factor:
-        scope, keys, values = self._factors[number]
-        self._spend(OPERATION_NS + ENTRY_NS * len(keys))
-        return Factor(scope, *apart(keys, values, self._fields.places(scope, [u, w]), self._fields.mask))
-
-
-def _checksum(factor: Factor) -> tuple[int, int]:
-    return int(factor.keys.sum()), int(factor.values.sum())
-
-
-def _are_equal(factor: Factor, other: Factor) -> bool:
-    return np.array_equal(factor.keys, other.keys) and np.array_equal(factor.values, other.values)
-
-
-def _words(factor: Factor) -> int:
-    return factor.keys.size + factor.values.size

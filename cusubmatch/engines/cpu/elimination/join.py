@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.elimination.arithmetic import plus, times
-from cusubmatch.engines.cpu.elimination.factor import move_fields, sort_entries, sum_equal
+from cusubmatch.engines.cpu.elimination.factor_kernels import move_fields, sort_entries, sum_equal
 from cusubmatch.engines.cpu.elimination.lookups import BITMAP_BITS, are_in, multiply_by_values, place_in_bitmap
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 

@@ -14,15 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.factor import Factor, entries_of_images
-from cusubmatch.engines.cpu.elimination.fields import Fields
+from cusubmatch.engines.cpu.elimination.costs import ENTRY_NS, PRODUCT_NS
 from cusubmatch.engines.cpu.elimination.join_sample import products_of_joins
+from cusubmatch.engines.cpu.elimination.placed_factors import PlacedFactor, PlacedFactors
+from cusubmatch.engines.factors.fields import Fields
 
-__all__ = ["DENSE_PRODUCT_NS", "ENTRY_NS", "PRODUCT_NS", "JoinOrder", "JoinOrders"]
+__all__ = ["JoinOrder", "JoinOrders"]
 
-DENSE_PRODUCT_NS = 2.5  # where the sums of a result have a place for each key
-PRODUCT_NS = 25.0  # elsewhere
-ENTRY_NS = 8.0  # to move an entry
 LONG_NS = 2e7  # of joins, from which several orders are tried
 FIRSTS = 4  # factors that are tried as the first one then
 
@@ -46,12 +44,13 @@ class JoinOrders:
     size : int
         Local indices are below it.
     fields : Fields
-    factors : mapping of int to Factor
+    places : PlacedFactors
+    factors : mapping of int to PlacedFactor
         By number; others may be added, and what a number stands for is always the same.
     """
 
-    def __init__(self, size: int, fields: Fields, factors: Mapping[int, Factor]):
-        self.size, self.fields, self.factors = size, fields, factors
+    def __init__(self, size: int, fields: Fields, places: PlacedFactors, factors: Mapping[int, PlacedFactor]):
+        self.size, self.fields, self.places, self.factors = size, fields, places, factors
         self._images: dict[tuple[int, int], np.ndarray] = {}  # entries of the images of a vertex, by factor and vertex
         self._agreements: dict[tuple[int, int, int], float] = {}
 
@@ -83,19 +82,19 @@ class JoinOrders:
     def sampled(self, order: JoinOrder) -> JoinOrder:
         """An order with the cost that a sample of its products tells."""
         factors = [self.factors[number] for number in order.numbers]
-        products = products_of_joins(self.fields, factors)
-        entries = sum(len(factor.keys) for factor in factors) + sum(products[:-1])
+        products = products_of_joins(self.fields, self.places, factors)
+        entries = sum(factor.entries for factor in factors) + sum(products[:-1])
         return order._replace(cost=ENTRY_NS * entries + PRODUCT_NS * sum(products), is_sampled=True)
 
     def _smallest(self, numbers: Sequence[int]) -> list[int]:
         """The factors, those of one vertex last."""
-        return sorted(numbers, key=lambda n: (len(self.factors[n].scope) < 2, len(self.factors[n].keys)))
+        return sorted(numbers, key=lambda n: (len(self.factors[n].scope) < 2, self.factors[n].entries))
 
     def _beginning_with(self, first: int, vertex: int, numbers: Sequence[int], most: float = math.inf) -> JoinOrder:
         """The order in which each factor makes the fewest products of those so far."""
         left, order = [number for number in numbers if number != first], [first]
         source = dict.fromkeys(self.factors[first].scope, first)  # the factor that brought each vertex in
-        entries = float(len(self.factors[first].keys))
+        entries = float(self.factors[first].entries)
         others, of_images = 1.0, np.ones(1)  # products for each of those of the entries of the vertex's images
         if vertex in source:
             of_images = self._entries_of_images(first, vertex)
@@ -107,14 +106,14 @@ class JoinOrders:
             number = min(near or left, key=lambda n: self._fan_out(n, source))
             left.remove(number)
             order.append(number)
-            scope, keys, _ = self.factors[number]
+            scope, held = self.factors[number].scope, self.factors[number].entries
             if vertex in scope:
                 of_images = of_images * self._entries_of_images(number, vertex)
                 others *= self._fan_out(number, source, vertex)
             else:
                 others *= self._fan_out(number, source)
             products = float(of_images.sum()) * others
-            cost += ENTRY_NS * (entries + len(keys)) + PRODUCT_NS * products
+            cost += ENTRY_NS * (entries + held) + PRODUCT_NS * products
             if cost > most:
                 return JoinOrder(cost, ())
             entries = products
@@ -124,8 +123,8 @@ class JoinOrders:
 
     def _fan_out(self, number: int, source: Mapping[int, int], besides: int = -1) -> float:
         """Entries of a factor that agree with a product of others, in all vertices, or in all but one, and in that."""
-        scope, keys, _ = self.factors[number]
-        result, is_new = 1.0 if besides in scope else float(len(keys)), False
+        scope = self.factors[number].scope
+        result, is_new = 1.0 if besides in scope else float(self.factors[number].entries), False
         for u in scope:
             if u == besides:
                 continue
@@ -145,13 +144,11 @@ class JoinOrders:
         return share
 
     def _pairs(self, number: int, other: int) -> int:
-        return len(self.factors[number].keys) * len(self.factors[other].keys)
+        return self.factors[number].entries * self.factors[other].entries
 
     def _entries_of_images(self, number: int, vertex: int) -> np.ndarray:
         """float64 (size,): how many entries of a factor each image of one of its vertices has."""
         key = number, vertex
         if key not in self._images:
-            scope, keys, _ = self.factors[number]
-            word, bit = self.fields.place(scope, vertex)
-            self._images[key] = entries_of_images(keys, word, np.uint64(bit), self.fields.mask, self.size)
+            self._images[key] = self.places.entries_of_images(self.factors[number], vertex, self.size)
         return self._images[key]

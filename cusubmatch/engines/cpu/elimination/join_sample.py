@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.factor import Factor, compare, move_fields
-from cusubmatch.engines.cpu.elimination.fields import Fields
+from cusubmatch.engines.cpu.elimination.factor_kernels import compare, move_fields
+from cusubmatch.engines.cpu.elimination.placed_factors import PlacedFactor, PlacedFactors
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.random_numbers import next_random
+from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["products_of_joins"]
 
@@ -24,22 +25,22 @@ PLACES = 1 << 10  # of a hash table of them
 MIX = 0x9E3779B97F4A7C15  # 2^64 / the golden ratio
 
 
-def products_of_joins(fields: Fields, factors: Sequence[Factor]) -> list[float]:
+def products_of_joins(fields: Fields, places: PlacedFactors, factors: Sequence[PlacedFactor]) -> list[float]:
     """About how many entries the product of the first two factors has, that of the first three, and so on.
 
     Where no product of the sample is left there are fewer than one for each that it stands for, and the list ends.
     """
-    (scope, keys, _), *others = factors
-    sample = np.ascontiguousarray(keys[:: max(len(keys) // SAMPLE, 1)])
-    each = len(keys) / max(len(sample), 1)  # products that one of the sample stands for
+    first, *others = factors
+    scope, sample = first.scope, places.some_keys(first, max(first.entries // SAMPLE, 1))
+    each = first.entries / max(len(sample), 1)  # products that one of the sample stands for
     products = []
     for factor in others:
         common = tuple(u for u in scope if u in factor.scope)
         result = tuple(sorted({*scope, *factor.scope}))
         moves = [fields.moves(one, other) for other in (common, result) for one in (scope, factor.scope)]
         words = fields.words(len(common)), fields.words(len(result))
-        every = max(len(factor.keys) // SCANNED, 1)
-        followed, found = _followed(sample, factor.keys, every, *moves, fields.mask, *words)
+        every = max(factor.entries // SCANNED, 1)
+        followed, found = _followed(sample, places.some_keys(factor, every), *moves, fields.mask, *words)
         if not found:
             break
         each, sample, scope = each * every * found / len(followed), followed, result
@@ -48,8 +49,8 @@ def products_of_joins(fields: Fields, factors: Sequence[Factor]) -> list[float]:
 
 
 @jit
-def _followed(sample, keys, every, to_common, keys_to_common, to_result, keys_to_result, mask, common_words, words):
-    """Some of the products of a sample and every so manyth of the entries with these keys, and how many there are."""
+def _followed(sample, keys, to_common, keys_to_common, to_result, keys_to_result, mask, common_words, words):
+    """Some of the products of a sample and entries with these keys, and how many there are."""
     firsts, nexts = np.full(PLACES, -1, np.int64), np.empty(len(sample), np.int64)
     common, wanted = np.empty((len(sample), common_words), np.uint64), np.empty((1, common_words), np.uint64)
     for i in range(len(sample)):
@@ -58,7 +59,7 @@ def _followed(sample, keys, every, to_common, keys_to_common, to_result, keys_to
         nexts[i], firsts[place] = firsts[place], i
     result, part, found = np.empty((SAMPLE, words), np.uint64), np.empty((1, words), np.uint64), 0
     state = np.uint64(1)
-    for j in range(0, len(keys), every):
+    for j in range(len(keys)):
         move_fields(keys, j, keys_to_common, mask, wanted, 0)
         i = firsts[_place_of(wanted, 0)]
         while i >= 0:

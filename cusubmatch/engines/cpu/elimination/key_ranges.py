@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.factor import Factor
+from cusubmatch.engines.factors.factor import Factor
 
 __all__ = ["concatenated", "cut_at_same_keys"]
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.elimination.arithmetic import times
-from cusubmatch.engines.cpu.elimination.factor import Factor
-from cusubmatch.engines.cpu.elimination.fields import Fields
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, popcount
+from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["BITMAP_BITS", "Lookups", "are_in", "lookups_of", "multiply_by_values", "place_in_bitmap"]
 

@@ -116,7 +116,7 @@ class _QuotientSum:
 
     def _add(self, term: _Term, size: int) -> None:
         term = self._kept_apart(term)
-        if term.weight and all(len(self.store[number].keys) for number in term.factors):
+        if term.weight and not any(map(self.store.is_zero, term.factors)):
             self.pools.setdefault(size, _Pool(self.store)).add(term)
 
     def _reduce(self, terms: list[_Term], size: int) -> None:
@@ -160,7 +160,7 @@ class _QuotientSum:
         factors, conflicts = term.factors, term.conflicts
         for u, w in term.conflicts:
             for number in factors:
-                scope = self.store[number].scope
+                scope = self.store.scope(number)
                 if u in scope and w in scope:
                     factors = factors - {number} | {self.store.keep_apart(number, u, w)}
                     conflicts = conflicts - {(u, w)}
@@ -183,7 +183,7 @@ class _QuotientSum:
 
     def _steps(self, term: _Term) -> list[tuple[Step, int]]:
         """The eliminations of a term, those with few entries first, each with how many other terms it makes."""
-        merges = dict.fromkeys((v for number in term.factors for v in self.store[number].scope), 0)
+        merges = dict.fromkeys((v for number in term.factors for v in self.store.scope(number)), 0)
         for pair in term.conflicts:
             for v in pair:
                 merges[v] += 1
@@ -202,8 +202,8 @@ class _QuotientSum:
 
     def _with(self, factors: frozenset[int], number: int) -> frozenset[int]:
         """The factors and one more, which is multiplied by that of its scope, if there is one."""
-        scope = self.store[number].scope
-        same = next((other for other in factors if self.store[other].scope == scope), None)
+        scope = self.store.scope(number)
+        same = next((other for other in factors if self.store.scope(other) == scope), None)
         return factors | {number} if same is None else factors - {same} | {self.store.multiply(same, number)}
 
     def _merged(self, term: _Term, u: int, w: int, conflicts: Conflicts) -> _Term:
@@ -235,7 +235,7 @@ class _Pool:
             else:
                 factor = self.store.combine(same, earlier.weight, number, term.weight)
                 factors = term.factors - {number} | {factor}
-                summed = _Term(int(len(self.store[factor].keys) > 0), factors, term.conflicts)
+                summed = _Term(int(not self.store.is_zero(factor)), factors, term.conflicts)
             if not summed.weight:
                 return
             term, keys = summed, self._keys(summed)
@@ -257,4 +257,4 @@ class _Pool:
         """Of each factor of a term, its number, and a key that equal terms have without it."""
         hashes = {number: hash((number,)) for number in term.factors}
         together = sum(hashes.values())
-        return [(n, (term.conflicts, self.store[n].scope, together - one)) for n, one in hashes.items()]
+        return [(n, (term.conflicts, self.store.scope(n), together - one)) for n, one in hashes.items()]

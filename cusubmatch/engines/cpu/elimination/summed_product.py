@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.cpu.elimination.arithmetic import weights_of
-from cusubmatch.engines.cpu.elimination.factor import Factor, combined, summed_out
-from cusubmatch.engines.cpu.elimination.fields import Fields
+from cusubmatch.engines.cpu.elimination.costs import DENSE_PRODUCT_NS, ENTRY_NS, PRODUCT_NS
+from cusubmatch.engines.cpu.elimination.factor_kernels import summed_out
+from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
 from cusubmatch.engines.cpu.elimination.join import (
     Matched,
     Ordered,
@@ -27,8 +27,9 @@ from cusubmatch.engines.cpu.elimination.join import (
     summed_by_place,
     summed_by_sorting,
 )
-from cusubmatch.engines.cpu.elimination.join_order import DENSE_PRODUCT_NS, ENTRY_NS, PRODUCT_NS
 from cusubmatch.engines.cpu.elimination.lookups import BITMAP_BITS, Lookups, lookups_of
+from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["Join", "Product", "SummedProduct"]
 
@@ -99,6 +100,7 @@ class SummedProduct:
 
     def __init__(self, fields: Fields, kinds: np.ndarray, spend: Callable[[float], None], ended: np.ndarray):
         self.fields, self.kinds, self._spend, self._ended = fields, kinds, spend, ended
+        self._factors = HostFactors(fields, kinds, spend, ended)
         self._scratches: list[np.ndarray] = []  # that no thread writes to just now
 
     def is_dense(self, products: float, vertices: int) -> bool:
@@ -127,16 +129,11 @@ class SummedProduct:
         """The sum of factors of one scope."""
         left = list(factors)
         while len(left) > 1:
-            sums = [self.weighted_sum(one, 1, other, 1) for one, other in zip(left[::2], left[1::2], strict=False)]
+            sums = [
+                self._factors.weighted_sum(one, 1, other, 1) for one, other in zip(left[::2], left[1::2], strict=False)
+            ]
             left = sums + left[len(left) - len(left) % 2 :]
         return left[0]
-
-    def weighted_sum(self, factor: Factor, weight: int, other: Factor, other_weight: int) -> Factor:
-        """The sum of two factors of one scope, each times its weight."""
-        self._spend(ENTRY_NS * (len(factor.keys) + len(other.keys)))
-        weights, other_weights = weights_of(weight, self.kinds), weights_of(other_weight, self.kinds)
-        entries = combined(factor.keys, factor.values, weights, other.keys, other.values, other_weights, self.kinds)
-        return Factor(factor.scope, *entries)
 
     def _summed_out(self, factor: Factor, result: tuple[int, ...]) -> Factor:
         if factor.scope == result:

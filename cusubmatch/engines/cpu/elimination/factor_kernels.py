@@ -1,13 +1,10 @@
-"""Factors: sparse tables of numbers over the candidates of a few pattern vertices.
+"""Operations on the entries of factors (`engines/factors`), compiled.
 
-An entry's key has a field for each vertex of the scope (`fields.py`); absent entries are 0. Keys ascend, word by word,
-so factors of one scope are multiplied and added by merging. An entry has a value in each of a few kinds of arithmetic.
-Where `ended` is not 0 any more, what sorts stops, and returns what is of no use.
+Keys ascend, so factors of one scope are multiplied and added by merging. Where `ended` is not 0 any more, what sorts
+stops, and returns what is of no use.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +12,6 @@ from cusubmatch.engines.cpu.elimination.arithmetic import one, plus, times
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
 
 __all__ = [
-    "Factor",
     "apart",
     "arcs_of",
     "combined",
@@ -28,23 +24,6 @@ __all__ = [
     "sum_equal",
     "summed_out",
 ]
-
-
-class Factor(NamedTuple):
-    """A table of numbers.
-
-    Attributes
-    ----------
-    scope : tuple of int
-        Pattern vertices, ascending.
-    keys : uint64 (n, words)
-        Ascending, each once.
-    values : uint64 (n, kinds)
-    """
-
-    scope: tuple[int, ...]
-    keys: np.ndarray
-    values: np.ndarray
 
 
 @inner

@@ -1,0 +1,1 @@
+"""Operations on the factors of a count by variable elimination, on a GPU."""

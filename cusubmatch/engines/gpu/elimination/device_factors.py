@@ -1,0 +1,99 @@
+"""Beginning to use a GPU for the factors of one count, once CuPy has loaded its kernels for that."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.fields import Fields
+from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
+from cusubmatch.plan.crt import PRIMES
+from cusubmatch.system.kept_threads import Work, begin
+
+__all__ = ["CudaFactors", "do_all_once", "factors_on_device", "load"]
+
+
+def factors_on_device(
+    xp: Any, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]
+) -> ArrayFactors | None:
+    """Operations on factors on a GPU; None while a thread loads what they call. On the host for NumPy."""
+    if xp is np:
+        return ArrayFactors(xp, fields, kinds, check)
+    return CudaFactors(xp, number, fields, kinds, check) if _loading(xp, number).over else None
+
+
+def load(xp: Any, number: int) -> None:
+    """Have CuPy compile, or load, what operations on a GPU call."""
+    for size in (2, 1 << 12):  # keys of one word, and of several
+        do_all_once(CudaFactors(xp, number, Fields(size), np.array([WORDS, PRIMES[0], FLOATS], np.uint64), _no_check))
+
+
+@functools.cache
+def _loading(xp: Any, number: int) -> Work:
+    work = Work(functools.partial(_load_if_possible, xp, number), "cusubmatch loading of kernels")
+    begin(work)
+    return work
+
+
+def _load_if_possible(xp: Any, number: int) -> None:
+    with contextlib.suppress(MemoryError):  # the first operation loads them then
+        load(xp, number)
+
+
+def _no_check() -> None:
+    """Nothing ends it."""
+
+
+def do_all_once(device: ArrayFactors) -> None:
+    """Do each operation on small factors, with few words and many."""
+    fields = device.fields
+    with device.current():
+        arcs = [device.to_device(_complete(fields, (u, w), len(device.kinds))) for u, w in ((0, 1), (0, 2), (1, 2))]
+        wide = device.to_device(_complete(fields, tuple(range(7)), len(device.kinds)))
+        for factors in (arcs, [wide, *arcs], [wide, device.weighted_sum(wide, 2, wide, 3)]):
+            made = device.summed_product(0, factors)
+        apart = device.kept_apart(wide, 0, 1)
+        device.multiplied(device.merged(wide, 6, 7), device.merged(wide, 5, 6))
+        device.multiplied(apart, wide)
+        device.entries_of_images(made, made.scope[0], int(fields.mask) + 1)
+        device.checksum(apart)
+        device.are_equal(apart, apart)
+        device.to_host(apart, every=2)
+    device.end()
+
+
+def _complete(fields: Fields, scope: tuple[int, ...], kinds: int) -> Factor:
+    """A factor of two images for each vertex."""
+    keys = np.zeros((1 << len(scope), fields.words(len(scope))), np.uint64)
+    for place, u in enumerate(scope):
+        word, bit = fields.place(scope, u)
+        keys[:, word] |= (np.arange(len(keys), dtype=np.uint64) >> np.uint64(len(scope) - 1 - place) & 1) << bit
+    return Factor(scope, keys, np.ones((len(keys), kinds), np.uint64))
+
+
+class CudaFactors(ArrayFactors):
+    """Operations on a stream of their own, so that what the caller's stream does is not waited for."""
+
+    def __init__(self, xp: Any, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]):
+        super().__init__(xp, fields, kinds, check)
+        self._device = xp.cuda.Device(number)
+        with self._device:
+            self._stream = xp.cuda.Stream(non_blocking=True)
+
+    @contextlib.contextmanager
+    def current(self) -> Iterator[None]:
+        """Let the calling thread put operations on the stream."""
+        with self._device, self._stream:
+            yield
+
+    def end(self) -> None:
+        """Give memory back that only this stream would use again."""
+        with self._device:
+            self._stream.synchronize()
+            self.xp.get_default_memory_pool().free_all_blocks(stream=self._stream)

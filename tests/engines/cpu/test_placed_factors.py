@@ -1,0 +1,185 @@
+"""Factors of a count by elimination on a device, here in NumPy's arrays: counts, what each does, and how it ends."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import embeddings
+from strategies import cases
+from test_conditioning import prepared_for
+from test_elimination import EDGES, random_graph
+from tiers import examples
+
+from cusubmatch import Pattern
+from cusubmatch.engines.base import RunOptions
+from cusubmatch.engines.cpu.elimination import costs, elimination_run, placed_factors, shared_steps
+from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
+from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
+from cusubmatch.engines.factors import fields as fields_module
+from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.factors.fields import Fields
+from cusubmatch.engines.gpu.elimination import array_factors
+from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
+from cusubmatch.engines.gpu.elimination.device_factors import do_all_once, factors_on_device
+from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.strategies.elimination_turns import EliminationTurns
+from cusubmatch.system.deadlines import ended_by
+from cusubmatch.system.device_claim import claim_of_thread, claiming
+
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
+on_numpy = functools.partial(factors_on_device, np, 0)
+
+
+def give_all_to_device(patch, small=0):
+    """Let everything be done there, but what makes a factor with few entries."""
+    patch.setattr(elimination_run, "DEVICE_AFTER_S", 0.0)
+    patch.setattr(placed_factors, "LARGE", 1)
+    patch.setattr(placed_factors, "SMALL", small)
+    for module in (costs, shared_steps):
+        patch.setattr(module, "DEVICE_STEP_NS", 1.0)
+    patch.setattr(shared_steps, "HOST_SHARE", 0.0)
+
+
+@pytest.mark.parametrize("small", [0, 30])
+@pytest.mark.parametrize("semantics", ["monomorphism", "homomorphism"])
+@examples(60)
+@given(data=st.data())
+def test_counts_agree_with_the_definition(semantics, small, data):
+    raw, pattern = data.draw(cases())
+    graph = raw.graph()
+    engine, prepared = prepared_for(graph, pattern, semantics)
+    if prepared.candidate_graph is None or len(pattern) < 2:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        give_all_to_device(patch, small)
+        patch.setattr(fields_module, "WORD_BITS", 8)
+        patch.setattr(array_factors, "MAX_PAIRS", 8)
+        run = engine.eliminate(prepared, RunOptions())
+        run.device = on_numpy
+        found = run.total()
+    assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
+
+
+@pytest.mark.one_each
+@pytest.mark.parametrize("edges", EDGES.values(), ids=EDGES)
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_device_and_threads_share_a_count(monkeypatch, edges, threads, share):
+    give_all_to_device(monkeypatch, small=16)
+    monkeypatch.setattr(shared_steps, "HOST_SHARE", share)
+    done, summed_product = [], ArrayFactors.summed_product
+    monkeypatch.setattr(ArrayFactors, "summed_product", lambda *a: done.append(1) or summed_product(*a))
+    graph = random_graph(24, 0.6, 2, seed=4)
+    pattern = Pattern(edges, labels={v: v % 2 for v in range(max(map(max, edges)) + 1)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads)
+    wanted = engine.condition(prepared, RunOptions(), None).total()
+    run = engine.eliminate(prepared, RunOptions())
+    run.device = on_numpy
+    assert run.total() == wanted > 0
+    assert done
+
+
+def test_host_does_the_smallest_and_device_the_largest():
+    steps = SharedSteps([1e5, 1e6, 1e8, 2e8, 4e9], device=True)
+    assert steps.suit_device
+    assert [steps.for_device(), steps.for_host(), steps.for_device(), steps.for_host()] == [4, 0, 3, 1]
+    assert steps.for_host() is None  # the device is sooner done with it
+    assert [steps.for_device(), steps.for_device(), steps.for_host()] == [2, None, None]
+
+
+def test_what_is_too_small_for_the_device_is_left_to_the_host():
+    steps = SharedSteps([1e5, 1e6], device=True)
+    assert not steps.suit_device
+    assert [steps.for_device(), steps.for_host(), steps.for_host(), steps.for_host()] == [None, 0, 1, None]
+
+
+def test_without_a_device_the_largest_is_first():
+    steps = SharedSteps([1e5, 1e6, 1e9], device=False)
+    assert [steps.for_device(), steps.for_host(), steps.for_host(), steps.for_host()] == [None, 2, 1, 0]
+
+
+def test_large_steps_cost_what_the_device_takes():
+    assert costs.device_ns(1e9) < 1e8
+    assert costs.device_ns(1e4) > 1e4
+    for there in (1e7, 1e9):
+        assert costs.device_ns(costs.host_ns(there)) >= there
+
+
+# Its turn ------------------------------------------------------------------------------------------------------------
+
+
+def awaited(make, free_at_s, claim):
+    return AwaitedDevice(make, np.array([WORDS]), lambda: None, free_at_s, claim)
+
+
+def test_a_device_is_claimed_while_it_is_used():
+    claim = threading.Event()
+    device = awaited(on_numpy, time.monotonic(), claim)
+    assert not claim.is_set()
+    assert device(Fields(4)) is device(Fields(4)) is not None
+    assert claim.is_set()
+    device.end()
+    assert not claim.is_set()
+
+
+@pytest.mark.parametrize("case", ["none", "not free yet", "still loading"])
+def test_nothing_is_claimed_where_no_device_is_to_be_had(case):
+    claim, now = threading.Event(), time.monotonic()
+    cases = {"none": (None, now), "not free yet": (on_numpy, now + 100), "still loading": (lambda *_: None, now)}
+    device = awaited(*cases[case], claim)
+    assert device(Fields(4)) is None
+    device.end()
+    assert not claim.is_set()
+
+
+def test_a_claim_is_of_the_thread_that_begins_a_count():
+    claim = threading.Event()
+    with claiming(claim):
+        assert claim_of_thread() is claim
+    assert claim_of_thread() is not claim
+
+
+@pytest.mark.parametrize("error", [MemoryError, DeadlinePassed])
+def test_where_the_device_has_no_memory_another_way_may_still_do(monkeypatch, error):
+    give_all_to_device(monkeypatch)
+    claim, flag = threading.Event(), np.zeros(1, np.int64)
+
+    def fail(*_):
+        assert claim.is_set()
+        raise error
+
+    monkeypatch.setattr(ArrayFactors, "summed_product", fail)
+    graph = random_graph(24, 0.6, 2, seed=4)
+    engine, prepared = prepared_for(
+        graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism", threads=2
+    )
+    with claiming(claim), ended_by(flag):
+        run = engine.eliminate(prepared, RunOptions())
+    run.device = on_numpy
+    turns = EliminationTurns(run, flag)
+    try:
+        assert turns.take(1e12) is None
+    finally:
+        turns.end()
+    assert not claim.is_set()
+
+
+@pytest.mark.parametrize("size", [2, 1 << 12])
+def test_all_operations_are_loaded_beforehand(monkeypatch, size):
+    called = set()
+    for name in [name for name in vars(ArrayFactors) if not name.startswith("__")]:
+        operation = getattr(ArrayFactors, name)
+        watched = functools.wraps(operation)(
+            lambda self, *a, _name=name, _do=operation, **kw: called.add(_name) or _do(self, *a, **kw)
+        )
+        monkeypatch.setattr(ArrayFactors, name, watched)
+    do_all_once(ArrayFactors(np, Fields(size), np.array([WORDS, 7, FLOATS], np.uint64), lambda: None))
+    left = {name for name in vars(ArrayFactors) if not name.startswith("__")} - called
+    assert left <= {"_empty"} | ({"_ranks"} if size == 2 else set())

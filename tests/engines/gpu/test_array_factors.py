@@ -1,0 +1,136 @@
+"""Operations on factors as arrays, NumPy's or a GPU's, beside dense arrays and the host's compiled code."""
+
+import contextlib
+import functools
+
+import numpy as np
+import pytest
+from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factor, random_factors
+from tiers import thorough
+
+from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
+from cusubmatch.engines.factors import fields as fields_module
+from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.fields import Fields
+from cusubmatch.engines.gpu.elimination import array_factors
+from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
+from cusubmatch.engines.gpu.elimination.device_factors import CudaFactors
+
+
+@pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
+def array_factors_of(request):
+    """Makes operations on arrays of a module."""
+    xp = pytest.importorskip(request.param)
+    with contextlib.ExitStack() as stack:
+
+        def make(fields, kinds=KINDS, check=lambda: None):
+            on_device = ArrayFactors if xp is np else functools.partial(CudaFactors, number=0)
+            made = on_device(xp, fields=fields, kinds=kinds, check=check)
+            stack.enter_context(made.current())
+            return made
+
+        yield make
+
+
+@pytest.mark.parametrize("scopes", SCOPES.values(), ids=SCOPES)
+@pytest.mark.parametrize(
+    ("pairs", "places", "entries"), [(1 << 24, 1 << 26, 1 << 25), (16, 1, 64), *thorough((40, 1 << 8, 1))]
+)
+@pytest.mark.parametrize("share", [*thorough(0.1), 0.6])
+@pytest.mark.parametrize("word_bits", [63, *thorough(8, 4)])  # keys of one word; of two fields a word; of one
+@pytest.mark.parametrize("most", [2, 100])  # values are 1; any
+def test_a_summed_product_is_that_of_dense_arrays(
+    array_factors_of, monkeypatch, scopes, pairs, places, entries, share, word_bits, most
+):
+    monkeypatch.setattr(fields_module, "WORD_BITS", word_bits)
+    monkeypatch.setattr(array_factors, "MAX_PAIRS", pairs)
+    monkeypatch.setattr(array_factors, "MAX_PLACES", places)
+    monkeypatch.setattr(array_factors, "MAX_ENTRIES", entries)
+    fields = Fields(SIZE)
+    factors, dense = random_factors(fields, scopes, share, len(scopes), most)
+    device = array_factors_of(fields)
+    there = [device.to_device(factor) for factor in factors]
+    assert all(factor.is_plain == (most == 2) for factor in there)
+    for vertex in sorted({v for scope in scopes for v in scope}):
+        check_sum(fields, device.to_host(device.summed_product(vertex, there)), dense)
+
+
+@pytest.mark.parametrize("word_bits", [63, 8, 4])
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5])
+def test_operations_do_what_those_of_the_host_do(array_factors_of, monkeypatch, word_bits, share):
+    monkeypatch.setattr(fields_module, "WORD_BITS", word_bits)
+    fields, random = Fields(SIZE), np.random.default_rng(3)
+    host, device = HostFactors(fields, KINDS, lambda _: None, np.zeros(1, np.int64)), array_factors_of(fields)
+    one, other = (random_factor(fields, (0, 2, 3), share, random)[0] for _ in range(2))
+    there, other_there = device.to_device(one), device.to_device(other)
+
+    def are_same(found, wanted):
+        back = device.to_host(found)
+        assert back.scope == wanted.scope
+        assert np.array_equal(back.keys, wanted.keys)
+        assert np.array_equal(back.values, wanted.values)
+
+    are_same(there, one)
+    for vertex, into in [(2, 1), (2, 5), (0, 2), (3, 0)]:
+        are_same(device.merged(there, vertex, into), host.merged(one, vertex, into))
+    are_same(device.kept_apart(there, 0, 3), host.kept_apart(one, 0, 3))
+    are_same(device.multiplied(there, other_there), host.multiplied(one, other))
+    for weight, other_weight in [(1, 1), (1, -1), (-3, 5)]:
+        wanted = host.weighted_sum(one, weight, other, other_weight)
+        are_same(device.weighted_sum(there, weight, other_there, other_weight), wanted)
+    are_same(device.weighted_sum(there, 1, there, -1), host.weighted_sum(one, 1, one, -1))
+    for vertex in one.scope:
+        images = device.entries_of_images(there, vertex, SIZE)
+        assert np.array_equal(images, host.entries_of_images(one, vertex, SIZE))
+    assert device.checksum(there) == host.checksum(one)
+    assert device.are_equal(there, device.to_device(one))
+    assert device.are_equal(there, other_there) == host.are_equal(one, other)
+    every = device.to_host(there, every=3)
+    assert np.array_equal(every.keys, one.keys[::3])
+
+
+def test_factors_that_differ_in_a_value_are_not_equal(array_factors_of):
+    fields = Fields(SIZE)
+    device = array_factors_of(fields)
+    keys, values = np.array([[3], [5]], np.uint64), np.array([[1, 1], [2, 2]], np.uint64)
+    factors = [Factor((0,), keys, values), Factor((0,), keys, values[::-1].copy()), Factor((0,), keys + 1, values)]
+    one, *others = map(device.to_device, factors)
+    assert device.are_equal(one, one)
+    assert not any(device.are_equal(one, other) for other in others)
+
+
+def test_floats_of_all_sizes_are_added_up(array_factors_of):
+    """A running sum would lose the small ones beside the large one."""
+    fields, kinds = Fields(SIZE), np.array([FLOATS], np.uint64)
+    device = array_factors_of(fields, kinds)
+    keys = np.array([[0 << fields.bits | y] for y in range(4)] + [[1 << fields.bits | y] for y in range(4)], np.uint64)
+    values = np.array([1e30] * 4 + [1e-3] * 4).view(np.uint64).reshape(-1, 1)
+    arcs = Factor((0, 1), keys, values)
+    summed = device.to_host(device.summed_product(1, [device.to_device(arcs)]))
+    assert np.allclose(summed.values.view(np.float64).ravel(), [4e30, 4e-3])
+
+
+def test_what_is_checked_between_parts_may_end_it(array_factors_of, monkeypatch):
+    monkeypatch.setattr(array_factors, "MAX_PAIRS", 16)
+    fields, calls = Fields(SIZE), []
+
+    def check():
+        calls.append(1)
+        if len(calls) == 3:
+            raise InterruptedError
+
+    device = array_factors_of(fields, check=check)
+    factors, _ = random_factors(fields, SCOPES["two arcs"], 0.6, 1)
+    with pytest.raises(InterruptedError):
+        device.summed_product(0, [device.to_device(factor) for factor in factors])
+    assert len(calls) == 3
+
+
+def test_sums_are_modulo_two_to_the_64(array_factors_of):
+    fields, kinds = Fields(SIZE), np.array([WORDS], np.uint64)
+    device = array_factors_of(fields, kinds)
+    keys = np.arange(3, dtype=np.uint64).reshape(-1, 1)
+    factor = Factor((0,), keys, np.full((3, 1), (1 << 64) - 1, np.uint64))
+    summed = device.to_host(device.summed_product(0, [device.to_device(factor)]))
+    assert summed.values.tolist() == [[(1 << 64) - 3]]
