@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import gc
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -183,3 +185,29 @@ def test_all_operations_are_loaded_beforehand(monkeypatch, size):
     do_all_once(ArrayFactors(np, Fields(size), np.array([WORDS, 7, FLOATS], np.uint64), lambda: None))
     left = {name for name in vars(ArrayFactors) if not name.startswith("__")} - called
     assert left <= {"_empty"} | ({"_ranks"} if size == 2 else set())
+
+
+def test_nothing_that_a_count_has_made_is_kept(monkeypatch):
+    """Without a collection of what refers to itself."""
+    give_all_to_device(monkeypatch)
+    factors = []
+    to_device, summed_product = ArrayFactors.to_device, ArrayFactors.summed_product
+
+    def kept(made):
+        factors.append(weakref.ref(made))
+        return made
+
+    monkeypatch.setattr(ArrayFactors, "to_device", lambda *a: kept(to_device(*a)))
+    monkeypatch.setattr(ArrayFactors, "summed_product", lambda *a: kept(summed_product(*a)))
+    graph = random_graph(24, 0.6, 2, seed=4)
+    pattern = Pattern(EDGES["wheel"], labels={v: v % 2 for v in range(8)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2)
+    gc.disable()
+    try:
+        run = engine.eliminate(prepared, RunOptions())
+        run.device = on_numpy
+        assert run.total() > 0
+        assert len(factors) > 10
+        assert not [one for one in factors if one() is not None]
+    finally:
+        gc.enable()

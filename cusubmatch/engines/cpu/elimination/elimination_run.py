@@ -97,10 +97,12 @@ class EliminationRun:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
         make = self.device if conflicts else None  # the bound takes little
         device = AwaitedDevice(make, kinds, self._check, self._device_at_s, self._claim)
+        how = self._spend, self._threads_now, self._ended, most_words, device
+        store = FactorStore(len(self.local.candidates.masks), kinds, *how)
         try:
-            how = self._spend, self._threads_now, self._ended, most_words, device
-            return self._sum_of(FactorStore(len(self.local.candidates.masks), kinds, *how), conflicts, costs)
+            return self._sum_of(store, conflicts, costs)
         finally:
+            store.keep_only(())  # then the device has its memory back
             device.end()
 
     def _sum_of(self, store: FactorStore, conflicts: Conflicts, costs: Sequence[float]) -> Quotients:

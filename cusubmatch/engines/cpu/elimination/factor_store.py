@@ -10,7 +10,7 @@ import functools
 import math
 import time
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,12 @@ from cusubmatch.engines.cpu.elimination.costs import (
     device_ns,
     host_ns,
 )
+from cusubmatch.engines.cpu.elimination.eliminations import Eliminations
 from cusubmatch.engines.cpu.elimination.factor_kernels import arcs_of
 from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
 from cusubmatch.engines.cpu.elimination.join_order import JoinOrder, JoinOrders
-from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
 from cusubmatch.engines.cpu.elimination.placed_factors import PlacedFactor, PlacedFactors
-from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
-from cusubmatch.engines.cpu.elimination.summed_product import Join, Product, SummedProduct
+from cusubmatch.engines.cpu.elimination.summed_product import SummedProduct
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
 from cusubmatch.engines.factors.device_factors import DeviceFactors
 from cusubmatch.engines.factors.factor import Factor
@@ -50,9 +49,6 @@ class Step(NamedTuple):
 
     vertex: int
     factors: tuple[int, ...]
-
-
-_Task = Callable[[], list[Any]]  # gives other tasks
 
 
 class FactorStore:
@@ -204,43 +200,13 @@ class FactorStore:
     def eliminate(self, steps: Iterable[Step]) -> None:
         """Do these steps, in threads if that is worth it, and on a device; `eliminated` then has what they made."""
         new = sorted((step for step in dict.fromkeys(steps) if step not in self._known), key=self._cost_here)
-        made: dict[Step, PlacedFactor] = {}
-        parts: dict[Step, list[Factor]] = {step: [] for step in new}  # the sum of which it made
+        products = [(step.vertex, [self._factors[n] for n in self._order(step).numbers]) for step in new]
+        costs = [self._cost_here(step) for step in new]
         self._words_made = 0
-        waiting = SharedSteps([self._cost_here(step) for step in new], self._places.has_device)
-
-        def there() -> list[_Task]:
-            while (number := waiting.for_device()) is not None:
-                made[new[number]] = self._count_words(self._done_there(new[number]))
-            return []
-
-        def here() -> list[_Task]:
-            number = waiting.for_host()
-            return [] if number is None else [here, functools.partial(advance, new[number], self._begun(new[number]))]
-
-        def advance(step: Step, product: Product | Join) -> list[_Task]:
-            one = self._summed_product.advance(product)
-            if not isinstance(one, Factor):
-                return [functools.partial(advance, step, part) for part in one]
-            parts[step].append(one)
-            self._count_words(self._places.of_host(one))
-            return []
-
-        def add_up(some: list[Factor]) -> list[list[Factor]]:
-            some[:] = [self._summed_product.sum(some)]
-            return []
-
-        check, threads, alone_until_s = how = self._how()
-        if waiting.suit_device:  # one thread is its
-            do_all([*[here] * min(threads - 1 or 1, len(new)), there], lambda task: task(), check, threads, 0.0)
-        else:
-            do_all([here] * min(threads, len(new)), lambda task: task(), check, threads, alone_until_s)
-        ranges = {step: cut_at_same_keys(some) if len(some) > 1 else [some] for step, some in parts.items() if some}
-        do_all([some for pieces in ranges.values() for some in pieces if len(some) > 1], add_up, *how)
-        for step, pieces in ranges.items():
-            made[step] = self._places.of_host(concatenated([factor for (factor,) in pieces]))
-        for step in new:
-            self._known[step] = self._add(made[step])
+        how = self._summed_product, self._places, self._spend, self._count_words
+        sums = Eliminations(products, costs, *how).do(*self._how())
+        for step, factor in zip(new, sums, strict=True):
+            self._known[step] = self._add(factor)
 
     def eliminated(self, step: Step) -> int:
         """The product of the step's factors, summed over its vertex."""
@@ -343,22 +309,10 @@ class FactorStore:
         """How tasks are done: what is checked meanwhile, by how many threads, and until when by one."""
         return self._check, self._threads(), max(self._alone_until_s, time.monotonic() + LEAST_ALONE_S)
 
-    def _begun(self, step: Step) -> Product:
-        self._spend(OPERATION_NS)
-        factors = [self._places.here(self._factors[number]) for number in self._order(step).numbers]
-        return self._summed_product.begin(step.vertex, factors)
-
-    def _done_there(self, step: Step) -> PlacedFactor:
-        """What a step makes on the device."""
-        self._spend(OPERATION_NS)
-        factors = [self._factors[number] for number in self._order(step).numbers]
-        return self._places.summed_product(step.vertex, factors)
-
-    def _count_words(self, factor: PlacedFactor) -> PlacedFactor:
+    def _count_words(self, factor: PlacedFactor) -> None:
         self._words_made += self._words_of(factor)  # about: threads may do this at the same time
         if self._words + self._words_made > self.most_words:
             raise StepsSpent
-        return factor
 
     def _words_of(self, factor: PlacedFactor) -> int:
         return factor.entries * (self._fields.words(len(factor.scope)) + len(self.kinds))
