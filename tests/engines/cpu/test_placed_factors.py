@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import itertools
 import threading
 import time
 import weakref
@@ -20,7 +21,7 @@ from tiers import examples
 
 from cusubmatch import Pattern
 from cusubmatch.engines.base import RunOptions
-from cusubmatch.engines.cpu.elimination import costs, elimination_run, placed_factors, shared_steps
+from cusubmatch.engines.cpu.elimination import awaited_device, costs, elimination_run, placed_factors, shared_steps
 from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
 from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
 from cusubmatch.engines.factors import fields as fields_module
@@ -129,6 +130,18 @@ def test_a_device_is_claimed_while_it_is_used():
     assert claim.is_set()
     device.end()
     assert not claim.is_set()
+
+
+def test_a_device_is_claimed_by_turns_that_become_longer(monkeypatch):
+    now, claim, claimed = [100.0], threading.Event(), []
+    monkeypatch.setattr(awaited_device.time, "monotonic", lambda: now[0])
+    device = awaited(on_numpy, 0.0, claim)
+    for _ in range(75):
+        assert device(Fields(4)) is not None
+        claimed.append(claim.is_set())
+        now[0] += 1.0
+    turns = [(is_claimed, len(list(seconds))) for is_claimed, seconds in itertools.groupby(claimed)]
+    assert turns == [(True, 10), (False, 5), (True, 20), (False, 10), (True, 30)]
 
 
 @pytest.mark.parametrize("case", ["none", "not free yet", "still loading"])

@@ -1,4 +1,8 @@
-"""A device that a long count uses for its large factors, once what counts there at first has had its time."""
+"""A device that a long count uses for its large factors, once what counts there at first has had its time.
+
+It is claimed by turns: what walks there meanwhile, and may do in a minute what takes this count hours, has a third of
+the time. Turns become longer, so that a count which has one soon is not hindered by many.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,10 @@ from cusubmatch.engines.factors.device_factors import DeviceFactors, MakeDeviceF
 from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["AwaitedDevice"]
+
+TURN_S = 10.0  # the first one
+OTHERS_SHARE = 0.5  # of a turn, that others have after it
+TURN_FACTOR = 2.0  # from one to the next
 
 
 class AwaitedDevice:
@@ -27,7 +35,7 @@ class AwaitedDevice:
     free_at_s : float
         Since when the device is free (`time.monotonic`).
     claim : Event
-        Set while it is used.
+        Set in its turns, in which others are not to use the device.
     """
 
     def __init__(
@@ -41,6 +49,7 @@ class AwaitedDevice:
         self._make, self._kinds, self._check, self._free_at_s, self._claim = make, kinds, check, free_at_s, claim
         self._made: DeviceFactors | None = None
         self._lock = threading.Lock()
+        self._turn_s, self._turn_ends_s = TURN_S, 0.0
 
     def __call__(self, fields: Fields) -> DeviceFactors | None:
         """The operations there; None where there are none yet."""
@@ -49,9 +58,25 @@ class AwaitedDevice:
         with self._lock:
             if self._made is None:
                 self._made = self._make(fields, self._kinds, self._check)
-                if self._made is not None:
-                    self._claim.set()
+                if self._made is None:
+                    return None
+                self._claim.set()
+                self._turn_ends_s = time.monotonic() + self._turn_s
+            self._take_turns()
             return self._made
+
+    def _take_turns(self) -> None:
+        """Let others have the device for a while after each turn."""
+        now = time.monotonic()
+        if now < self._turn_ends_s:
+            return
+        if self._claim.is_set():
+            self._claim.clear()
+            self._turn_ends_s = now + OTHERS_SHARE * self._turn_s
+        else:
+            self._claim.set()
+            self._turn_s *= TURN_FACTOR
+            self._turn_ends_s = now + self._turn_s
 
     def end(self) -> None:
         """Let others use the device."""
