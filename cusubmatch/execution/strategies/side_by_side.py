@@ -228,8 +228,14 @@ class HostCount:
         begin_s = time.monotonic()
         ended, may_compile = ended_by(self.flag), before_compiling(self._wait_to_compile)
         try:
-            within = at_most_threads(self._threads), claiming(self.claim)
-            with prompt_threads(), checking(self._check_over), ended, may_compile, within[0], within[1]:
+            with (
+                prompt_threads(),
+                checking(self._check_over),
+                ended,
+                may_compile,
+                at_most_threads(self._threads),
+                claiming(self.claim),
+            ):
                 matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
                 self.keep_time(time.monotonic() - begin_s)
                 self.matches = matches

@@ -57,6 +57,21 @@ def random_graph(vertices, share, labels, seed):
     return Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=table, vertex_label="label")
 
 
+def check_by_definition(data, semantics, set_up, device=None):
+    """A drawn pattern has as many embeddings by elimination, with something set up, as the definition says."""
+    raw, pattern = data.draw(cases())
+    graph = raw.graph()
+    engine, prepared = prepared_for(graph, pattern, semantics)
+    if prepared.candidate_graph is None or len(pattern) < 2:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        set_up(patch)
+        run = engine.eliminate(prepared, RunOptions())
+        run.device = device
+        found = run.total()
+    assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
+
+
 # Counts --------------------------------------------------------------------------------------------------------------
 
 
@@ -66,19 +81,15 @@ def random_graph(vertices, share, labels, seed):
 @given(data=st.data())
 def test_a_count_is_that_of_the_definition(semantics, in_parts, data):
     """In parts: each join has a part of its entries at a time, each level of its terms, and each word of a key."""
-    raw, pattern = data.draw(cases())
-    graph = raw.graph()
-    engine, prepared = prepared_for(graph, pattern, semantics)
-    if prepared.candidate_graph is None or len(pattern) < 2:
-        return
-    with pytest.MonkeyPatch.context() as patch:
+
+    def set_parts(patch):
         if in_parts:
             patch.setattr(fields, "WORD_BITS", 8)
             patch.setattr(summed_product, "MAX_PRODUCTS", 8)
             patch.setattr(summed_product, "PLACES", 1)
             patch.setattr(quotient_sum, "TERMS_AT_ONCE", 2)
-        found = engine.eliminate(prepared, RunOptions()).total()
-    assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
+
+    check_by_definition(data, semantics, set_parts)
 
 
 EDGES = {

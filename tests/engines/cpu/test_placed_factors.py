@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import embeddings
-from strategies import cases
 from test_conditioning import prepared_for
-from test_elimination import EDGES, random_graph
+from test_elimination import EDGES, check_by_definition, random_graph
 from tiers import examples
 
 from cusubmatch import Pattern
@@ -55,19 +53,12 @@ def give_all_to_device(patch, small=0):
 @examples(60)
 @given(data=st.data())
 def test_counts_agree_with_the_definition(semantics, small, data):
-    raw, pattern = data.draw(cases())
-    graph = raw.graph()
-    engine, prepared = prepared_for(graph, pattern, semantics)
-    if prepared.candidate_graph is None or len(pattern) < 2:
-        return
-    with pytest.MonkeyPatch.context() as patch:
+    def set_parts(patch):
         give_all_to_device(patch, small)
         patch.setattr(fields_module, "WORD_BITS", 8)
         patch.setattr(array_factors, "MAX_PAIRS", 8)
-        run = engine.eliminate(prepared, RunOptions())
-        run.device = on_numpy
-        found = run.total()
-    assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
+
+    check_by_definition(data, semantics, set_parts, on_numpy)
 
 
 @pytest.mark.one_each

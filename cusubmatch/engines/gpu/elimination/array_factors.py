@@ -262,11 +262,9 @@ class ArrayFactors:
         is_first = self.xp.ones(len(order), bool)
         is_first[1:] = self._differs(words)
         firsts = self.xp.nonzero(is_first)[0]
-        values = [self._sums(kind, of_kind[order], is_first, firsts) for kind, of_kind in self._of_kinds(factor)]
+        of_kinds = zip(self.kinds, factor.values, strict=True)
+        values = [self._sums(kind, of_kind[order], is_first, firsts) for kind, of_kind in of_kinds]
         return ArrayFactor(result, [word[firsts] for word in words], values)
-
-    def _of_kinds(self, factor: ArrayFactor) -> Iterator[tuple[int, Any]]:
-        return zip(self.kinds, factor.values, strict=True)
 
     def _sums(self, kind: int, values: Any, is_first: Any, firsts: Any) -> Any:
         """uint64 (n,): the sums of ranges of values, which have their first places here."""
