@@ -60,5 +60,6 @@ def load_long_counts() -> None:
     import cupy
 
     from cusubmatch.engines.gpu.elimination.device_factors import load
+    from cusubmatch.engines.gpu.runtime.device import current_device
 
-    load(cupy, cupy.cuda.runtime.getDevice())
+    load(cupy, current_device(), cupy.cuda.runtime.getDevice())

@@ -22,6 +22,7 @@ from simt import DYNAMIC, FULL, WARP, Machine, bits_of
 from tiers import is_thorough
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.device import Device
 
 
 @overload(math.fmod)
@@ -50,6 +51,11 @@ class Launched:
         blocks, threads, *shared = shape
         words = shared[0] // 4 if shared else DYNAMIC
         return lambda *arguments: self.run(blocks, threads, arguments, words)
+
+
+def lane_device() -> Device:
+    """One lane as the device of host code."""
+    return Device(one_lane(), 1, 228 << 10)
 
 
 def emulator(seed=None, **options) -> Target:
@@ -232,7 +238,8 @@ def _read_modify_write(operation):
             place = context.cast(builder, arguments[1], signature.args[1], nb.intp)
             pointer = cgutils.get_item_pointer(context, builder, kind, data, [place])
             given = context.cast(builder, arguments[2], signature.args[2], signature.return_type)
-            return builder.atomic_rmw(operation, pointer, given, "monotonic")
+            kind_of_operation = f"f{operation}" if isinstance(kind.dtype, nb.Float) else operation
+            return builder.atomic_rmw(kind_of_operation, pointer, given, "monotonic")
 
         return array.dtype(array, index, value), generate
 

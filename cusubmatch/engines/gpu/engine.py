@@ -188,7 +188,7 @@ class GpuEngine:
         """Operations on the factors of a count of the host; see `ArrayFactors`."""
         from cusubmatch.engines.gpu.elimination.device_factors import factors_on_device
 
-        return factors_on_device(graph.xp, self.number, fields, kinds, check)
+        return factors_on_device(graph.xp, self.gpu, self.number, fields, kinds, check)
 
     def table_kernels(self, support: SupportGraph, check: Callable[[float], None]) -> TableKernels:
         """Table kernels on a support graph in device memory."""

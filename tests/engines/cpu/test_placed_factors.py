@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from targets import lane_device
 from test_conditioning import prepared_for
 from test_elimination import EDGES, check_by_definition, random_graph
 from tiers import examples
@@ -25,7 +26,7 @@ from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
 from cusubmatch.engines.factors import fields as fields_module
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.factors.fields import Fields
-from cusubmatch.engines.gpu.elimination import array_factors
+from cusubmatch.engines.gpu.elimination import array_joins
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.elimination.device_factors import do_all_once, factors_on_device
 from cusubmatch.errors import DeadlinePassed
@@ -35,7 +36,7 @@ from cusubmatch.system.device_claim import claim_of_thread, claiming
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
-on_numpy = functools.partial(factors_on_device, np, 0)
+on_numpy = functools.partial(factors_on_device, np, lane_device(), 0)
 
 
 def give_all_to_device(patch, small=0):
@@ -56,7 +57,7 @@ def test_counts_agree_with_the_definition(semantics, small, data):
     def set_parts(patch):
         give_all_to_device(patch, small)
         patch.setattr(fields_module, "WORD_BITS", 8)
-        patch.setattr(array_factors, "MAX_PAIRS", 8)
+        patch.setattr(array_joins, "MAX_PAIRS", 8)
 
     check_by_definition(data, semantics, set_parts, on_numpy)
 
@@ -186,9 +187,9 @@ def test_all_operations_are_loaded_beforehand(monkeypatch, size):
             lambda self, *a, _name=name, _do=operation, **kw: called.add(_name) or _do(self, *a, **kw)
         )
         monkeypatch.setattr(ArrayFactors, name, watched)
-    do_all_once(ArrayFactors(np, Fields(size), np.array([WORDS, 7, FLOATS], np.uint64), lambda: None))
-    left = {name for name in vars(ArrayFactors) if not name.startswith("__")} - called
-    assert left <= {"_empty"} | ({"_ranks"} if size == 2 else set())
+    kinds = np.array([WORDS, 7], np.uint64)
+    do_all_once(ArrayFactors(np, lane_device(), Fields(size), kinds, lambda: None))
+    assert not {name for kind in CLASSES for name in operations_of(kind)} - called
 
 
 def test_nothing_that_a_count_has_made_is_kept(monkeypatch):

@@ -1,20 +1,21 @@
 """Operations on factors as arrays, NumPy's or a GPU's, beside dense arrays and the host's compiled code."""
 
 import contextlib
-import functools
 
 import numpy as np
 import pytest
 from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factor, random_factors
+from targets import lane_device
 
 from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
 from cusubmatch.engines.factors import fields as fields_module
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.factors.factor import Factor
 from cusubmatch.engines.factors.fields import Fields
-from cusubmatch.engines.gpu.elimination import array_factors
+from cusubmatch.engines.gpu.elimination import array_factors, array_joins
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.elimination.device_factors import CudaFactors
+from cusubmatch.engines.gpu.runtime.device import current_device
 
 
 @pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
@@ -24,8 +25,10 @@ def array_factors_of(request):
     with contextlib.ExitStack() as stack:
 
         def make(fields, kinds=KINDS, check=lambda: None):
-            on_device = ArrayFactors if xp is np else functools.partial(CudaFactors, number=0)
-            made = on_device(xp, fields=fields, kinds=kinds, check=check)
+            if xp is np:
+                made = ArrayFactors(xp, lane_device(), fields, kinds, check)
+            else:
+                made = CudaFactors(xp, current_device(), 0, fields, kinds, check)
             stack.enter_context(made.current())
             return made
 
@@ -42,8 +45,8 @@ def test_a_summed_product_is_that_of_dense_arrays(
     array_factors_of, monkeypatch, scopes, pairs, places, entries, share, word_bits, most
 ):
     monkeypatch.setattr(fields_module, "WORD_BITS", word_bits)
-    monkeypatch.setattr(array_factors, "MAX_PAIRS", pairs)
-    monkeypatch.setattr(array_factors, "MAX_PLACES", places)
+    monkeypatch.setattr(array_joins, "MAX_PAIRS", pairs)
+    monkeypatch.setattr(array_joins, "MAX_PLACES", places)
     monkeypatch.setattr(array_factors, "MAX_ENTRIES", entries)
     fields = Fields(SIZE)
     factors, dense = random_factors(fields, scopes, share, len(scopes), most)
@@ -110,7 +113,7 @@ def test_floats_of_all_sizes_are_added_up(array_factors_of):
 
 
 def test_what_is_checked_between_parts_may_end_it(array_factors_of, monkeypatch):
-    monkeypatch.setattr(array_factors, "MAX_PAIRS", 16)
+    monkeypatch.setattr(array_joins, "MAX_PAIRS", 16)
     fields, calls = Fields(SIZE), []
 
     def check():

@@ -230,12 +230,12 @@ def test_a_gpu_makes_the_factors_of_a_count_by_elimination(monkeypatch):
     monkeypatch.setattr(placed_factors, "SMALL", 1 << 8)
     for module in (costs, shared_steps):
         monkeypatch.setattr(module, "DEVICE_STEP_NS", 1e4)
-    load(cupy, 0)
+    load(cupy, current_device(), 0)
     graph = random_graph(4000, 4, 30)
     pattern = Pattern([*pairwise(range(9)), (8, 0), (0, 4), (2, 6)], labels={v: v % 4 for v in range(9)})
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=4)
     wanted = engine.eliminate(prepared, RunOptions()).total()
-    made, make = [], functools.partial(factors_on_device, cupy, 0)
+    made, make = [], functools.partial(factors_on_device, cupy, current_device(), 0)
     run = engine.eliminate(prepared, RunOptions())
     run.device = lambda *a: made.append(make(*a)) or made[-1]
     summed_product = ArrayFactors.summed_product

@@ -95,8 +95,7 @@ class EliminationRun:
 
     def _sum(self, kinds: np.ndarray, conflicts: Conflicts, most_words: int, costs: Sequence[float] = ()) -> Quotients:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
-        make = self.device if conflicts else None  # the bound takes little
-        device = AwaitedDevice(make, kinds, self._check, self._device_at_s, self._claim)
+        device = AwaitedDevice(self.device, kinds, self._check, self._device_at_s, self._claim)
         how = self._spend, self._threads_now, self._ended, most_words, device
         store = FactorStore(len(self.local.candidates.masks), kinds, *how)
         try:

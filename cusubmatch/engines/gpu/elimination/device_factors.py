@@ -13,6 +13,7 @@ from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.factors.factor import Factor
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.plan.crt import PRIMES
 from cusubmatch.system.kept_threads import Work, begin
 
@@ -20,30 +21,32 @@ __all__ = ["CudaFactors", "do_all_once", "factors_on_device", "load"]
 
 
 def factors_on_device(
-    xp: Any, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]
+    xp: Any, gpu: Device, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]
 ) -> ArrayFactors | None:
     """Operations on factors on a GPU; None while a thread loads what they call. On the host for NumPy."""
     if xp is np:
-        return ArrayFactors(xp, fields, kinds, check)
-    return CudaFactors(xp, number, fields, kinds, check) if _loading(xp, number).over else None
+        return ArrayFactors(xp, gpu, fields, kinds, check)
+    return CudaFactors(xp, gpu, number, fields, kinds, check) if _loading(xp, gpu, number).over else None
 
 
-def load(xp: Any, number: int) -> None:
-    """Have CuPy compile, or load, what operations on a GPU call."""
+def load(xp: Any, gpu: Device, number: int) -> None:
+    """Have all compiled, or loaded, that operations on a GPU call."""
     for size in (2, 1 << 12):  # keys of one word, and of several
-        do_all_once(CudaFactors(xp, number, Fields(size), np.array([WORDS, PRIMES[0], FLOATS], np.uint64), _no_check))
+        for kinds in ([WORDS, PRIMES[0]], [FLOATS]):
+            how = Fields(size), np.array(kinds, np.uint64), _no_check
+            do_all_once(CudaFactors(xp, gpu, number, *how))
 
 
 @functools.cache
-def _loading(xp: Any, number: int) -> Work:
-    work = Work(functools.partial(_load_if_possible, xp, number), "cusubmatch loading of kernels")
+def _loading(xp: Any, gpu: Device, number: int) -> Work:
+    work = Work(functools.partial(_load_if_possible, xp, gpu, number), "cusubmatch loading of kernels")
     begin(work)
     return work
 
 
-def _load_if_possible(xp: Any, number: int) -> None:
+def _load_if_possible(xp: Any, gpu: Device, number: int) -> None:
     with contextlib.suppress(MemoryError):  # the first operation loads them then
-        load(xp, number)
+        load(xp, gpu, number)
 
 
 def _no_check() -> None:
@@ -52,10 +55,10 @@ def _no_check() -> None:
 
 def do_all_once(device: ArrayFactors) -> None:
     """Do each operation on small factors, with few words and many."""
-    fields = device.fields
+    fields, kinds = device.fields, len(device.kinds)
     with device.current():
-        arcs = [device.to_device(_complete(fields, (u, w), len(device.kinds))) for u, w in ((0, 1), (0, 2), (1, 2))]
-        wide = device.to_device(_complete(fields, tuple(range(7)), len(device.kinds)))
+        arcs = [device.to_device(_complete(fields, (u, w), kinds)) for u, w in ((0, 1), (0, 2), (1, 2))]
+        wide = device.to_device(_complete(fields, tuple(range(7)), kinds))
         for factors in (arcs, [wide, *arcs], [wide, device.weighted_sum(wide, 2, wide, 3)]):
             made = device.summed_product(0, factors)
         apart = device.kept_apart(wide, 0, 1)
@@ -77,14 +80,21 @@ def _complete(fields: Fields, scope: tuple[int, ...], kinds: int) -> Factor:
     return Factor(scope, keys, np.ones((len(keys), kinds), np.uint64))
 
 
-class CudaFactors(ArrayFactors):
-    """Operations on a stream of their own, so that what the caller's stream does is not waited for."""
+@functools.cache  # kept, since launches are configured anew for each stream
+def _stream(xp: Any, number: int) -> Any:
+    with xp.cuda.Device(number):
+        return xp.cuda.Stream(non_blocking=True)
 
-    def __init__(self, xp: Any, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]):
-        super().__init__(xp, fields, kinds, check)
-        self._device = xp.cuda.Device(number)
-        with self._device:
-            self._stream = xp.cuda.Stream(non_blocking=True)
+
+class CudaFactors(ArrayFactors):
+    """Operations on a stream of their own kind, so that what the caller's stream does is not waited for."""
+
+    def __init__(
+        self, xp: Any, gpu: Device, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]
+    ):
+        self.xp, self._device = xp, xp.cuda.Device(number)
+        self._stream = _stream(xp, number)
+        super().__init__(xp, gpu, fields, kinds, check)
 
     @contextlib.contextmanager
     def current(self) -> Iterator[None]:

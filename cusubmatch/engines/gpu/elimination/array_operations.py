@@ -1,0 +1,164 @@
+"""What operations on factors have in common: launches of their kernels, keys of other scopes, orders, sums, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS, weights_of
+from cusubmatch.engines.factors.fields import Fields
+from cusubmatch.engines.gpu.elimination.array_factor import ArrayFactor, Scope
+from cusubmatch.engines.gpu.elimination.factor_kernels import (
+    factor_kernels,
+    make_add_up,
+    make_fill_table,
+    make_mark_firsts,
+    make_move_fields,
+)
+from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.warp import grid
+
+__all__ = ["THREADS", "ArrayOperations"]
+
+THREADS = 256  # of a block
+FEW_BLOCKS, BLOCKS = 1, 16  # a multiprocessor
+
+
+class ArrayOperations:
+    """Kernels and arrays for the factors of one count.
+
+    Parameters
+    ----------
+    xp : module
+        numpy or cupy.
+    gpu : Device
+    fields : Fields
+    kinds : uint64 (kinds,)
+        `FLOATS` alone, or others.
+    """
+
+    def __init__(self, xp: Any, gpu: Device, fields: Fields, kinds: np.ndarray):
+        self.xp, self.gpu, self.fields, self.kinds = xp, gpu, fields, kinds
+        self.floats = bool((kinds == FLOATS).any())
+        self.value_type: Any = np.float64 if self.floats else np.uint64
+        if gpu.target.ahead is not None:
+            gpu.target.ahead(factor_kernels(THREADS))
+        self.kinds_there, self.ones = xp.asarray(kinds), xp.asarray(self.weights(1))
+        self.no_order, self.no_table = xp.zeros(1, np.int64), xp.zeros(1, np.uint32)  # launches of empty arrays are Numba's, which take long
+        self._moves: dict[tuple[Scope, tuple[Scope, ...]], tuple[int, Any]] = {}  # and numbers of columns
+
+    def weights(self, weight: int) -> np.ndarray:
+        """An integer in each kind of arithmetic, as values are."""
+        return weights_of(weight, self.kinds).view(self.value_type)
+
+    def launch(self, make: Any, lanes: int, *arguments: Any, specialised: tuple[Any, ...] = ()) -> None:
+        """Launch a kernel for so many lanes at least; nothing for none."""
+        if lanes:
+            few = lanes <= FEW_BLOCKS * self.gpu.processors * THREADS
+            blocks = self.gpu.processors * (FEW_BLOCKS if few else BLOCKS)  # two shapes: each is configured once
+            kernel = make(self.gpu.target, THREADS, *specialised)
+            as_kernels_take_them = [np.int64(one) if isinstance(one, int) else self.gpu.to_device(one) for one in arguments]
+            kernel[grid(self.gpu.target, blocks, THREADS)](*as_kernels_take_them)
+
+    def empty(self, scope: Scope) -> ArrayFactor:
+        """A factor without entries."""
+        keys = self.xp.empty((self.fields.words(len(scope)), 0), np.uint64)
+        return ArrayFactor(scope, keys, self.xp.empty((len(self.kinds), 0), self.value_type))
+
+    def columns(self, factor: ArrayFactor, scopes: Sequence[Scope], order: Any = None) -> Any:
+        """uint64 (columns, n): the words of keys of some scopes, with the fields that a factor has, its entries in order.
+
+        Their columns follow each other.
+        """
+        key = factor.scope, tuple(scopes)
+        if key not in self._moves:
+            first = self.first_columns(scopes)
+            moves = [self.fields.moves(factor.scope, scope, at) for scope, at in zip(scopes, first, strict=False)]
+            self._moves[key] = first[-1], self.moves_there(np.concatenate(moves))
+        return self.moved(factor, *self._moves[key], order)
+
+    def first_columns(self, scopes: Sequence[Scope]) -> list[int]:
+        """The first column of the words of each scope, and the number of all columns."""
+        return list(accumulate((self.fields.words(len(scope)) for scope in scopes), initial=0))
+
+    def moves_there(self, moves: np.ndarray) -> Any:
+        """Moves of fields as a kernel takes them; where there are none, one to no column."""
+        return self.xp.asarray(moves.astype(np.int64).ravel() if len(moves) else np.array([0, 0, -1, 0]))
+
+    def moved(self, factor: ArrayFactor, columns: int, moves: Any, order: Any = None) -> Any:
+        """uint64 (columns, n): words with the fields of a factor where moves put them."""
+        n = len(factor)
+        out = self.xp.empty((columns, n), np.uint64)
+        follow = (self.no_order, 0) if order is None else (order, 1)
+        form = *follow, n, moves, columns, self.fields.mask, out.ravel()
+        self.launch(make_move_fields, n, factor.keys.ravel(), factor.space, *form)
+        return out
+
+    def order(self, keys: Any, entries: int) -> Any:
+        """int64 (n,): the order in which keys ascend; equal ones stay as they were."""
+        *others, last = keys
+        order = self.xp.argsort(last[:entries], kind="stable")
+        for word in reversed(others):
+            order = order[self.xp.argsort(word[:entries][order], kind="stable")]
+        return order
+
+    def taken(self, factor: ArrayFactor, places: Any) -> ArrayFactor:
+        """Some entries of a factor, in their order."""
+        keys, values = (self.xp.take(some, places, axis=1) for some in (factor.keys, factor.values))
+        return ArrayFactor(factor.scope, keys, values, is_plain=factor.is_plain)
+
+    def summed(self, factor: ArrayFactor) -> ArrayFactor:
+        """A factor whose entries are in any order, and may have equal keys, with each key once."""
+        n, (words, kinds), xp = len(factor), (len(factor.keys), len(factor.values)), self.xp
+        if not n:
+            return self.empty(factor.scope)
+        order = self.order(factor.keys, n)
+        keys, values = factor.keys.ravel(), factor.values.ravel()
+        marks = xp.empty(n, np.int32)
+        self.launch(make_mark_firsts, n, keys, factor.space, words, order, marks)
+        numbers = xp.cumsum(marks, dtype=np.int32)
+        made = int(numbers[-1])
+        sums, totals = xp.empty((words, made), np.uint64), xp.zeros((kinds, made), self.value_type)
+        form = factor.space, words, order, numbers, sums.ravel(), totals.ravel()
+        self.launch(make_add_up, n, keys, values, *form, specialised=(self.floats,))
+        for total, kind in zip(totals, self.kinds, strict=True):
+            if kind not in (WORDS, FLOATS):
+                total %= kind  # of fewer than 2^33 residues
+        return ArrayFactor(factor.scope, sums, totals)
+
+    def sum(self, factors: Sequence[ArrayFactor]) -> ArrayFactor:
+        """The sum of factors of one scope."""
+        first, *others = factors
+        if not others:
+            return first
+        keys, values = (
+            self.xp.concatenate([some[:, : len(one)] for some, one in zip(arrays, factors, strict=True)], axis=1)
+            for arrays in ([one.keys for one in factors], [one.values for one in factors])
+        )
+        return self.summed(ArrayFactor(first.scope, keys, values))
+
+    def products(self, values: Any, others: Any) -> Any:
+        """(kinds, n): the products of values, or of values and one of each kind."""
+        products = values * others
+        for product, kind in zip(products, self.kinds, strict=True):
+            if kind not in (WORDS, FLOATS):
+                product %= kind
+        return products
+
+    def table_words(self, factor: ArrayFactor) -> int:
+        """Words of the table that a factor with keys of one word is looked up in."""
+        places = int(self.fields.different_keys(len(factor.scope)))
+        return -(-places // 32) if factor.is_plain else places
+
+    def table(self, factor: ArrayFactor) -> Any:
+        """uint32: bits by key of a factor whose values are 1, else the numbers of entries, from 1 on."""
+        if factor.table is not None:
+            return factor.table
+        table = self.xp.zeros(self.table_words(factor), np.uint32)
+        self.launch(make_fill_table, len(factor), factor.keys[0], int(factor.is_plain), table)
+        if factor.is_plain:  # such as the pattern's arcs, which are looked up often
+            factor.table = table
+        return table
