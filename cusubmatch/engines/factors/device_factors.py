@@ -11,7 +11,15 @@ import numpy as np
 from cusubmatch.engines.factors.factor import Factor
 from cusubmatch.engines.factors.fields import Fields
 
-__all__ = ["DeviceFactor", "DeviceFactors", "MakeDeviceFactors"]
+__all__ = ["DeviceFactor", "DeviceFactors", "MakeDeviceFactors", "MorePairs"]
+
+
+class MorePairs(Exception):  # noqa: N818 - nothing is wrong
+    """The joins of a product have more pairs of entries than was allowed, at least so many."""
+
+    def __init__(self, pairs: int):
+        super().__init__(pairs)
+        self.pairs = pairs
 
 
 class DeviceFactor(Protocol):
@@ -28,7 +36,14 @@ class DeviceFactors(Protocol):
     """Operations on the factors of one count; one thread at a time, where `current` says so.
 
     Operations raise `MemoryError` where the device has no memory left for them.
+
+    Attributes
+    ----------
+    words : int
+        That factors may take, about: 8 bytes each.
     """
+
+    words: int
 
     def current(self) -> AbstractContextManager[Any]:
         """Let the calling thread work there."""
@@ -42,12 +57,19 @@ class DeviceFactors(Protocol):
         """A copy there of a factor of the host."""
         ...
 
-    def to_host(self, factor: Any, every: int = 1) -> Factor:
-        """A factor, or every so manyth of its entries, in host memory."""
+    def to_host(self, factor: Any) -> Factor:
+        """A copy of a factor in host memory."""
         ...
 
-    def summed_product(self, vertex: int, factors: Sequence[Any]) -> DeviceFactor:
-        """The product of factors, in the order of their joins, summed over a vertex that some of them hold."""
+    def some_keys(self, factor: Any, every: int) -> np.ndarray:
+        """uint64 (n, words), of the host: the keys of every so manyth entry."""
+        ...
+
+    def summed_product(self, vertex: int, factors: Sequence[Any], most_pairs: float) -> DeviceFactor:
+        """The product of factors, in the order of their joins, summed over a vertex that some of them hold.
+
+        It raises `MorePairs` before it makes more pairs of entries than `most_pairs`.
+        """
         ...
 
     def weighted_sum(self, factor: Any, weight: int, other: Any, other_weight: int) -> DeviceFactor:

@@ -20,14 +20,25 @@ from tiers import examples
 
 from cusubmatch import Pattern
 from cusubmatch.engines.base import RunOptions
-from cusubmatch.engines.cpu.elimination import awaited_device, costs, elimination_run, placed_factors, shared_steps
+from cusubmatch.engines.cpu.elimination import (
+    awaited_device,
+    costs,
+    elimination_run,
+    eliminations,
+    factor_store,
+    placed_factors,
+    shared_steps,
+)
 from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
 from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
 from cusubmatch.engines.factors import fields as fields_module
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.factors.device_factors import MorePairs
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination import array_joins
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
+from cusubmatch.engines.gpu.elimination.array_joins import ArrayJoins
+from cusubmatch.engines.gpu.elimination.array_operations import ArrayOperations
 from cusubmatch.engines.gpu.elimination.device_factors import do_all_once, factors_on_device
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.elimination_turns import EliminationTurns
@@ -71,7 +82,7 @@ def test_device_and_threads_share_a_count(monkeypatch, edges, threads, share):
     monkeypatch.setattr(shared_steps, "HOST_SHARE", share)
     done, summed_product = [], ArrayFactors.summed_product
     monkeypatch.setattr(ArrayFactors, "summed_product", lambda *a: done.append(1) or summed_product(*a))
-    graph = random_graph(24, 0.6, 2, seed=4)
+    graph = random_graph(16, 0.6, 2, seed=4)
     pattern = Pattern(edges, labels={v: v % 2 for v in range(max(map(max, edges)) + 1)})
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads)
     wanted = engine.condition(prepared, RunOptions(), None).total()
@@ -163,7 +174,7 @@ def test_where_the_device_has_no_memory_another_way_may_still_do(monkeypatch, er
         raise error
 
     monkeypatch.setattr(ArrayFactors, "summed_product", fail)
-    graph = random_graph(24, 0.6, 2, seed=4)
+    graph = random_graph(16, 0.6, 2, seed=4)
     engine, prepared = prepared_for(
         graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism", threads=2
     )
@@ -180,16 +191,19 @@ def test_where_the_device_has_no_memory_another_way_may_still_do(monkeypatch, er
 
 @pytest.mark.parametrize("size", [2, 1 << 12])
 def test_all_operations_are_loaded_beforehand(monkeypatch, size):
-    called = set()
-    for name in [name for name in vars(ArrayFactors) if not name.startswith("__")]:
-        operation = getattr(ArrayFactors, name)
-        watched = functools.wraps(operation)(
-            lambda self, *a, _name=name, _do=operation, **kw: called.add(_name) or _do(self, *a, **kw)
-        )
-        monkeypatch.setattr(ArrayFactors, name, watched)
+    called, operations = set(), set()
+    for kind in (ArrayFactors, ArrayJoins, ArrayOperations):
+        for name, operation in [*vars(kind).items()]:
+            if not callable(operation) or name.startswith("__"):
+                continue
+            watched = functools.wraps(operation)(
+                lambda self, *a, _name=name, _do=operation, **kw: called.add(_name) or _do(self, *a, **kw)
+            )
+            operations.add(name)
+            monkeypatch.setattr(kind, name, watched)
     kinds = np.array([WORDS, 7], np.uint64)
     do_all_once(ArrayFactors(np, lane_device(), Fields(size), kinds, lambda: None))
-    assert not {name for kind in CLASSES for name in operations_of(kind)} - called
+    assert operations - called <= {"empty"}
 
 
 def test_nothing_that_a_count_has_made_is_kept(monkeypatch):
@@ -204,7 +218,7 @@ def test_nothing_that_a_count_has_made_is_kept(monkeypatch):
 
     monkeypatch.setattr(ArrayFactors, "to_device", lambda *a: kept(to_device(*a)))
     monkeypatch.setattr(ArrayFactors, "summed_product", lambda *a: kept(summed_product(*a)))
-    graph = random_graph(24, 0.6, 2, seed=4)
+    graph = random_graph(16, 0.6, 2, seed=4)
     pattern = Pattern(EDGES["wheel"], labels={v: v % 2 for v in range(8)})
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2)
     gc.disable()
@@ -216,3 +230,27 @@ def test_nothing_that_a_count_has_made_is_kept(monkeypatch):
         assert not [one for one in factors if one() is not None]
     finally:
         gc.enable()
+
+
+def test_an_elimination_that_takes_more_than_expected_is_given_up_and_counted_in_another_way(monkeypatch):
+    give_all_to_device(monkeypatch)
+    monkeypatch.setattr(eliminations, "MANY_PAIRS", 0)
+    for module in (eliminations, factor_store):
+        monkeypatch.setattr(module, "PRODUCT_NS", 1e3)  # so that fewer are expected
+    given_up, summed_product = [], ArrayFactors.summed_product
+
+    def watched(*arguments):
+        try:
+            return summed_product(*arguments)
+        except MorePairs as found:
+            given_up.append(found.pairs)
+            raise
+
+    monkeypatch.setattr(ArrayFactors, "summed_product", watched)
+    graph = random_graph(16, 0.6, 2, seed=4)
+    pattern = Pattern(EDGES["wheel"], labels={v: v % 2 for v in range(8)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2)
+    run = engine.eliminate(prepared, RunOptions())
+    run.device = on_numpy
+    assert run.total() == engine.condition(prepared, RunOptions(), None).total() > 0
+    assert given_up

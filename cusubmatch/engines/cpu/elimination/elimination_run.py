@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
 from cusubmatch.engines.cpu.elimination.factor_store import MANY_WORDS, FactorStore
-from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, Quotients, sum_of_quotients
+from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, Costs, Quotients, sum_of_quotients
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled, preparation
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS, kinds_of
@@ -93,7 +93,7 @@ class EliminationRun:
         moduli = [WORD, *primes_beside_word(float(np.uint64(bits).view(np.float64)))]
         return chinese_remainder(self._sum(kinds_of(moduli), self._conflicts, most_words, costs).totals, moduli)
 
-    def _sum(self, kinds: np.ndarray, conflicts: Conflicts, most_words: int, costs: Sequence[float] = ()) -> Quotients:
+    def _sum(self, kinds: np.ndarray, conflicts: Conflicts, most_words: int, costs: Costs = ()) -> Quotients:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
         device = AwaitedDevice(self.device, kinds, self._check, self._device_at_s, self._claim)
         how = self._spend, self._threads_now, self._ended, most_words, device
@@ -104,7 +104,7 @@ class EliminationRun:
             store.keep_only(())  # then the device has its memory back
             device.end()
 
-    def _sum_of(self, store: FactorStore, conflicts: Conflicts, costs: Sequence[float]) -> Quotients:
+    def _sum_of(self, store: FactorStore, conflicts: Conflicts, costs: Costs) -> Quotients:
         offsets, targets, _ = self.local.adjacency
         edges = [(u, w, relation) for (u, w), (relation,) in self.local.constraints.required.items() if u < w]
         arcs = [store.add_arcs(u, w, offsets[relation], targets) for u, w, relation in edges]

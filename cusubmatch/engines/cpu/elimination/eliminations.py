@@ -6,15 +6,19 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cusubmatch.engines.cpu.elimination.costs import OPERATION_NS
+from cusubmatch.engines.cpu.elimination.costs import OPERATION_NS, PRODUCT_NS
 from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
 from cusubmatch.engines.cpu.elimination.placed_factors import PlacedFactor, PlacedFactors
 from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
 from cusubmatch.engines.cpu.elimination.summed_product import Join, Product, SummedProduct
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
+from cusubmatch.engines.factors.device_factors import MorePairs
 from cusubmatch.engines.factors.factor import Factor
 
 __all__ = ["Eliminations"]
+
+MANY_PAIRS = 1 << 26  # from which it is worth to give one up that makes more than expected
+MORE = 3.0  # times as many
 
 _Task = Callable[[], list[Any]]  # gives other tasks
 
@@ -34,6 +38,13 @@ class Eliminations:
         spend(nanoseconds) is called, by any thread, before it does what takes about so long, and may raise.
     made : callable
         Called with each factor, or part of one, when it is made; may raise.
+    has_room : callable
+        Whether there is room for what others make: if not, none but the first is begun.
+
+    Attributes
+    ----------
+    more_pairs : dict
+        By the number of a product, the pairs of entries that were found to be more than expected: it is not made.
     """
 
     def __init__(
@@ -44,38 +55,51 @@ class Eliminations:
         places: PlacedFactors,
         spend: Callable[[float], None],
         made: Callable[[PlacedFactor], None],
+        has_room: Callable[[], bool],
     ):
         self._products, self._summed_product, self._places = products, summed_product, places
-        self._spend, self._made = spend, made
-        self._waiting = SharedSteps(costs, places.has_device)
+        self._spend, self._made, self._has_room = spend, made, has_room
+        self._costs, self._waiting = costs, SharedSteps(costs, places.has_device)
+        self.more_pairs: dict[int, int] = {}
         self._sums: dict[int, PlacedFactor] = {}
         self._parts: list[list[Factor]] = [[] for _ in products]  # the sum of which is made
 
-    def do(self, check: Callable[[], None], threads: int, alone_until_s: float) -> list[PlacedFactor]:
-        """The sums, in the order of the products; `check`, `threads` and `alone_until_s` as of `do_all`."""
+    def do(self, check: Callable[[], None], threads: int, alone_until_s: float) -> list[tuple[int, PlacedFactor]]:
+        """The sums that are made, by the numbers of the products; `check`, `threads`, `alone_until_s` as of `do_all`."""
         number = len(self._products)
         if self._waiting.suit_device:  # one thread is its
             tasks: list[_Task] = [*[self._here] * min(threads - 1 or 1, number), self._there]
             do_all(tasks, _do, check, threads, 0.0)
         else:
             do_all([self._here] * min(threads, number), _do, check, threads, alone_until_s)
-        ranges = [cut_at_same_keys(parts) if len(parts) > 1 else [parts] for parts in self._parts]
+        ranges = {
+            n: cut_at_same_keys(parts) if len(parts) > 1 else [parts] for n, parts in enumerate(self._parts) if parts
+        }
         do_all(
-            [some for pieces in ranges for some in pieces if len(some) > 1], self._add_up, check, threads, alone_until_s
+            [some for pieces in ranges.values() for some in pieces if len(some) > 1], self._add_up, check, threads, alone_until_s
         )
-        return [self._sums[n] if n in self._sums else self._whole(pieces) for n, pieces in enumerate(ranges)]
+        return sorted((self._sums | {n: self._whole(pieces) for n, pieces in ranges.items()}).items())
+
+    def _next(self, take: Callable[[], int | None]) -> int | None:
+        """The number of a product that waits; None where there is none, or no room for it."""
+        return take() if self._waiting.are_all or self._has_room() else None
 
     def _there(self) -> list[_Task]:
         """Make sums on the device as long as some wait for it."""
-        while (number := self._waiting.for_device()) is not None:
+        while (number := self._next(self._waiting.for_device)) is not None:
             self._spend(OPERATION_NS)
-            self._sums[number] = self._places.summed_product(*self._products[number])
-            self._made(self._sums[number])
+            most_pairs = max(MANY_PAIRS, MORE * self._costs[number] / PRODUCT_NS)
+            try:
+                self._sums[number] = self._places.summed_product(*self._products[number], most_pairs)
+            except MorePairs as found:
+                self.more_pairs[number] = found.pairs
+            else:
+                self._made(self._sums[number])
         return []
 
     def _here(self) -> list[_Task]:
         """Begin with one on the host, and then with another."""
-        number = self._waiting.for_host()
+        number = self._next(self._waiting.for_host)
         if number is None:
             return []
         self._spend(OPERATION_NS)

@@ -67,7 +67,7 @@ class FactorStore:
     ended : int64 (1,), optional
         What ends the count when it is not 0; `spend` raises then.
     most_words : int
-        That factors take, at most; a word takes 8 bytes.
+        That factors take in host memory, at most; a word takes 8 bytes.
     device : callable, optional
         device(fields) gives operations on factors there once the device is free, and None until then.
     """
@@ -82,7 +82,7 @@ class FactorStore:
         most_words: int = MANY_WORDS,
         device: Callable[[Fields], DeviceFactors | None] = lambda _: None,
     ):
-        self.most_words = most_words
+        self._most_words = most_words
         self.size, self.kinds, self._threads, self._spend = size, kinds, threads, spend
         self._fields = Fields(size)
         self._ended = np.zeros(1, np.int64) if ended is None else ended
@@ -116,6 +116,12 @@ class FactorStore:
         return self._factors[number].entries == 0
 
     @property
+    def most_words(self) -> int:
+        """That factors take, at most: what the device has room for, once there is one."""
+        device = self._places.device
+        return self._most_words if device is None else device.words
+
+    @property
     def is_full(self) -> bool:
         """Whether the factors take so much memory that what is not needed is to be forgotten."""
         return self._words > FULL_SHARE * self.most_words
@@ -146,15 +152,23 @@ class FactorStore:
         """Of all factors of an elimination."""
         return sum(self._factors[number].entries for number in step.factors)
 
+    @property
+    def has_device(self) -> bool:
+        """Whether a device is free."""
+        return self._places.has_device
+
     def cost(self, step: Step, most: float = math.inf) -> float:
         """About how many nanoseconds an elimination takes, or so many that are more than `most`."""
-        if not self._places.has_device:
-            return self._cost_here(step, most)
-        here = self._cost_here(step, max(most, host_ns(most)))
-        return min(here, device_ns(here))
+        if not self.has_device:
+            return self.cost_here(step, most)
+        return self.cost_now(self.cost_here(step, max(most, host_ns(most))))
 
-    def _cost_here(self, step: Step, most: float = math.inf) -> float:
-        """The same on the host."""
+    def cost_now(self, cost: float) -> float:
+        """What an elimination takes that takes the host so long: where it is sooner done."""
+        return min(cost, device_ns(cost)) if self.has_device else cost
+
+    def cost_here(self, step: Step, most: float = math.inf) -> float:
+        """What an elimination takes on the host, about, or more than `most`."""
         usual = self._usual_error(step)
         order = self._order(step, most / usual)
         return order.cost if order.is_sampled else order.cost * usual
@@ -183,30 +197,56 @@ class FactorStore:
         if step in self._known:
             return 0.0
         words = self._fields.words(self._vertices(step) - 1)
-        return (words + len(self.kinds)) * self._cost_here(step) / PRODUCT_NS
+        return (words + len(self.kinds)) * self.cost_here(step) / PRODUCT_NS
 
     def step(self, vertex: int, factors: Collection[int]) -> Step:
-        """The elimination of a vertex from the product of some factors.
+        """The elimination of a vertex from the product of some factors."""
+        return self._step(vertex, sorted((number, self._factors[number].vertices) for number in factors))
+
+    def steps(self, factors: Collection[int]) -> list[Step]:
+        """The eliminations of all vertices that some factors have, those with few entries first."""
+        scopes = sorted((number, self._factors[number].vertices) for number in factors)
+        vertices = self._scope(factors)
+        steps = [self._step(v, scopes) for v in range(vertices.bit_length()) if vertices >> v & 1]
+        return sorted(steps, key=self.entries)
+
+    def _step(self, vertex: int, scopes: Sequence[tuple[int, int]]) -> Step:
+        """The elimination of a vertex from the product of factors, whose scopes are bits.
 
         Those that its neighbours have among them belong to it: they make its joins smaller, unless one join does it
         all, and adds up its products as they are made.
         """
-        holding = self.holding(vertex, factors)
-        if self._is_dense(vertex, holding):
+        holding, scope = [], 0
+        for number, vertices in scopes:
+            if vertices >> vertex & 1:
+                holding.append(number)
+                scope |= vertices
+        if len(holding) == 2 and self._is_dense(vertex, holding):
             return Step(vertex, tuple(holding))
-        others = ~self._scope(holding)
-        return Step(vertex, tuple(sorted(n for n in factors if not self._factors[n].vertices & others)))
+        return Step(vertex, tuple([number for number, vertices in scopes if not vertices & ~scope]))
 
     def eliminate(self, steps: Iterable[Step]) -> None:
-        """Do these steps, in threads if that is worth it, and on a device; `eliminated` then has what they made."""
-        new = sorted((step for step in dict.fromkeys(steps) if step not in self._known), key=self._cost_here)
+        """Do these steps, in threads if that is worth it, and on a device; `eliminated` then has what they made.
+
+        At least one is begun, and others as long as there is room for what they make. One that turns out to take much
+        more than expected is not done: what it takes is known then. `is_done` tells which are done.
+        """
+        new = sorted((step for step in dict.fromkeys(steps) if step not in self._known), key=self.cost_here)
         products = [(step.vertex, [self._factors[n] for n in self._order(step).numbers]) for step in new]
-        costs = [self._cost_here(step) for step in new]
+        costs = [self.cost_here(step) for step in new]
         self._words_made = 0
-        how = self._summed_product, self._places, self._spend, self._count_words
-        sums = Eliminations(products, costs, *how).do(*self._how())
-        for step, factor in zip(new, sums, strict=True):
-            self._known[step] = self._add(factor)
+        room = self.room
+        how = self._summed_product, self._places, self._spend, self._count_words, lambda: self._words_made < room
+        eliminations = Eliminations(products, costs, *how)
+        for number, factor in eliminations.do(*self._how()):
+            self._known[new[number]] = self._add(factor)
+        for number, pairs in eliminations.more_pairs.items():
+            order = self._order(new[number])._replace(cost=PRODUCT_NS * pairs, is_sampled=True)
+            self._orders_of_steps[new[number]] = order
+
+    def is_done(self, step: Step) -> bool:
+        """Whether `eliminated` has what a step makes."""
+        return step in self._known
 
     def eliminated(self, step: Step) -> int:
         """The product of the step's factors, summed over its vertex."""

@@ -18,7 +18,7 @@ from cusubmatch.engines.factors.factor import Factor
 __all__ = ["PlacedFactor", "PlacedFactors"]
 
 LARGE = 1 << 17  # entries, from which an operation is the device's
-SMALL = 1 << 16  # entries, up to which what the device has made comes back at once
+SMALL = 1 << 14  # entries, up to which what the device has made comes back at once
 
 
 class PlacedFactor:
@@ -35,11 +35,14 @@ class PlacedFactor:
         In host memory.
     there : DeviceFactor or None
         On the device.
+    some_keys : dict
+        Of every so manyth entry, those that have come from the device.
     """
 
     def __init__(self, scope: tuple[int, ...], entries: int, here: Factor | None, there: DeviceFactor | None):
         self.scope, self.entries, self.here, self.there = scope, entries, here, there
         self.vertices = sum(1 << u for u in scope)
+        self.some_keys: dict[int, np.ndarray] = {}
 
 
 class PlacedFactors:
@@ -57,9 +60,14 @@ class PlacedFactors:
         self._is_used = threading.Lock()  # the device
 
     @property
+    def device(self) -> DeviceFactors | None:
+        """The operations on a device; None where none is free."""
+        return self._device()
+
+    @property
     def has_device(self) -> bool:
         """Whether there is a device that is free."""
-        return self._device() is not None
+        return self.device is not None
 
     def of_host(self, factor: Factor) -> PlacedFactor:
         """A factor that lies here."""
@@ -72,10 +80,14 @@ class PlacedFactors:
                 factor.here = device.to_host(factor.there)
         return factor.here
 
-    def summed_product(self, vertex: int, factors: Sequence[PlacedFactor]) -> PlacedFactor:
-        """The product of factors, in the order of their joins, summed over a vertex; on the device."""
+    def summed_product(self, vertex: int, factors: Sequence[PlacedFactor], most_pairs: float) -> PlacedFactor:
+        """The product of factors, in the order of their joins, summed over a vertex; on the device.
+
+        It raises `MorePairs` before it makes more pairs of entries than `most_pairs`.
+        """
         with self._on_device() as device:
-            return self._made(device, device.summed_product(vertex, [self._there(device, one) for one in factors]))
+            there = [self._there(device, one) for one in factors]
+            return self._made(device, device.summed_product(vertex, there, most_pairs))
 
     def weighted_sum(self, factor: PlacedFactor, weight: int, other: PlacedFactor, other_weight: int) -> PlacedFactor:
         """The sum of two factors of one scope, each times its weight, without entries that are 0."""
@@ -117,8 +129,10 @@ class PlacedFactors:
         """uint64 (n, words): the keys of every so manyth entry."""
         if factor.here is not None:
             return np.ascontiguousarray(factor.here.keys[::every])
-        with self._on_device() as device:
-            return device.to_host(factor.there, every).keys
+        if every not in factor.some_keys:
+            with self._on_device() as device:
+                factor.some_keys[every] = device.some_keys(factor.there, every)
+        return factor.some_keys[every]
 
     def checksum(self, factor: PlacedFactor) -> tuple[int, int]:
         """Two numbers that equal factors have in common."""

@@ -9,21 +9,23 @@ in one factor only, as they do once both have eliminated what a conflict concern
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
 from typing import NamedTuple
 
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore, Step
 
-__all__ = ["Conflicts", "Quotients", "sum_of_quotients"]
+__all__ = ["Conflicts", "Costs", "Quotients", "sum_of_quotients"]
 
 Conflicts = frozenset[tuple[int, int]]
+Costs = Sequence[Sequence[float]]
 
 _Key = tuple[Conflicts, tuple[int, ...], int]  # conflicts, the scope of a factor, and a hash of the other factors
 
 TERMS_AT_ONCE = 256
 TERM_NS = 2e6  # that one more term costs, at the least, until it is at its end,
-TERM_SHARE = 0.1  # or this share of what one without conflicts costs, of which it has most in common with others
+TERM_SHARE = 0.1  # or this share of what one without conflicts costs, of which it has most in common with others;
+DEVICE_TERM_SHARE = 1.0  # all of it on a device, which is soon done with that
 
 
 class Quotients(NamedTuple):
@@ -34,12 +36,12 @@ class Quotients(NamedTuple):
     totals : list of int
         In each kind of arithmetic, not reduced; of floats the sum of words that are their bits, which is that of one
         word where there are no conflicts.
-    costs : list of float
-        By the number of vertices that are left, nanoseconds that all eliminations took from there, about.
+    costs : list of list of float
+        By the number of vertices that are left, nanoseconds that each elimination takes on the host, about.
     """
 
     totals: list[int]
-    costs: list[float]
+    costs: Costs
 
 
 class _Term(NamedTuple):
@@ -60,7 +62,7 @@ class _Term(NamedTuple):
 
 
 def sum_of_quotients(
-    store: FactorStore, arcs: Iterable[int], vertices: int, conflicts: Conflicts, costs: Sequence[float] = ()
+    store: FactorStore, arcs: Iterable[int], vertices: int, conflicts: Conflicts, costs: Costs = ()
 ) -> Quotients:
     """The sum of the product of all arcs over the maps of so many vertices that have all conflicts apart.
 
@@ -72,7 +74,7 @@ def sum_of_quotients(
     vertices : int
     conflicts : frozenset of (u, w)
         Pairs, u < w, that no arc joins.
-    costs : sequence of float, optional
+    costs : sequence of sequence of float, optional
         Those of the same sum without conflicts.
     """
     return _QuotientSum(store, costs).run(_Term(1, frozenset(arcs), conflicts), vertices)
@@ -84,18 +86,17 @@ class _QuotientSum:
     Where memory is full, the terms that have been made are brought to their end before others are made.
     """
 
-    def __init__(self, store: FactorStore, costs: Sequence[float]):
-        self.store = store
+    def __init__(self, store: FactorStore, costs: Costs):
+        self.store, self.costs = store, costs
         self.totals = [0] * len(store.kinds)
-        self.costs = [TERM_SHARE * cost for cost in costs]  # of a term with so many vertices
-        self.spent: dict[int, float] = {}  # nanoseconds, by the number of vertices
+        self.spent: dict[int, list[float]] = {}  # as `Quotients.costs`
         self.pools: dict[int, _Pool] = {}
         self.waiting: list[list[_Term]] = []  # terms that are next when those that have been made are at their end
 
     def run(self, term: _Term, vertices: int) -> Quotients:
         self._add(term, vertices)
         self._finish(vertices)
-        return Quotients(self.totals, list(accumulate(self.spent.get(size, 0.0) for size in range(vertices + 1))))
+        return Quotients(self.totals, [self.spent.get(size, []) for size in range(vertices + 1)])
 
     def _finish(self, vertices: int) -> None:
         """Bring all terms that do not wait, and have at most so many vertices, to their end."""
@@ -129,11 +130,13 @@ class _QuotientSum:
                 break
             some.append((term, step))
             words += self.store.expected_words(step)
-            self.spent[size] = self.spent.get(size, 0.0) + self.store.cost(step)
         del terms[len(terms) - len(some) :]
         self.store.eliminate([step for _, step in some])
-        self.store.merge_all(merge for term, step in some for merge in self._merges(term, step))
-        for term, step in some:
+        done = [one for one in some if self.store.is_done(one[1])]
+        terms += [term for term, step in some if not self.store.is_done(step)]
+        self.store.merge_all(merge for term, step in done for merge in self._merges(term, step))
+        for term, step in done:
+            self.spent.setdefault(size, []).append(self.store.cost_here(step))
             self._put_in_place(term, step, size - 1)
 
     def _merges(self, term: _Term, step: Step) -> Iterator[tuple[int, int, int]]:
@@ -172,7 +175,7 @@ class _QuotientSum:
 
         Samples are followed of those that seem to, until no others seem to.
         """
-        price_of_term = max(TERM_NS, self.costs[size - 1] if self.costs else 0.0)
+        price_of_term = self._price_of_term(size)
         choices = [self._steps(term) for term in terms]
         chosen = [self._cheapest(steps, price_of_term) for steps in choices]
         while new := self.store.look_at(chosen):
@@ -181,14 +184,15 @@ class _QuotientSum:
                     chosen[number] = self._cheapest(choices[number], price_of_term)
         return chosen
 
+    def _price_of_term(self, size: int) -> float:
+        """What one more term costs where one with so many vertices makes it."""
+        share = DEVICE_TERM_SHARE if self.store.has_device else TERM_SHARE
+        return max(TERM_NS, share * sum(self.store.cost_now(cost) for costs in self.costs[:size] for cost in costs))
+
     def _steps(self, term: _Term) -> list[tuple[Step, int]]:
         """The eliminations of a term, those with few entries first, each with how many other terms it makes."""
-        merges = dict.fromkeys((v for number in term.factors for v in self.store.scope(number)), 0)
-        for pair in term.conflicts:
-            for v in pair:
-                merges[v] += 1
-        steps = [(self.store.step(v, term.factors), merges[v]) for v in sorted(merges)]
-        return sorted(steps, key=lambda one: self.store.entries(one[0]))
+        merges = Counter(v for pair in term.conflicts for v in pair)
+        return [(step, merges[step.vertex]) for step in self.store.steps(term.factors)]
 
     def _cheapest(self, steps: Sequence[tuple[Step, int]], price_of_term: float) -> Step:
         best, price = steps[0][0], math.inf

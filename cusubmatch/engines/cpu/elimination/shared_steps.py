@@ -12,7 +12,7 @@ from cusubmatch.engines.cpu.elimination.costs import DEVICE_STEP_NS, device_ns
 
 __all__ = ["SharedSteps"]
 
-HOST_SHARE = 0.25  # of what the device takes for all that wait, that a step may take a thread of the host
+HOST_SHARE = 0.02  # of what the device takes for all that wait, that a step may take a thread of the host
 
 
 class SharedSteps:
@@ -31,6 +31,11 @@ class SharedSteps:
         self._first, self._end = 0, len(costs)  # of those that wait
         self._lock = threading.Lock()
         self._device_ns = sum(map(device_ns, costs))  # that the device takes for those that wait
+
+    @property
+    def are_all(self) -> bool:
+        """Whether none has been taken."""
+        return self._first == 0 and self._end == len(self._costs)
 
     @property
     def suit_device(self) -> bool:

@@ -37,6 +37,7 @@ class ArrayFactor:
     ):
         self.scope, self.keys, self.values, self.is_plain, self.ascends = scope, keys, values, is_plain, ascends
         self.entries = keys.shape[1] if entries is None else entries
+        self.images: Any = None  # float64 (vertices, size), of the host: entries of each image, once they are counted
         self.table: Any = None  # uint32, of plain ones: by key, a bit that says whether there is an entry
 
     def __len__(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -34,13 +36,20 @@ class ArrayFactors:
         `FLOATS` alone, or others.
     check : callable
         check() is called between operations, and may raise.
+
+    Attributes
+    ----------
+    words : int
+        That factors may take, about: as many as there are in host memory.
     """
+
+    words = sys.maxsize
 
     def __init__(self, xp: Any, gpu: Device, fields: Fields, kinds: np.ndarray, check: Callable[[], None]):
         self.xp, self.fields, self.kinds = xp, fields, kinds
         with self.current():
             self._do = ArrayOperations(xp, gpu, fields, kinds)
-        self._joins = ArrayJoins(self._do, check)
+        self._check = check
 
     def current(self) -> AbstractContextManager[None]:
         """Let the calling thread work there: nothing, in host memory."""
@@ -56,19 +65,27 @@ class ArrayFactors:
         is_plain = bool((values == self._do.weights(1)[:, None]).all())
         return ArrayFactor(factor.scope, keys, self.xp.asarray(values), is_plain=is_plain)
 
-    def to_host(self, factor: ArrayFactor, every: int = 1) -> Factor:
-        """A factor, or every so manyth of its entries, in host memory."""
-        keys, values = (
-            np.ascontiguousarray(self._on_host(some[:, ::every]).T) for some in (factor.keys, factor.values)
-        )
-        return Factor(factor.scope, keys, values.view(np.uint64))
+    def to_host(self, factor: ArrayFactor) -> Factor:
+        """A copy of a factor in host memory."""
+        values = np.ascontiguousarray(self._on_host(factor.values).T)
+        return Factor(factor.scope, self.some_keys(factor, 1), values.view(np.uint64))
 
-    def summed_product(self, vertex: int, factors: Sequence[ArrayFactor]) -> ArrayFactor:
-        """The product of factors, in the order of their joins, summed over a vertex that some of them hold."""
+    def some_keys(self, factor: ArrayFactor, every: int) -> np.ndarray:
+        """uint64 (n, words), of the host: the keys of every so manyth entry."""
+        return np.ascontiguousarray(self._on_host(factor.keys[:, ::every]).T)
+
+    def summed_product(
+        self, vertex: int, factors: Sequence[ArrayFactor], most_pairs: float = math.inf
+    ) -> ArrayFactor:
+        """The product of factors, in the order of their joins, summed over a vertex that some of them hold.
+
+        It raises `MorePairs` before it makes more pairs of entries than `most_pairs`.
+        """
         first, *others = factors
         result = tuple(sorted({u for factor in factors for u in factor.scope} - {vertex}))
         sums: list[ArrayFactor] = []
-        for part in self._joins.parts(first, others, result):
+        joins = ArrayJoins(self._do, self._check, most_pairs)
+        for part in joins.parts(first, others, result):
             sums.append(self._do.summed(part))
             if sum(map(len, sums[1:])) > max(MAX_ENTRIES, len(sums[0])):  # each entry is added a few times, no more
                 sums = [self._do.sum(sums)]
@@ -109,8 +126,9 @@ class ArrayFactors:
 
     def entries_of_images(self, factor: ArrayFactor, vertex: int, size: int) -> np.ndarray:
         """float64 (size,), of the host: how many entries a factor has for each image of one of its vertices."""
-        images = self._images(factor, vertex).view(np.int64)
-        return self._on_host(self.xp.bincount(images, minlength=size)).astype(np.float64)
+        if factor.images is None:
+            factor.images = self._on_host(self._do.images(factor, size)).astype(np.float64)
+        return factor.images[factor.scope.index(vertex)]
 
     def checksum(self, factor: ArrayFactor) -> tuple[int, int]:
         """The sums of all words of the keys and of the values, modulo 2^64."""

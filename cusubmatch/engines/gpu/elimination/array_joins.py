@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cusubmatch.engines.factors.device_factors import MorePairs
 from cusubmatch.engines.gpu.elimination.array_factor import ArrayFactor, Scope
 from cusubmatch.engines.gpu.elimination.array_operations import ArrayOperations
 from cusubmatch.engines.gpu.elimination.factor_kernels import (
@@ -40,10 +41,20 @@ class _Join(NamedTuple):
 
 
 class ArrayJoins:
-    """Products of factors in arrays of a device; `check` is called between parts, and may raise."""
+    """The joins of one product of factors in arrays of a device.
 
-    def __init__(self, operations: ArrayOperations, check: Callable[[], None]):
-        self._operations, self._check = operations, check
+    Parameters
+    ----------
+    operations : ArrayOperations
+    check : callable
+        Called between parts; may raise.
+    most_pairs : float
+        `MorePairs` is raised before more are made.
+    """
+
+    def __init__(self, operations: ArrayOperations, check: Callable[[], None], most_pairs: float):
+        self._operations, self._check, self._most_pairs = operations, check, most_pairs
+        self._pairs = 0
         self.xp, self.fields = operations.xp, operations.fields
 
     def parts(self, part: ArrayFactor, others: Sequence[ArrayFactor], result: Scope) -> Iterator[ArrayFactor]:
@@ -58,6 +69,9 @@ class ArrayJoins:
         looked_up = [factor for factor in left if self._is_looked_up(factor, scope)]
         left = [factor for factor in left if not self._is_looked_up(factor, scope)]
         join = self._join(part, other, looked_up, scope if left else result)
+        self._pairs += join.number
+        if self._pairs > self._most_pairs:
+            raise MorePairs(self._pairs)
         for begin in range(0, join.number, MAX_PAIRS):
             self._check()
             made = self._made(join, begin, min(begin + MAX_PAIRS, join.number))

@@ -14,6 +14,7 @@ from cusubmatch.engines.gpu.elimination.array_factor import ArrayFactor, Scope
 from cusubmatch.engines.gpu.elimination.factor_kernels import (
     factor_kernels,
     make_add_up,
+    make_count_images,
     make_fill_table,
     make_mark_firsts,
     make_move_fields,
@@ -147,6 +148,14 @@ class ArrayOperations:
             if kind not in (WORDS, FLOATS):
                 product %= kind
         return products
+
+    def images(self, factor: ArrayFactor, size: int) -> Any:
+        """uint64 (vertices, size): how many entries a factor has for each image of each of its vertices."""
+        counts = self.xp.zeros((len(factor.scope), size), np.uint64)
+        places = self.xp.asarray(self.fields.places(factor.scope, factor.scope).astype(np.int64).ravel())
+        form = factor.space, len(factor), places, self.fields.mask, size, counts.ravel()
+        self.launch(make_count_images, len(factor), factor.keys.ravel(), *form)
+        return counts
 
     def table_words(self, factor: ArrayFactor) -> int:
         """Words of the table that a factor with keys of one word is looked up in."""

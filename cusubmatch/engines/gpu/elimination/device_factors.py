@@ -20,6 +20,10 @@ from cusubmatch.system.kept_threads import Work, begin
 __all__ = ["CudaFactors", "do_all_once", "factors_on_device", "load"]
 
 
+WORD_BYTES = 8
+FACTORS_SHARE = 0.6  # of the memory that is free; the others are for what operations make meanwhile
+
+
 def factors_on_device(
     xp: Any, gpu: Device, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]
 ) -> ArrayFactors | None:
@@ -67,7 +71,8 @@ def do_all_once(device: ArrayFactors) -> None:
         device.entries_of_images(made, made.scope[0], int(fields.mask) + 1)
         device.checksum(apart)
         device.are_equal(apart, apart)
-        device.to_host(apart, every=2)
+        device.to_host(apart)
+        device.some_keys(apart, 2)
     device.end()
 
 
@@ -94,6 +99,8 @@ class CudaFactors(ArrayFactors):
     ):
         self.xp, self._device = xp, xp.cuda.Device(number)
         self._stream = _stream(xp, number)
+        with self._device:
+            self.words = int(FACTORS_SHARE * xp.cuda.runtime.memGetInfo()[0]) // WORD_BYTES
         super().__init__(xp, gpu, fields, kinds, check)
 
     @contextlib.contextmanager

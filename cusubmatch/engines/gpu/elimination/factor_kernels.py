@@ -24,6 +24,7 @@ __all__ = [
     "Pairs",
     "factor_kernels",
     "make_add_up",
+    "make_count_images",
     "make_fill_table",
     "make_find_ranges",
     "make_join_pairs",
@@ -354,6 +355,29 @@ def make_fill_table(target: Target, threads: int) -> Any:
     return fill_table
 
 
+@kernel_factory
+def make_count_images(target: Target, threads: int) -> Any:
+    """The kernel that counts the entries that each image of each vertex of a factor has.
+
+    Its arguments: the words of keys, and how many entries there is space for; how many there are; the places of the
+    vertices' fields, word and lowest bit; the mask of a field; local indices a vertex; the counts, which are 0.
+    """
+    cuda = target.cuda
+    first, THREADS = _make_first(target, threads)
+
+    @target.kernel
+    def count_images(keys, space, n, places, mask, size, counts):
+        i = first()
+        while i < n:
+            for vertex in range(S(len(places)) >> 1):
+                word, bit = places[2 * vertex], L(places[2 * vertex + 1])
+                image = L(L(L(keys[word * space + i]) >> bit) & L(mask))
+                cuda.atomic.add(counts, S(vertex) * size + S(image), L(1))
+            i += S(cuda.gridDim.x) * THREADS
+
+    return count_images
+
+
 def factor_kernels(threads: int) -> list[DeclaredKernel]:
     """The kernels as a GPU gets them."""
     places, words, marks = int64[::1], uint64[::1], int32[::1]
@@ -364,6 +388,9 @@ def factor_kernels(threads: int) -> list[DeclaredKernel]:
         DeclaredKernel("find ranges", make_find_ranges.recipe(threads), ranges),
         DeclaredKernel(
             "mark firsts", make_mark_firsts.recipe(threads), void(words, int64, int64, places, marks)
+        ),
+        DeclaredKernel(
+            "count images", make_count_images.recipe(threads), void(words, int64, int64, places, uint64, int64, words)
         ),
         DeclaredKernel("fill table", make_fill_table.recipe(threads), void(words, int64, uint32[::1])),
     ]
