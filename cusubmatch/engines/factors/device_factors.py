@@ -14,7 +14,7 @@ from cusubmatch.engines.factors.fields import Fields
 __all__ = ["DeviceFactor", "DeviceFactors", "MakeDeviceFactors", "MorePairs"]
 
 
-class MorePairs(Exception):  # noqa: N818 - nothing is wrong
+class MorePairs(Exception):
     """The joins of a product have more pairs of entries than was allowed, at least so many."""
 
     def __init__(self, pairs: int):

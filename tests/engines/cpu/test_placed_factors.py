@@ -32,7 +32,7 @@ from cusubmatch.engines.cpu.elimination import (
 from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
 from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
 from cusubmatch.engines.factors import fields as fields_module
-from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.factors.arithmetic import WORDS
 from cusubmatch.engines.factors.device_factors import MorePairs
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination import array_joins

@@ -21,7 +21,7 @@ MOST = {
     "cliques": 64,
     "triangles": 40,
     "filters": 48,
-    "factors": 64,
+    "factors": 48,
     "conditioning": 80,
     "conditioning on long sets": 96,
     "rows": 40,

@@ -65,7 +65,7 @@ class Eliminations:
         self._parts: list[list[Factor]] = [[] for _ in products]  # the sum of which is made
 
     def do(self, check: Callable[[], None], threads: int, alone_until_s: float) -> list[tuple[int, PlacedFactor]]:
-        """The sums that are made, by the numbers of the products; `check`, `threads`, `alone_until_s` as of `do_all`."""
+        """The sums that are made, each with the number of its product; arguments as those of `do_all`."""
         number = len(self._products)
         if self._waiting.suit_device:  # one thread is its
             tasks: list[_Task] = [*[self._here] * min(threads - 1 or 1, number), self._there]
@@ -76,7 +76,11 @@ class Eliminations:
             n: cut_at_same_keys(parts) if len(parts) > 1 else [parts] for n, parts in enumerate(self._parts) if parts
         }
         do_all(
-            [some for pieces in ranges.values() for some in pieces if len(some) > 1], self._add_up, check, threads, alone_until_s
+            [some for pieces in ranges.values() for some in pieces if len(some) > 1],
+            self._add_up,
+            check,
+            threads,
+            alone_until_s,
         )
         return sorted((self._sums | {n: self._whole(pieces) for n, pieces in ranges.items()}).items())
 

@@ -74,9 +74,7 @@ class ArrayFactors:
         """uint64 (n, words), of the host: the keys of every so manyth entry."""
         return np.ascontiguousarray(self._on_host(factor.keys[:, ::every]).T)
 
-    def summed_product(
-        self, vertex: int, factors: Sequence[ArrayFactor], most_pairs: float = math.inf
-    ) -> ArrayFactor:
+    def summed_product(self, vertex: int, factors: Sequence[ArrayFactor], most_pairs: float = math.inf) -> ArrayFactor:
         """The product of factors, in the order of their joins, summed over a vertex that some of them hold.
 
         It raises `MorePairs` before it makes more pairs of entries than `most_pairs`.
@@ -103,7 +101,9 @@ class ArrayFactors:
         keys = self.xp.take(keys, order, axis=1)
         places = self.xp.nonzero((keys[:, 1:] == keys[:, :-1]).all(axis=0))[0]
         first, second = order[places], order[places + 1] - len(factor)  # equal keys stay as they were
-        values = self._do.products(self.xp.take(factor.values, first, axis=1), self.xp.take(other.values, second, axis=1))
+        values = self._do.products(
+            self.xp.take(factor.values, first, axis=1), self.xp.take(other.values, second, axis=1)
+        )
         keys = self.xp.take(keys, places, axis=1)
         return ArrayFactor(factor.scope, keys, values, is_plain=factor.is_plain and other.is_plain)
 

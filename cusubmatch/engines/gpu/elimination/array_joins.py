@@ -60,7 +60,13 @@ class ArrayJoins:
     def parts(self, part: ArrayFactor, others: Sequence[ArrayFactor], result: Scope) -> Iterator[ArrayFactor]:
         """Parts of the product of a part and others, in no order, each key of a scope any number of times."""
         if not others:
-            yield ArrayFactor(result, self._operations.columns(part, [result]), part.values[:, : len(part)], is_plain=part.is_plain, ascends=False)
+            yield ArrayFactor(
+                result,
+                self._operations.columns(part, [result]),
+                part.values[:, : len(part)],
+                is_plain=part.is_plain,
+                ascends=False,
+            )
             return
         if not all(map(len, (part, *others))):
             return

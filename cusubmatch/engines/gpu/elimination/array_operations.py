@@ -48,7 +48,10 @@ class ArrayOperations:
         if gpu.target.ahead is not None:
             gpu.target.ahead(factor_kernels(THREADS))
         self.kinds_there, self.ones = xp.asarray(kinds), xp.asarray(self.weights(1))
-        self.no_order, self.no_table = xp.zeros(1, np.int64), xp.zeros(1, np.uint32)  # launches of empty arrays are Numba's, which take long
+        self.no_order, self.no_table = (
+            xp.zeros(1, np.int64),
+            xp.zeros(1, np.uint32),
+        )  # launches of empty arrays are Numba's, which take long
         self._moves: dict[tuple[Scope, tuple[Scope, ...]], tuple[int, Any]] = {}  # and numbers of columns
 
     def weights(self, weight: int) -> np.ndarray:
@@ -61,7 +64,9 @@ class ArrayOperations:
             few = lanes <= FEW_BLOCKS * self.gpu.processors * THREADS
             blocks = self.gpu.processors * (FEW_BLOCKS if few else BLOCKS)  # two shapes: each is configured once
             kernel = make(self.gpu.target, THREADS, *specialised)
-            as_kernels_take_them = [np.int64(one) if isinstance(one, int) else self.gpu.to_device(one) for one in arguments]
+            as_kernels_take_them = [
+                np.int64(one) if isinstance(one, int) else self.gpu.to_device(one) for one in arguments
+            ]
             kernel[grid(self.gpu.target, blocks, THREADS)](*as_kernels_take_them)
 
     def empty(self, scope: Scope) -> ArrayFactor:
@@ -70,9 +75,9 @@ class ArrayOperations:
         return ArrayFactor(scope, keys, self.xp.empty((len(self.kinds), 0), self.value_type))
 
     def columns(self, factor: ArrayFactor, scopes: Sequence[Scope], order: Any = None) -> Any:
-        """uint64 (columns, n): the words of keys of some scopes, with the fields that a factor has, its entries in order.
+        """uint64 (columns, n): the words of keys of some scopes, side by side, with the fields that a factor has.
 
-        Their columns follow each other.
+        Its entries come in an order, if one is given.
         """
         key = factor.scope, tuple(scopes)
         if key not in self._moves:

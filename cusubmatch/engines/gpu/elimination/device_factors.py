@@ -94,9 +94,7 @@ def _stream(xp: Any, number: int) -> Any:
 class CudaFactors(ArrayFactors):
     """Operations on a stream of their own kind, so that what the caller's stream does is not waited for."""
 
-    def __init__(
-        self, xp: Any, gpu: Device, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]
-    ):
+    def __init__(self, xp: Any, gpu: Device, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]):
         self.xp, self._device = xp, xp.cuda.Device(number)
         self._stream = _stream(xp, number)
         with self._device:

@@ -1,7 +1,7 @@
 """The kernels of operations on factors: moving fields, ranges of entries that agree, joining pairs, and adding up.
 
-A lane has an entry, or a pair. The words of keys lie column by column: word w of entry i of n at w * n + i; so do values
-of each kind of arithmetic. Values are uint64, or float64 where a kernel is for floats.
+A lane has an entry, or a pair. The words of keys lie column by column, word w of entry i of n at w * n + i, and so do
+values of each kind of arithmetic. Values are uint64, or float64 where a kernel is for floats.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float64, int32, int64, types, uint32, uint64, void
+from numba import float64, int32, int64, uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
@@ -114,8 +114,9 @@ def _make_first(target: Target, threads: int) -> tuple[Any, int]:
 def make_move_fields(target: Target, threads: int) -> Any:
     """The kernel that makes columns of words of other keys from the fields of keys.
 
-    Its arguments: the words of keys, and how many entries there is space for; the order of the entries, and
-    whether it is to be followed; how many they are; moves (4 numbers each), by column; the number of columns; the mask of a field; the columns.
+    Its arguments: the words of keys, and how many entries there is space for; an order of the entries, and whether it
+    is to be followed; how many they are; moves (4 numbers each), by column; the number of columns; the mask of a field;
+    the columns.
     """
     cuda = target.cuda
     first, THREADS = _make_first(target, threads)
@@ -197,7 +198,7 @@ def make_join_pairs(target: Target, threads: int, floats: bool) -> Any:
     Its arguments: the pairs, and the first and the one after the last that are made; the number of words of their keys;
     the other factors; the kinds of arithmetic, and one in each; what is made.
     """
-    cuda, WARP, FULL, lane_of = target.cuda, target.WARP, target.FULL, target.lane
+    cuda, FULL, lane_of = target.cuda, target.FULL, target.lane
     first, THREADS = _make_first(target, threads)
     times = _times(target, floats)
 
@@ -386,9 +387,7 @@ def factor_kernels(threads: int) -> list[DeclaredKernel]:
     kernels = [
         DeclaredKernel("move fields", make_move_fields.recipe(threads), moved),
         DeclaredKernel("find ranges", make_find_ranges.recipe(threads), ranges),
-        DeclaredKernel(
-            "mark firsts", make_mark_firsts.recipe(threads), void(words, int64, int64, places, marks)
-        ),
+        DeclaredKernel("mark firsts", make_mark_firsts.recipe(threads), void(words, int64, int64, places, marks)),
         DeclaredKernel(
             "count images", make_count_images.recipe(threads), void(words, int64, int64, places, uint64, int64, words)
         ),
@@ -397,7 +396,10 @@ def factor_kernels(threads: int) -> list[DeclaredKernel]:
     for floats, name in ((False, ""), (True, " of floats")):
         values = float64[::1] if floats else words
         pairs = block_of(Pairs, words, values, places, places, words, values, int64, int64)
-        lookups, made = block_of(Lookups, int64, places, uint32[::1], values, int64), block_of(Made, words, values, words)
+        lookups, made = (
+            block_of(Lookups, int64, places, uint32[::1], values, int64),
+            block_of(Made, words, values, words),
+        )
         join = void(pairs, int64, int64, int64, int64, lookups, words, values, made)
         add = void(words, values, int64, int64, places, marks, words, values)
         kernels += [
