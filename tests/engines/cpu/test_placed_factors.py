@@ -254,3 +254,23 @@ def test_an_elimination_that_takes_more_than_expected_is_given_up_and_counted_in
     run.device = on_numpy
     assert run.total() == engine.condition(prepared, RunOptions(), None).total() > 0
     assert given_up
+
+
+def test_what_a_device_lacks_memory_for_now_and_then_is_chosen_again(monkeypatch):
+    give_all_to_device(monkeypatch)
+    calls, summed_product = itertools.count(), ArrayFactors.summed_product
+
+    def failing(*arguments):
+        if next(calls) % 10 == 3:
+            raise MemoryError
+        return summed_product(*arguments)
+
+    monkeypatch.setattr(ArrayFactors, "summed_product", failing)
+    graph = random_graph(16, 0.6, 2, seed=4)
+    engine, prepared = prepared_for(
+        graph, Pattern(EDGES["wheel"], labels={v: v % 2 for v in range(8)}), "monomorphism", threads=2
+    )
+    run = engine.eliminate(prepared, RunOptions())
+    run.device = on_numpy
+    assert run.total() == engine.condition(prepared, RunOptions(), None).total() > 0
+    assert next(calls) > 10

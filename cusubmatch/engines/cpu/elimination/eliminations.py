@@ -45,6 +45,8 @@ class Eliminations:
     ----------
     more_pairs : dict
         By the number of a product, the pairs of entries that were found to be more than expected: it is not made.
+    lack_memory : dict
+        By the number of a product for which the device has no memory left, the pairs that were expected.
     """
 
     def __init__(
@@ -60,7 +62,8 @@ class Eliminations:
         self._products, self._summed_product, self._places = products, summed_product, places
         self._spend, self._made, self._has_room = spend, made, has_room
         self._costs, self._waiting = costs, SharedSteps(costs, places.has_device)
-        self.more_pairs: dict[int, int] = {}
+        self.more_pairs: dict[int, float] = {}
+        self.lack_memory: dict[int, float] = {}
         self._sums: dict[int, PlacedFactor] = {}
         self._parts: list[list[Factor]] = [[] for _ in products]  # the sum of which is made
 
@@ -92,11 +95,14 @@ class Eliminations:
         """Make sums on the device as long as some wait for it."""
         while (number := self._next(self._waiting.for_device)) is not None:
             self._spend(OPERATION_NS)
-            most_pairs = max(MANY_PAIRS, MORE * self._costs[number] / PRODUCT_NS)
+            expected = self._costs[number] / PRODUCT_NS
             try:
+                most_pairs = max(MANY_PAIRS, MORE * expected)
                 self._sums[number] = self._places.summed_product(*self._products[number], most_pairs)
             except MorePairs as found:
                 self.more_pairs[number] = found.pairs
+            except MemoryError:
+                self.lack_memory[number] = expected
             else:
                 self._made(self._sums[number])
         return []

@@ -36,6 +36,8 @@ from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["MANY_WORDS", "FactorStore", "Step"]
 
+DEARER = 8.0  # times its cost, what a device lacks memory for
+MOST_MEMORY_ERRORS = 16  # of a count, after which another way may still do
 MIN_SAMPLED = 5  # vertices of a product; where it has fewer, what is expected is about right
 BELIEVED = 0.75  # of the mean error of what was expected of others, as a power
 MANY_WORDS = 1 << 27  # of all factors together
@@ -91,7 +93,7 @@ class FactorStore:
         self._places = PlacedFactors(host, functools.partial(device, self._fields))
         self._factors: dict[int, PlacedFactor] = {}
         self._alone_until_s = time.monotonic() + ALONE_S
-        self._added = self._words = self._words_made = 0
+        self._added = self._words = self._words_made = self._memory_errors = 0
         self._by_checksum: dict[Hashable, list[int]] = {}  # numbers of factors that may be equal
         self._known: dict[Hashable, int] = {}  # the number of what an operation made
         self._orders = JoinOrders(size, self._fields, self._places, self._factors)
@@ -229,7 +231,15 @@ class FactorStore:
         """Do these steps, in threads if that is worth it, and on a device; `eliminated` then has what they made.
 
         At least one is begun, and others as long as there is room for what they make. One that turns out to take much
-        more than expected is not done: what it takes is known then. `is_done` tells which are done.
+        more than expected is not done: what it takes is known then. Nor is one that a device lacks memory for: it is
+        taken to cost more than it did. `is_done` tells which are done.
+
+        Raises
+        ------
+        MemoryError
+            If a device lacked memory several times.
+        StepsSpent
+            If what is made takes more than all memory.
         """
         new = sorted((step for step in dict.fromkeys(steps) if step not in self._known), key=self.cost_here)
         products = [(step.vertex, [self._factors[n] for n in self._order(step).numbers]) for step in new]
@@ -240,7 +250,11 @@ class FactorStore:
         eliminations = Eliminations(products, costs, *how)
         for number, factor in eliminations.do(*self._how()):
             self._known[new[number]] = self._add(factor)
-        for number, pairs in eliminations.more_pairs.items():
+        dearer = {number: DEARER * pairs for number, pairs in eliminations.lack_memory.items()}
+        self._memory_errors += len(dearer)
+        if self._memory_errors > MOST_MEMORY_ERRORS:
+            raise MemoryError
+        for number, pairs in (dearer | eliminations.more_pairs).items():
             order = self._order(new[number])._replace(cost=PRODUCT_NS * pairs, is_sampled=True)
             self._orders_of_steps[new[number]] = order
 
