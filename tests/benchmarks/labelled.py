@@ -84,6 +84,7 @@ def main(
     queries: Annotated[int, typer.Option(help="Queries of each size.")] = 20,
     limit: Annotated[float, typer.Option(help="Seconds that a query may take.")] = 2.0,
     trials: Annotated[int, typer.Option(help="Cold calls of a query, of which the least counts.")] = 2,
+    each: Annotated[bool, typer.Option(help="Print a line for each query, too.")] = False,
 ):
     """Ask every query of the sets, and print a line for each set, size and engine."""
     wanted = [int(size) for size in sizes.split(",")]
@@ -102,7 +103,14 @@ def main(
             for other in others:
                 peers.call(graph, other, OTHER_QUERIES_LIMIT_S, **how)
             for size, asked in by_size.items():
-                pairs = [peers.cold(graph, query, limit, trials, **how) for query in asked]
+                pairs = []
+                for number, query in enumerate(asked):
+                    pairs.append(peers.cold(graph, query, limit, trials, **how))
+                    if each:
+                        cold, _ = pairs[-1]
+                        print(
+                            f"{name:14}{size:8} {one:6} query {number}: {cold.count}, {cold.together:.1f}", flush=True
+                        )
                 counts[size].append([cold.count for cold, _ in pairs])
                 print(f"{name:14}{size:8} {one:6} {len(asked):7} {row_of(pairs)}", flush=True)
         for size, found in counts.items():

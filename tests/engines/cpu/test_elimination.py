@@ -26,6 +26,7 @@ from cusubmatch.engines.cpu.elimination import (
     factor_store,
     host_factors,
     quotient_sum,
+    step_costs,
     summed_product,
 )
 from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
@@ -255,21 +256,21 @@ def test_floats_give_the_count_without_conflicts():
 
 def test_what_samples_said_is_believed_of_others_in_part(monkeypatch):
     """All pairs within two groups: images tell nothing of the cliques, which are 2^3 times what is expected."""
-    monkeypatch.setattr(factor_store, "MIN_SAMPLED", 4)
+    monkeypatch.setattr(step_costs, "MIN_SAMPLED", 4)
     store = FactorStore(32, np.array([WORDS]), lambda _: None)
     offsets = np.arange(0, 33 * 16, 16)
     targets = np.array([y for x in range(32) for y in range(32) if (x ^ y) & 1 == 0], np.int32)
     arcs = [store.add_arcs(*pair, offsets, targets) for pair in combinations(range(5), 2)]
-    one, other = store.step(0, arcs[:3] + arcs[4:6] + arcs[7:8]), store.step(4, arcs)
-    expected, of_other = store.cost(one), store.cost(other)
+    one, other = store.costs.step(0, arcs[:3] + arcs[4:6] + arcs[7:8]), store.costs.step(4, arcs)
+    expected, of_other = store.costs.cost(one), store.costs.cost(other)
     assert store.look_at([one]) == {one}
     assert store.look_at([one]) == set()
-    assert store.cost(one) > 1.5 * expected
-    assert store.cost(other) == of_other  # it has another number of vertices
-    alike = store.step(1, arcs[:3] + arcs[4:6] + arcs[7:8])
-    believed = store.cost(alike)
+    assert store.costs.cost(one) > 1.5 * expected
+    assert store.costs.cost(other) == of_other  # it has another number of vertices
+    alike = store.costs.step(1, arcs[:3] + arcs[4:6] + arcs[7:8])
+    believed = store.costs.cost(alike)
     assert store.look_at([alike]) == {alike}
-    assert expected < believed < store.cost(alike)
+    assert expected < believed < store.costs.cost(alike)
 
 
 # How it is chosen, and how it ends -----------------------------------------------------------------------------------
@@ -328,7 +329,7 @@ def test_sorting_stops_when_the_count_is_ended_and_makes_no_factor(monkeypatch, 
     targets = np.array([7, 6, 5, 4, 3, 2, 1, 0], np.int32)
     store = FactorStore(8, np.array([WORDS]), spend, ended=ended)
     arcs = store.add_arcs(0, 1, np.arange(9), targets)
-    do = {"merge": lambda: store.merge(arcs, 0, 2), "eliminate": lambda: store.eliminate([store.step(0, [arcs])])}
+    do = {"merge": lambda: store.merge(arcs, 0, 2), "eliminate": lambda: store.eliminate([store.costs.step(0, [arcs])])}
     stops.append(True)
     with pytest.raises(DeadlinePassed):
         do[operation]()

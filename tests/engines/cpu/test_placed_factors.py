@@ -25,9 +25,9 @@ from cusubmatch.engines.cpu.elimination import (
     costs,
     elimination_run,
     eliminations,
-    factor_store,
     placed_factors,
     shared_steps,
+    step_costs,
 )
 from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
 from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
@@ -235,7 +235,7 @@ def test_nothing_that_a_count_has_made_is_kept(monkeypatch):
 def test_an_elimination_that_takes_more_than_expected_is_given_up_and_counted_in_another_way(monkeypatch):
     give_all_to_device(monkeypatch)
     monkeypatch.setattr(eliminations, "MANY_PAIRS", 0)
-    for module in (eliminations, factor_store):
+    for module in (eliminations, step_costs):
         monkeypatch.setattr(module, "PRODUCT_NS", 1e3)  # so that fewer are expected
     given_up, summed_product = [], ArrayFactors.summed_product
 

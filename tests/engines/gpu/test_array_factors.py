@@ -10,6 +10,7 @@ from targets import lane_device
 from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
 from cusubmatch.engines.factors import fields as fields_module
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.factors.device_factors import MorePairs
 from cusubmatch.engines.factors.factor import Factor
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination import array_factors, array_joins
@@ -88,6 +89,29 @@ def test_operations_do_what_those_of_the_host_do(array_factors_of, monkeypatch, 
     assert device.are_equal(there, device.to_device(one))
     assert device.are_equal(there, other_there) == host.are_equal(one, other)
     assert np.array_equal(device.some_keys(there, 3), one.keys[::3])
+
+
+@pytest.mark.parametrize("pairs", [30, 60, 90, 120, 1 << 20])
+def test_parts_that_come_after_others_were_added_up_are_added_too(array_factors_of, monkeypatch, pairs):
+    monkeypatch.setattr(array_joins, "MAX_PAIRS", pairs)
+    monkeypatch.setattr(array_factors, "MAX_ENTRIES", 1)
+    fields = Fields(SIZE)
+    device = array_factors_of(fields)
+    factors, dense = random_factors(fields, SCOPES["two arcs"], 0.5, 1)
+    check_sum(fields, device.to_host(device.summed_product(0, [*map(device.to_device, factors)])), dense)
+
+
+def test_more_pairs_than_are_allowed_are_not_made(array_factors_of):
+    fields = Fields(SIZE)
+    device = array_factors_of(fields)
+    factors, _ = random_factors(fields, SCOPES["two arcs"], 0.5, 1)
+    there = [*map(device.to_device, factors)]
+    one, other = (device.entries_of_images(factor, 0, SIZE) for factor in there)
+    pairs = int(one @ other)
+    assert len(device.summed_product(0, there, pairs)) > 0
+    with pytest.raises(MorePairs) as found:
+        device.summed_product(0, there, pairs - 1)
+    assert found.value.pairs == pairs
 
 
 def test_factors_that_differ_in_a_value_are_not_equal(array_factors_of):

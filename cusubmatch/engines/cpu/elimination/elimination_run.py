@@ -143,5 +143,5 @@ def compile_elimination() -> None:
             merged = store.merge(arcs[0], 0, 2)
             store.multiply(merged, store.keep_apart(merged, 1, 2))
             store.combine(merged, 1, merged, -1)
-            store.look_at([store.step(0, arcs)])
+            store.look_at([store.costs.step(0, arcs)])
             sum_of_quotients(store, arcs, 8, frozenset({(4, 7), (5, 6)}))

@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from cusubmatch.engines.cpu.elimination.factor_store import FactorStore, Step
+from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
+from cusubmatch.engines.cpu.elimination.step_costs import Step
 
 __all__ = ["Conflicts", "Costs", "Quotients", "sum_of_quotients"]
 
@@ -136,7 +137,7 @@ class _QuotientSum:
         terms += [term for term, step in some if not self.store.is_done(step)]
         self.store.merge_all(merge for term, step in done for merge in self._merges(term, step))
         for term, step in done:
-            self.spent.setdefault(size, []).append(self.store.cost_here(step))
+            self.spent.setdefault(size, []).append(self.store.costs.cost_here(step))
             self._put_in_place(term, step, size - 1)
 
     def _merges(self, term: _Term, step: Step) -> Iterator[tuple[int, int, int]]:
@@ -186,20 +187,22 @@ class _QuotientSum:
 
     def _price_of_term(self, size: int) -> float:
         """What one more term costs where one with so many vertices makes it."""
-        share = DEVICE_TERM_SHARE if self.store.has_device else TERM_SHARE
-        return max(TERM_NS, share * sum(self.store.cost_now(cost) for costs in self.costs[:size] for cost in costs))
+        share = DEVICE_TERM_SHARE if self.store.costs.has_device else TERM_SHARE
+        return max(
+            TERM_NS, share * sum(self.store.costs.cost_now(cost) for costs in self.costs[:size] for cost in costs)
+        )
 
     def _steps(self, term: _Term) -> list[tuple[Step, int]]:
         """The eliminations of a term, those with few entries first, each with how many other terms it makes."""
         merges = Counter(v for pair in term.conflicts for v in pair)
-        return [(step, merges[step.vertex]) for step in self.store.steps(term.factors)]
+        return [(step, merges[step.vertex]) for step in self.store.costs.steps(term.factors)]
 
     def _cheapest(self, steps: Sequence[tuple[Step, int]], price_of_term: float) -> Step:
         best, price = steps[0][0], math.inf
         for step, merges in steps:
             terms, more = 1 + merges, merges * price_of_term
             if more < price:
-                cost = terms * self.store.cost(step, (price - more) / terms) + more
+                cost = terms * self.store.costs.cost(step, (price - more) / terms) + more
                 if cost < price:
                     best, price = step, cost
         return best

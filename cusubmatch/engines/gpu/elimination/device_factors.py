@@ -21,6 +21,7 @@ __all__ = ["CudaFactors", "do_all_once", "factors_on_device", "load"]
 
 
 WORD_BYTES = 8
+POOLED_SHARE = 4  # of all memory, one part of so many
 FACTORS_SHARE = 0.6  # of the memory that is free; the others are for what operations make meanwhile
 
 
@@ -91,6 +92,12 @@ def _stream(xp: Any, number: int) -> Any:
         return xp.cuda.Stream(non_blocking=True)
 
 
+def _memory(xp: Any) -> int:
+    """Bytes of the current GPU that are free, or at least a part of all: a pool of others may be where these are."""
+    free, total = xp.cuda.runtime.memGetInfo()
+    return max(free + xp.get_default_memory_pool().free_bytes(), total // POOLED_SHARE)
+
+
 class CudaFactors(ArrayFactors):
     """Operations on a stream of their own kind, so that what the caller's stream does is not waited for."""
 
@@ -98,7 +105,7 @@ class CudaFactors(ArrayFactors):
         self.xp, self._device = xp, xp.cuda.Device(number)
         self._stream = _stream(xp, number)
         with self._device:
-            self.words = int(FACTORS_SHARE * xp.cuda.runtime.memGetInfo()[0]) // WORD_BYTES
+            self.words = int(FACTORS_SHARE * _memory(xp)) // WORD_BYTES
         super().__init__(xp, gpu, fields, kinds, check)
 
     @contextlib.contextmanager
