@@ -32,7 +32,7 @@ from cusubmatch.engines.cpu.elimination import (
 from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
 from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
 from cusubmatch.engines.factors import fields as fields_module
-from cusubmatch.engines.factors.arithmetic import WORDS
+from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.factors.device_factors import MorePairs
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination import array_joins
@@ -169,9 +169,14 @@ def test_where_the_device_has_no_memory_another_way_may_still_do(monkeypatch, er
     give_all_to_device(monkeypatch)
     claim, flag = threading.Event(), np.zeros(1, np.int64)
 
-    def fail(*_):
+    def fail(device, *arguments):
+        if FLOATS in device.kinds:  # the bound, beside which others go on
+            assert not claim.is_set()
+            return summed_product(device, *arguments)
         assert claim.is_set()
         raise error
+
+    summed_product = ArrayFactors.summed_product
 
     monkeypatch.setattr(ArrayFactors, "summed_product", fail)
     graph = random_graph(16, 0.6, 2, seed=4)

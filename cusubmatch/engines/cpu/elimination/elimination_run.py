@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from itertools import combinations
@@ -56,8 +57,8 @@ class EliminationRun:
     yields : bool
         Whether all cores but one are left to what else counts; it may be set at any time.
     device : callable, optional
-        device(fields, kinds, check) begins to use a device for large factors; it sets the claim of the thread that
-        made this (`system.device_claim`) as long as it does.
+        device(fields, kinds, check) begins to use a device for large factors. After the bound the claim of the thread
+        that made this (`system.device_claim`) is set as long as it is used.
     """
 
     matches: int | None = None
@@ -95,7 +96,8 @@ class EliminationRun:
 
     def _sum(self, kinds: np.ndarray, conflicts: Conflicts, most_words: int, costs: Costs = ()) -> Quotients:
         """The sum over all maps that have the conflicts apart, in some kinds of arithmetic."""
-        device = AwaitedDevice(self.device, kinds, self._check, self._device_at_s, self._claim)
+        claim = self._claim if conflicts else threading.Event()  # what walks there goes on beside the bound
+        device = AwaitedDevice(self.device, kinds, self._check, self._device_at_s, claim)
         how = self._spend, self._threads_now, self._ended, most_words, device
         store = FactorStore(len(self.local.candidates.masks), kinds, *how)
         try:
