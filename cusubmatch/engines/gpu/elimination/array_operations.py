@@ -130,10 +130,7 @@ class ArrayOperations:
         sums, totals = xp.empty((words, made), np.uint64), xp.zeros((kinds, made), self.value_type)
         form = factor.space, words, order, numbers, sums.ravel(), totals.ravel()
         self.launch(make_add_up, n, keys, values, *form, specialised=(self.floats,))
-        for total, kind in zip(totals, self.kinds, strict=True):
-            if kind not in (WORDS, FLOATS):
-                total %= kind  # of fewer than 2^33 residues
-        return ArrayFactor(factor.scope, sums, totals)
+        return ArrayFactor(factor.scope, sums, self._reduced(totals))  # of fewer than 2^33 residues
 
     def sum(self, factors: Sequence[ArrayFactor]) -> ArrayFactor:
         """The sum of factors of one scope."""
@@ -148,11 +145,14 @@ class ArrayOperations:
 
     def products(self, values: Any, others: Any) -> Any:
         """(kinds, n): the products of values, or of values and one of each kind."""
-        products = values * others
-        for product, kind in zip(products, self.kinds, strict=True):
+        return self._reduced(values * others)
+
+    def _reduced(self, values: Any) -> Any:
+        """(kinds, n): values below the prime of their kind, where it has one; in their place."""
+        for of_kind, kind in zip(values, self.kinds, strict=True):
             if kind not in (WORDS, FLOATS):
-                product %= kind
-        return products
+                of_kind %= kind
+        return values
 
     def images(self, factor: ArrayFactor, size: int) -> Any:
         """uint64 (vertices, size): how many entries a factor has for each image of each of its vertices."""

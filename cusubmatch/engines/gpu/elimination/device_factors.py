@@ -15,6 +15,7 @@ from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.plan.crt import PRIMES
+from cusubmatch.system.host_memory import free_bytes
 from cusubmatch.system.kept_threads import Work, begin
 
 __all__ = ["CudaFactors", "do_all_once", "factors_on_device", "load"]
@@ -94,12 +95,12 @@ def _stream(xp: Any, number: int) -> Any:
 
 def _memory(xp: Any) -> int:
     """Bytes of the current GPU that are free, or at least a part of all: a pool of others may be where these are."""
-    free, total = xp.cuda.runtime.memGetInfo()
-    return max(free + xp.get_default_memory_pool().free_bytes(), total // POOLED_SHARE)
+    _, total = xp.cuda.runtime.memGetInfo()
+    return max(free_bytes(xp), total // POOLED_SHARE)
 
 
 class CudaFactors(ArrayFactors):
-    """Operations on a stream of their own kind, so that what the caller's stream does is not waited for."""
+    """Operations on a stream that they share, so that what the caller's stream does is not waited for."""
 
     def __init__(self, xp: Any, gpu: Device, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]):
         self.xp, self._device = xp, xp.cuda.Device(number)
