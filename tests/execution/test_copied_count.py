@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pandas as pd
 import pytest
 from targets import one_lane
@@ -17,9 +20,11 @@ from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies import copied_count
 from cusubmatch.execution.strategies.choose import host_strategy
 from cusubmatch.execution.strategies.copied_count import BesideCopy
+from cusubmatch.execution.strategies.side_by_side import HostCount, HostIsDoneError
 from cusubmatch.generators import rmat
 
 LARGE, SMALL = 1e9, 0.0  # costs of conditioning
+SECONDS = 600.0  # that nothing here takes
 
 
 class Copy:
@@ -107,6 +112,37 @@ def test_a_deadline_of_the_host_ends_both():
     with pytest.raises(DeadlinePassed):
         count.count()
     assert copy.stopped == 1
+
+
+def test_what_the_device_has_counted_when_the_deadline_comes_is_the_count():
+    copy = Copy(20, looks=2)
+    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda: copy).run(None, None)
+    assert count.count() == 10
+
+
+def test_who_waits_for_the_host_hears_of_the_device_at_once():
+    """The host looks at nothing before the one who waits has the count."""
+    heard, copy, times = threading.Event(), Copy(20, looks=3), []
+
+    class Busy(OnHost):
+        def count(self):
+            heard.wait(SECONDS)
+            return super().count()
+
+    strategy = BesideCopy(Busy(10, reports=1), LARGE, lambda: copy)
+    host = HostCount(strategy, None, head_start_s=SECONDS, keep_time=times.append)
+    host.begin()
+    try:
+        with pytest.raises(HostIsDoneError):
+            host.have_head_start()
+        assert host.result() == 10
+        heard.set()
+        while not copy.stopped:  # then the host has seen it, too
+            time.sleep(1e-3)
+    finally:
+        heard.set()
+        host.give_up()
+    assert len(times) == 1
 
 
 def test_a_device_is_left_to_others_after_a_while(monkeypatch):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 from cusubmatch.engines.base import CopiedCount, Count, ProgressCallback, TaskRange
+from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 
 __all__ = ["BesideCopy"]
@@ -23,9 +24,9 @@ MOST_S = 1.0  # that a copy is counted, at the most: a walk may wait for it, and
 class _CopyIsDoneError(Exception):
     """The count on the device is done."""
 
-    def __init__(self, total: int):
+    def __init__(self, matches: int):
         super().__init__()
-        self.total = total
+        self.matches = matches
 
 
 class BesideCopy:
@@ -103,7 +104,12 @@ class BesideCopyCount:
                 self._begin()
             return self._on_host.count()
         except _CopyIsDoneError as done:
-            matches = self.strategy.matches_of(done.total)
+            matches = done.matches
+        except DeadlinePassed:
+            known = self.poll()
+            if known is None:
+                raise
+            matches = known
         finally:
             self.matches = self._on_host.matches
             if self._copy is not None:
@@ -111,6 +117,12 @@ class BesideCopyCount:
         if self.progress is not None:
             self.progress(1.0, matches)
         return matches
+
+    def poll(self) -> int | None:
+        """The number of matches, once the device has counted them; for any thread."""
+        copy = self._copy
+        total = None if copy is None else copy.poll()
+        return None if total is None else self.strategy.matches_of(total)
 
     def _begin(self) -> None:
         self._begun = True
@@ -122,9 +134,9 @@ class BesideCopyCount:
     def _look(self, done: float, matches: int) -> None:
         """Begin on the device if the host takes long; raise if the device is done."""
         if self._copy is not None:
-            total = self._copy.poll()
-            if total is not None:
-                raise _CopyIsDoneError(total)
+            known = self.poll()
+            if known is not None:
+                raise _CopyIsDoneError(known)
             if time.monotonic() > self._begun_s + MOST_S:
                 self._copy.stop()
                 self._copy = None

@@ -17,6 +17,7 @@ import numpy as np
 
 from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.execution.strategies.copied_count import BesideCopyCount
 from cusubmatch.execution.strategies.race import Race, RaceCount
 from cusubmatch.execution.strategies.strategy import Strategy
 from cusubmatch.execution.strategies.walk import Walk
@@ -30,7 +31,8 @@ __all__ = ["HostCount", "HostIsDoneError", "OnHost", "SideBySide"]
 
 HOST_DELAY_S = 0.001  # most walks are done by then, and planning on the host would hinder them
 PATIENCE_S = 0.3  # after which a walk that goes on is worth a trial of plans, and a look for decompositions
-LOOK_S = 0.02  # between two looks of a host that may not compile yet
+LOOK_S = 0.02  # between two looks of a host that may not compile yet;
+FIRST_LOOK_S, COPY_LOOK_S = 0.001, 0.0002  # at whether it has begun on the device, and at what that does
 
 
 class SideBySide(Race):
@@ -200,7 +202,9 @@ class HostCount:
         self.error: BaseException | None = None
         self.over, self.may_compile = threading.Event(), threading.Event()
         self.flag, self.claim = np.zeros(1, np.int64), threading.Event()
-        self._begun, self._threads = False, thread_limit()
+        self._begun, self._begun_s, self._threads = False, 0.0, thread_limit()
+        self._copied: BesideCopyCount | None = None
+        self._is_told = threading.Lock()  # taken once the count is known
         self._work = Work(self._count, "cusubmatch count on the host")
 
     def begin(self) -> None:
@@ -216,16 +220,17 @@ class HostCount:
         ------
         HostIsDoneError
         """
-        seconds = self.head_start_s
+        end_s = time.monotonic() + self.head_start_s
         if self.deadline is not None:
-            seconds = max(min(seconds, self.deadline - time.monotonic()), 0.0)
-        self._work.wait(seconds)
+            end_s = min(end_s, self.deadline)
+        while not self.is_done and not self._work.over and (left_s := end_s - time.monotonic()) > 0.0:
+            self._work.wait(min(left_s, FIRST_LOOK_S if self._copied is None else COPY_LOOK_S))
         self.check()
 
     def _count(self) -> None:
         if self.over.wait(self.delay_s):
             return
-        begin_s = time.monotonic()
+        self._begun_s = time.monotonic()
         ended, may_compile = ended_by(self.flag), before_compiling(self._wait_to_compile)
         try:
             with (
@@ -236,9 +241,10 @@ class HostCount:
                 at_most_threads(self._threads),
                 claiming(self.claim),
             ):
-                matches = self.strategy.run(self.deadline, lambda *_: self._check_over()).count()
-                self.keep_time(time.monotonic() - begin_s)
-                self.matches = matches
+                count = self.strategy.run(self.deadline, lambda *_: self._check_over())
+                if isinstance(count, BesideCopyCount):
+                    self._copied = count
+                self._tell(count.count())
         except (_GivenUpError, DeadlinePassed, MemoryError):  # the walk may still do
             pass
         except BaseException as error:  # noqa: BLE001 - raised by the thread that asked for the count
@@ -253,9 +259,22 @@ class HostCount:
         if self.over.is_set():
             raise _GivenUpError
 
+    def _tell(self, matches: int) -> None:
+        """Be done; how long it took is kept by the first who knows the count."""
+        if self._is_told.acquire(blocking=False):
+            self.keep_time(time.monotonic() - self._begun_s)
+        self.matches = matches
+
     @property
     def is_done(self) -> bool:
-        """Whether the count, or an error, is there."""
+        """Whether the count, or an error, is there.
+
+        What a device has counted is there at once: the host's threads need a while to see that, and to end.
+        """
+        if self.matches is None and self._copied is not None:
+            matches = self._copied.poll()
+            if matches is not None:
+                self._tell(matches)
         return self.matches is not None or self.error is not None
 
     def check(self) -> None:

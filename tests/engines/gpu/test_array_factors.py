@@ -114,6 +114,20 @@ def test_more_pairs_than_are_allowed_are_not_made(array_factors_of):
     assert found.value.pairs == pairs
 
 
+@pytest.mark.parametrize("sampled", [1, 7, 20])
+def test_images_of_a_part_of_the_entries_stand_for_all(array_factors_of, monkeypatch, sampled):
+    monkeypatch.setattr(array_factors, "SAMPLED_ENTRIES", sampled)
+    fields = Fields(SIZE)
+    host, device = HostFactors(fields, KINDS, lambda _: None, np.zeros(1, np.int64)), array_factors_of(fields)
+    one, _ = random_factor(fields, (0, 1), 0.5, np.random.default_rng(1))
+    for vertex in one.scope:
+        counts = device.entries_of_images(device.to_device(one), vertex, SIZE)
+        assert counts.sum() == pytest.approx(len(one.keys))
+        met = host.entries_of_images(one, vertex, SIZE) > 0
+        assert met[counts > 0].all()
+        assert (counts > 0).sum() <= len(one.keys[:: max(len(one.keys) // sampled, 1)])
+
+
 def test_factors_that_differ_in_a_value_are_not_equal(array_factors_of):
     fields = Fields(SIZE)
     device = array_factors_of(fields)

@@ -72,7 +72,7 @@ class Eliminations:
         number = len(self._products)
         if self._waiting.suit_device:  # one thread is its
             tasks: list[_Task] = [*[self._here] * min(threads - 1 or 1, number), self._there]
-            do_all(tasks, _do, check, threads, 0.0)
+            do_all(tasks, _do, check, min(threads, len(tasks)), 0.0)
         else:
             do_all([self._here] * min(threads, number), _do, check, threads, alone_until_s)
         ranges = {

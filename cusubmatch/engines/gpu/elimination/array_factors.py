@@ -20,6 +20,7 @@ from cusubmatch.engines.gpu.runtime.device import Device
 __all__ = ["ArrayFactors"]
 
 MAX_ENTRIES = 1 << 25  # of sums of parts, before they are added up
+SAMPLED_ENTRIES = 1 << 18  # of a factor, the images of which are counted
 
 
 class ArrayFactors:
@@ -125,9 +126,11 @@ class ArrayFactors:
         return self._where(factor, self._images(factor, u) != self._images(factor, w))
 
     def entries_of_images(self, factor: ArrayFactor, vertex: int, size: int) -> np.ndarray:
-        """float64 (size,), of the host: how many entries a factor has for each image of one of its vertices."""
+        """float64 (size,), of the host: about how many entries a factor has for each image of one of its vertices."""
         if factor.images is None:
-            factor.images = self._on_host(self._do.images(factor, size)).astype(np.float64)
+            every = max(len(factor) // SAMPLED_ENTRIES, 1)
+            counts = self._on_host(self._do.images(factor.keys[:, : len(factor) : every], factor.scope, size))
+            factor.images = counts * (len(factor) / max(-(-len(factor) // every), 1))
         return factor.images[factor.scope.index(vertex)]
 
     def checksum(self, factor: ArrayFactor) -> tuple[int, int]:
@@ -140,7 +143,8 @@ class ArrayFactors:
         """Whether factors of one scope have the same entries."""
         if len(factor) != len(other):
             return False
-        return bool((factor.keys == other.keys).all()) and bool((factor.values == other.values).all())
+        pairs = (factor.keys, other.keys), (factor.values, other.values)
+        return not any(len(self.xp.nonzero((one != two).ravel())[0]) for one, two in pairs)  # `all` is compiled by size
 
     def _on_host(self, array: Any) -> np.ndarray:
         return array if isinstance(array, np.ndarray) else array.get()

@@ -154,12 +154,13 @@ class ArrayOperations:
                 of_kind %= kind
         return values
 
-    def images(self, factor: ArrayFactor, size: int) -> Any:
-        """uint64 (vertices, size): how many entries a factor has for each image of each of its vertices."""
-        counts = self.xp.zeros((len(factor.scope), size), np.uint64)
-        places = self.xp.asarray(self.fields.places(factor.scope, factor.scope).astype(np.int64).ravel())
-        form = factor.space, len(factor), places, self.fields.mask, size, counts.ravel()
-        self.launch(make_count_images, len(factor), factor.keys.ravel(), *form)
+    def images(self, keys: Any, scope: Scope, size: int) -> Any:
+        """uint64 (vertices, size): how many of some keys of a scope have each image of each of its vertices."""
+        n = keys.shape[1]
+        counts = self.xp.zeros((len(scope), size), np.uint64)
+        places = self.xp.asarray(self.fields.places(scope, scope).astype(np.int64).ravel())
+        form = n, n, places, self.fields.mask, size, counts.ravel()
+        self.launch(make_count_images, n, keys.ravel(), *form)
         return counts
 
     def table_words(self, factor: ArrayFactor) -> int:
