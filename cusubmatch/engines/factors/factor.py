@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Factor"]
+__all__ = ["WORD_BYTES", "Factor"]
+
+WORD_BYTES = 8  # of a key or a value
 
 
 class Factor(NamedTuple):

@@ -17,6 +17,7 @@ from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled, prepar
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS, kinds_of
 from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
+from cusubmatch.engines.factors.factor import WORD_BYTES
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
@@ -26,7 +27,6 @@ from cusubmatch.system.host_memory import available_memory
 
 __all__ = ["EliminationRun", "compile_elimination"]
 
-WORD_BYTES = 8
 MEMORY_SHARE = 4  # of the memory that is left, factors may take one part of so many
 MANY_STEPS = 1 << 10  # that threads do at the same time
 DEVICE_AFTER_S = 1.0  # since it was made: until then a device counts in another way

@@ -19,6 +19,7 @@ __all__ = ["Eliminations"]
 
 MANY_PAIRS = 1 << 26  # from which it is worth to give one up that makes more than expected
 MORE = 3.0  # times as many
+DEARER = 8.0  # times what was expected, what a device lacks memory for
 
 _Task = Callable[[], list[Any]]  # gives other tasks
 
@@ -43,10 +44,11 @@ class Eliminations:
 
     Attributes
     ----------
-    more_pairs : dict
-        By the number of a product, the pairs of entries that were found to be more than expected: it is not made.
-    lack_memory : dict
-        By the number of a product for which the device has no memory left, the pairs that were expected.
+    given_up : dict
+        By the number of a product that is not made, since it has more pairs of entries than expected or the device
+        lacks memory for it, the pairs that it is to be taken to have.
+    memory_errors : int
+        How often the device lacked memory.
     """
 
     def __init__(
@@ -62,8 +64,8 @@ class Eliminations:
         self._products, self._summed_product, self._places = products, summed_product, places
         self._spend, self._made, self._has_room = spend, made, has_room
         self._costs, self._waiting = costs, SharedSteps(costs, places.has_device)
-        self.more_pairs: dict[int, float] = {}
-        self.lack_memory: dict[int, float] = {}
+        self.given_up: dict[int, float] = {}
+        self.memory_errors = 0
         self._sums: dict[int, PlacedFactor] = {}
         self._parts: list[list[Factor]] = [[] for _ in products]  # the sum of which is made
 
@@ -100,9 +102,10 @@ class Eliminations:
                 most_pairs = max(MANY_PAIRS, MORE * expected)
                 self._sums[number] = self._places.summed_product(*self._products[number], most_pairs)
             except MorePairs as found:
-                self.more_pairs[number] = found.pairs
+                self.given_up[number] = found.pairs
             except MemoryError:
-                self.lack_memory[number] = expected
+                self.given_up[number] = DEARER * expected
+                self.memory_errors += 1
             else:
                 self._made(self._sums[number])
         return []

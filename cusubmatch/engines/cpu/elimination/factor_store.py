@@ -27,7 +27,6 @@ from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["MANY_WORDS", "FactorStore"]
 
-DEARER = 8.0  # times its cost, what a device lacks memory for
 MOST_MEMORY_ERRORS = 16  # of a count, after which another way may still do
 MANY_WORDS = 1 << 27  # of all factors together
 FULL_SHARE = 0.5  # of the words that there may be, from which others are forgotten
@@ -176,11 +175,10 @@ class FactorStore:
         eliminations = Eliminations(products, [costs[step] for step in new], *how)
         for number, factor in eliminations.do(*self._how()):
             self._known[new[number]] = self._add(factor)
-        dearer = {number: DEARER * pairs for number, pairs in eliminations.lack_memory.items()}
-        self._memory_errors += len(dearer)
+        self._memory_errors += eliminations.memory_errors
         if self._memory_errors > MOST_MEMORY_ERRORS:
             raise MemoryError
-        for number, pairs in (dearer | eliminations.more_pairs).items():
+        for number, pairs in eliminations.given_up.items():
             self.costs.set_products(new[number], pairs)
 
     def is_done(self, step: Step) -> bool:

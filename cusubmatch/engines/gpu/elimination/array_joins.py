@@ -15,7 +15,7 @@ import numpy as np
 from cusubmatch.engines.factors.device_factors import MorePairs
 from cusubmatch.engines.gpu.elimination.array_factor import ArrayFactor, Scope
 from cusubmatch.engines.gpu.elimination.array_operations import ArrayOperations
-from cusubmatch.engines.gpu.elimination.factor_kernels import (
+from cusubmatch.engines.gpu.elimination.join_kernels import (
     PLACE_NUMBERS,
     Lookups,
     Made,

@@ -15,10 +15,10 @@ from cusubmatch.engines.gpu.elimination.factor_kernels import (
     factor_kernels,
     make_add_up,
     make_count_images,
-    make_fill_table,
     make_mark_firsts,
     make_move_fields,
 )
+from cusubmatch.engines.gpu.elimination.join_kernels import join_kernels, make_fill_table
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.warp import grid
 
@@ -46,7 +46,7 @@ class ArrayOperations:
         self.floats = bool((kinds == FLOATS).any())
         self.value_type: Any = np.float64 if self.floats else np.uint64
         if gpu.target.ahead is not None:
-            gpu.target.ahead(factor_kernels(THREADS))
+            gpu.target.ahead([*factor_kernels(THREADS), *join_kernels(THREADS)])
         self.kinds_there, self.ones = xp.asarray(kinds), xp.asarray(self.weights(1))
         self.no_order, self.no_table = (
             xp.zeros(1, np.int64),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
-from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.factor import WORD_BYTES, Factor
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.runtime.device import Device
@@ -20,10 +20,8 @@ from cusubmatch.system.kept_threads import Work, begin
 
 __all__ = ["CudaFactors", "do_all_once", "factors_on_device", "load"]
 
-
-WORD_BYTES = 8
 POOLED_SHARE = 4  # of all memory, one part of so many
-FACTORS_SHARE = 0.6  # of the memory that is free; the others are for what operations make meanwhile
+FACTORS_SHARE = 0.8  # of the memory that is free; the others are for what operations make meanwhile
 
 
 def factors_on_device(

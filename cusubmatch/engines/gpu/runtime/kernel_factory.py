@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["DeclaredKernel", "KernelFactory", "Recipe", "kernel_factory"]
+__all__ = ["DeclaredKernel", "KernelFactory", "Recipe", "block_of", "kernel_factory"]
 
 
 class Recipe(NamedTuple):
@@ -36,6 +36,13 @@ class DeclaredKernel(NamedTuple):
     name: str
     recipe: Recipe
     signature: Any
+
+
+def block_of(kind: type, *fields: Any) -> Any:
+    """The Numba type of a parameter block, a NamedTuple of arrays and scalars of these types."""
+    from numba import types
+
+    return types.BaseTuple.from_types(fields, kind)
 
 
 class KernelFactory:

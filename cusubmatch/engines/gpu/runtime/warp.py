@@ -1,4 +1,4 @@
-"""Small device functions that every kernel shares: binary search in a sorted list, sums over a warp.
+"""Small device functions that kernels share: binary search in a sorted list, sums over a warp, a lane's number.
 
 A list has a base and a 32-bit length. In a graph of fewer than 2**32 entries the base and every sum with it are 32 bits
 wide; 64-bit sums cost two instructions more a probe, a fifth of a binary search. Sums of counts are kept in two words,
@@ -16,7 +16,7 @@ import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
-__all__ = ["WarpFunctions", "grid", "warp_functions", "whole"]
+__all__ = ["WarpFunctions", "grid", "lane_of_launch", "warp_functions", "whole"]
 
 U, L = np.uint32, np.uint64
 
@@ -83,6 +83,19 @@ def warp_functions(target: Target, wide: bool = True) -> WarpFunctions:
                 cuda.atomic.add(out, 1, high)
 
     return WarpFunctions(find, contains, warp_sum, add_to)
+
+
+@functools.cache
+def lane_of_launch(target: Target, threads: int) -> tuple[Callable, int]:
+    """A device function () -> int64, the lane among all lanes of a launch, and the threads of a block (`grid`)."""
+    cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
+    THREADS = threads if WARP > 1 else 1
+
+    @target.device
+    def lane():
+        return np.int64(cuda.blockIdx.x) * THREADS + np.int64(U(U(warp_of() * U(WARP)) + lane_of()))
+
+    return lane, THREADS
 
 
 def whole(words: Any) -> int:

@@ -13,9 +13,9 @@ import numpy as np
 from numba import int64, types, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
-from cusubmatch.engines.gpu.tables.modular import residue_functions
-from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, VALUES, block_of, make_value_at
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, block_of, kernel_factory
+from cusubmatch.engines.gpu.runtime.modular import residue_functions
+from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, VALUES, make_value_at
 from cusubmatch.engines.gpu.tables.triangle_tables import make_sides, make_third
 
 __all__ = ["CliqueMemory", "make_cliques", "signatures"]

@@ -14,7 +14,7 @@ import numpy as np
 from numba import uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, block_of, kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
 from cusubmatch.engines.gpu.tables.counter_rows import counter_functions
@@ -25,7 +25,6 @@ from cusubmatch.engines.gpu.tables.parameters import (
     ROWS,
     VALUES,
     VERTEX_BATCH,
-    block_of,
     make_value_at,
 )
 from cusubmatch.engines.gpu.tables.wedge_sums import make_add_wedges, make_join_wedges

@@ -15,10 +15,10 @@ from numba import int64, types, uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
+from cusubmatch.engines.gpu.runtime.modular import residue_functions
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
 from cusubmatch.engines.gpu.tables.counter_rows import counter_functions
-from cusubmatch.engines.gpu.tables.modular import residue_functions
 from cusubmatch.engines.gpu.tables.parameters import (
     BLOCK_ROWS,
     COUNTER_ROWS,

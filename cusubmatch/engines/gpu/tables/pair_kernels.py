@@ -14,17 +14,16 @@ import numpy as np
 from numba import int64, types, uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, block_of, kernel_factory
+from cusubmatch.engines.gpu.runtime.modular import residue_functions
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
-from cusubmatch.engines.gpu.tables.modular import residue_functions
 from cusubmatch.engines.gpu.tables.parameters import (
     BLOCK_LISTS,
     BLOCK_ROWS,
     ROWS,
     VALUES,
     VERTEX_BATCH,
-    block_of,
     make_value_at,
 )
 from cusubmatch.engines.gpu.tables.triangle_lists import TRIANGLE_LISTS

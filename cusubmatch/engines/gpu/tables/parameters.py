@@ -10,9 +10,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from numba import int32, int64, types, uint32, uint64
+from numba import int32, int64, uint32, uint64
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.kernel_factory import block_of
 
 __all__ = [
     "ARC_BATCH",
@@ -28,7 +29,6 @@ __all__ = [
     "CounterRows",
     "Rows",
     "VertexBatch",
-    "block_of",
     "make_value_at",
 ]
 
@@ -79,11 +79,6 @@ class CounterRows(NamedTuple):
     window: Any
     words: Any
     stride: Any
-
-
-def block_of(kind: type, *fields: Any) -> types.NamedTuple:
-    """The Numba type of a parameter block."""
-    return types.BaseTuple.from_types(fields, kind)
 
 
 _IDS, _PLACES, _NUMBERS = int32[::1], int64[::1], uint64[::1]

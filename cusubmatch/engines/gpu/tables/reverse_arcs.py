@@ -9,21 +9,22 @@ from numba import int32, int64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
+from cusubmatch.engines.gpu.runtime.warp import lane_of_launch
 
 __all__ = ["make_reverse_arcs", "signatures"]
 
-U, S = np.uint32, np.int64
+S = np.int64
 
 
 @kernel_factory
 def make_reverse_arcs(target: Target, threads: int) -> Any:
     """The kernel that finds them all, a lane an arc, by two binary searches: for x, and for x in the row of y."""
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    THREADS = threads if target.WARP > 1 else 1
+    cuda = target.cuda
+    first, THREADS = lane_of_launch(target, threads)
 
-    @kernel
+    @target.kernel
     def reverse_arcs(offsets, targets, reverse):
-        e = S(cuda.blockIdx.x) * THREADS + S(U(U(warp_of() * U(WARP)) + lane_of()))
+        e = first()
         while e < len(targets):
             low, high = S(0), S(len(offsets) - 1)  # the row of x begins at or before e, the next one after it
             while high - low > 1:

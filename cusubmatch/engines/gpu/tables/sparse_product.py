@@ -13,26 +13,27 @@ from numba import int64, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
+from cusubmatch.engines.gpu.runtime.warp import lane_of_launch
 from cusubmatch.engines.gpu.tables.parameters import ROWS, VALUES, make_value_at
 
 __all__ = ["make_product", "signatures"]
 
-U, L, S = np.uint32, np.uint64, np.int64
+L, S = np.uint64, np.int64
 HALF = 1 << 63
 
 
 @kernel_factory
 def make_product(target: Target, threads: int) -> Any:
     """The kernel for the rows start, ..., stop - 1 of the product; both matrices are given as their rows, flat."""
-    cuda, WARP, kernel, lane_of, warp_of = target.cuda, target.WARP, target.kernel, target.lane, target.warp
-    THREADS, value_at = threads if target.WARP > 1 else 1, make_value_at(target)
+    cuda, value_at = target.cuda, make_value_at(target)
+    first, THREADS = lane_of_launch(target, threads)
 
-    @kernel
+    @target.kernel
     def product(rows, values, columns, width, start, stop, prime, out):
         fold = L(0)
         if prime:
             fold = L(HALF) - L(HALF) % prime  # the largest multiple of the prime that is at most 2^63
-        i = start * width + S(cuda.blockIdx.x) * THREADS + S(U(U(warp_of() * U(WARP)) + lane_of()))
+        i = start * width + first()
         while i < stop * width:
             x = i // width
             c, total = i - x * width, L(0)

@@ -13,8 +13,8 @@ import numpy as np
 from numba import int32, int64, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
-from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, block_of
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, block_of, kernel_factory
+from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS
 from cusubmatch.engines.gpu.tables.triangle_tables import make_over_triangles
 
 __all__ = ["TRIANGLE_LISTS", "TriangleLists", "VertexRanges", "make_list_triangles", "signatures"]

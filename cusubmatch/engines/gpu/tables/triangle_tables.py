@@ -14,8 +14,8 @@ from numba import types, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
+from cusubmatch.engines.gpu.runtime.modular import residue_functions
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
-from cusubmatch.engines.gpu.tables.modular import residue_functions
 from cusubmatch.engines.gpu.tables.parameters import ARC_BATCH, ROWS, VALUES, make_value_at
 
 __all__ = [

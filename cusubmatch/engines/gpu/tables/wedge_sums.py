@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.modular import residue_functions
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
-from cusubmatch.engines.gpu.tables.modular import residue_functions
 from cusubmatch.engines.gpu.tables.parameters import make_value_at
 
 __all__ = ["make_add_wedges", "make_join_wedges"]
