@@ -20,7 +20,7 @@ from cusubmatch.engines.factors.fields import Fields
 __all__ = ["products_of_joins"]
 
 SAMPLE = 256  # products that are followed
-SCANNED = 1 << 15  # entries of a factor that they may meet, about
+SCANNED = 1 << 14  # entries of a factor that they may meet, about
 PLACES = 1 << 10  # of a hash table of them
 MIX = 0x9E3779B97F4A7C15  # 2^64 / the golden ratio
 
