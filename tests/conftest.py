@@ -9,11 +9,11 @@ import tempfile
 import threading
 from itertools import groupby
 
-import numpy as np
-import pandas as pd
 import pytest
-from data_graphs import data_folder, load_graph
+from first_imports import import_share
 from tiers import one_each  # and the profiles of hypothesis, which --hypothesis-profile names
+
+# What else is needed is imported where it is: the process that hands out tests to others waits for nothing.
 
 MOST_S = 60.0  # that a compiler is waited for
 
@@ -62,6 +62,13 @@ def pytest_xdist_make_scheduler(config, log):
     return ByKernels(config, log)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session):
+    gc.disable()  # nearly all that is made from here on stays
+    if session.config.args_source is pytest.Config.ArgsSource.TESTPATHS:
+        import_share(session.config)
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items):
     marked = [item for item in items if item.get_closest_marker("one_each") and hasattr(item, "callspec")]
@@ -77,6 +84,7 @@ def pytest_collection_modifyitems(items):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish():
     """What is loaded by now stays: the collector of cycles does not look at it again, and at the rest less often."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(700, 10, 50)
@@ -92,12 +100,16 @@ def pytest_runtest_teardown():
 @pytest.fixture(scope="session")
 def data_path():
     """A file's path in the folder of the data graphs: `data_path("yeast.queries.parquet")`."""
+    from data_graphs import data_folder
+
     return lambda name: data_folder() / name
 
 
 @pytest.fixture(scope="session")
 def data_graph():
     """A data graph by name, loaded once a session: `data_graph("karate")`, `data_graph("lsqb-example.directed")`."""
+    from data_graphs import load_graph
+
     return load_graph
 
 
@@ -113,6 +125,8 @@ def skewed():
 @pytest.fixture(scope="module")
 def labelled():
     """A directed graph of 200 vertices with hubs, two vertex labels and two edge labels."""
+    import numpy as np
+    import pandas as pd
     from strategies import skewed_rows
 
     from cusubmatch import Graph
