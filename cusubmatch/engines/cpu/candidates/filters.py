@@ -61,7 +61,7 @@ def find_candidates(
     injective: bool,
     *,
     sample: int = SAMPLE,
-    few_arcs: float = -1.0,
+    few_arcs: int = -1,
 ) -> Filtered:
     """Filter the vertices of a host graph for every vertex of `pattern`.
 
