@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from frame_cases import HOST_NAMES, NAMES, column, frame, module, plain, rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tiers import thorough
+from tiers import examples, thorough
 
 from cusubmatch.frames import family_named, family_of
 
@@ -132,7 +132,7 @@ SCHEMA = pa.schema({"a": pa.int64(), "b": pa.string(), "value": pa.int64()})
 
 
 @pytest.mark.parametrize("name", HOST_NAMES)
-@settings(max_examples=60, deadline=None)
+@examples(150)
 @given(left=ROWS, right=ROWS)
 def test_a_join_gives_every_pair_of_rows_that_agree_in_the_order_of_left(name, left, right):
     library = family_named(name)

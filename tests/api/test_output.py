@@ -138,6 +138,7 @@ def test_text_with_commas_quotes_and_line_ends_survives_csv(tmp_path):
     assert sorted(pd.read_csv(tmp_path / "out.csv")["a"]) == sorted(names)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.parametrize("limit", [0, 1, 7, 1000, 2**40])
 def test_a_limit_is_a_number_of_rows(tmp_path, name, limit):

@@ -33,6 +33,7 @@ def write_bad_files():
     Path("nulls.csv").write_text("src,dst\n1,\n2,3\n")
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(
     ("edges", "words"),
     [
@@ -54,6 +55,7 @@ def test_an_edge_file_that_cannot_be_used_is_one_line(files, name, edges, words)
     assert_one_line(run(name, edges, *([] if name == "info" else [TRIANGLE])), *words)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize(
     ("pattern", "words"),
     [

@@ -170,7 +170,7 @@ def test_stars_on_hubs_are_exact_beyond_words(leaves):
     ("name", "count"),
     [
         ("4-cycle", 220_899_254_580),
-        ("5-cycle", 2_493_946_224_000),
+        *thorough(("5-cycle", 2_493_946_224_000)),
         *thorough(("diamond", 8_126_762_580), ("paw", 899_659_801_441), ("house", 5_885_082_691_200)),
     ],
 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logical_devices import FINE, logical_engine, machine_of, recorded_engine
+from tiers import is_thorough
 from working_threads import begin_one_after_the_other, working_threads
 
 import cusubmatch as csm
@@ -41,7 +42,7 @@ def pattern_of(text):
 
 @pytest.fixture(scope="module")
 def skewed_edges():
-    return rmat(7, 5, seed=3)
+    return rmat(*((7, 5) if is_thorough() else (6, 4)), seed=3)
 
 
 @pytest.fixture(params=[2, pytest.param(3, marks=pytest.mark.thorough)])

@@ -35,7 +35,7 @@ TEXTS = {
     "labelled": "(a:A)--(b:B)--(c)--(a)",
     "directed": "(a:A)-[:X]->(b)-->(c)",
 }
-LARGE = ["house", "gem"]  # they have many matches for a lane in Python
+LARGE = ["path", "triangle", "square", "house", "gem", "labelled"]  # they have many matches for a lane in Python
 WALKS = [(engine, name) for engine in ENGINES for name in TEXTS if engine == "cpu" or name not in LARGE]
 WALKS += thorough(*(("gpu", name) for name in LARGE))
 PARTS = [1, 2, 3, 7]

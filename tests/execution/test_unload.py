@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from plans import plan_for
 from targets import one_lane
+from tiers import is_thorough
 
 import cusubmatch as csm
 from cusubmatch import Pattern
@@ -137,7 +138,7 @@ def in_order(frame):
 
 @pytest.fixture(scope="module", params=["int32", "int64", "string"])
 def graph(request):
-    edges = csm.generators.rmat(6, 5, seed=2)
+    edges = csm.generators.rmat(6 if is_thorough() else 5, 5, seed=2)
     ids = edges.astype("int64").add(1000).astype("string" if request.param == "string" else request.param)
     return csm.Graph.from_edgelist(ids)
 

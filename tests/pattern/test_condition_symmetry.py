@@ -6,9 +6,10 @@ from dataclasses import fields, replace
 
 import pytest
 from condition_strategies import conditions
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive import automorphisms
+from tiers import examples
 
 from cusubmatch import Pattern, PatternError
 from cusubmatch.pattern.expressions import rebuilt
@@ -84,7 +85,7 @@ TEXTS = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(200)
 @given(st.data())
 def test_the_group_is_that_of_all_permutations_that_keep_everything(data):
     pattern = Pattern.parse(data.draw(st.sampled_from(TEXTS)))

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from condition_strategies import expressions
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from refusal import each, refuses
+from tiers import examples
 
 from cusubmatch import Pattern, PatternError, count_matches
 from cusubmatch.pattern.checks import check_parallel_edges
@@ -231,7 +232,7 @@ NAMES = st.text(min_size=1, max_size=4) | st.sampled_from(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(200)
 @given(st.data())
 def test_the_text_of_a_pattern_is_read_as_an_equal_pattern(data):
     names = data.draw(st.lists(NAMES, min_size=5, max_size=5, unique=True))

@@ -7,9 +7,10 @@ from collections import Counter
 import numpy as np
 import pytest
 from condition_strategies import column_graphs, conditions
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from naive import NaiveGraph, automorphisms, matches
+from tiers import examples
 
 from cusubmatch import Pattern
 from cusubmatch.pattern.expressions import IsNull, Not
@@ -81,7 +82,7 @@ def test_times_dates_and_texts_compare_as_they_are():
         rows("p.name > 3")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(200)
 @given(st.data())
 def test_orbits_sum_up_and_any_is_what_each_has_without_rows(data):
     graph = data.draw(column_graphs(max_vertices=4, max_rows=7, directed=True))
@@ -101,7 +102,7 @@ def test_orbits_sum_up_and_any_is_what_each_has_without_rows(data):
     assert set(some) == {row[:3] if len(pattern) == 3 else row[:2] for row in each}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(200)
 @given(st.data())
 def test_a_condition_its_negation_and_its_being_unknown_share_the_matches(data):
     graph = data.draw(column_graphs(max_vertices=3, max_rows=6))

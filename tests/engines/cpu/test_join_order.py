@@ -57,7 +57,7 @@ def test_the_products_of_a_star_are_counted(pairs, leaves):
 def test_triangles_are_expected_about_right(pairs):
     factors = [factor(scope, pairs(6000, sum(scope))) for scope in [(0, 1), (0, 2), (1, 2)]]
     found = orders_of(factors).best(0, range(3))
-    dense = np.zeros((3, SIZE, SIZE), np.int64)
+    dense = np.zeros((3, SIZE, SIZE))
     for number, one in enumerate(factors):
         keys = one.keys[:, 0]
         dense[number][(keys >> np.uint64(9)).astype(int), (keys & np.uint64(SIZE - 1)).astype(int)] = 1

@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from targets import native_lane
+from targets import one_lane
+from tiers import examples, is_thorough, thorough
 
 from cusubmatch import Graph
 from cusubmatch.engines.base import TaskRange
@@ -43,18 +44,16 @@ def test_all_parts_have_as_many_items_and_the_most_work_comes_first():
 @pytest.fixture(scope="module")
 def counters():
     """Counters whose classes all have vertices: words, warps, blocks and matrices."""
-    graph = Graph.from_edgelist(rmat(9, 10, seed=1))
+    graph = Graph.from_edgelist(rmat(*((9, 10) if is_thorough() else (6, 6)), seed=1))
     oriented = orient(np, graph.offsets, graph.targets, None)
     limits = Limits(word=4, warp=7, block=12)
-    cliques = {k: Cliques(native_lane(), np, oriented, k, **TINY, limits=limits) for k in (4, 5)}
-    return {3: Triangles(native_lane(), np, oriented, **TINY, window=64, long=4)} | cliques
+    cliques = {k: Cliques(one_lane(), np, oriented, k, **TINY, limits=limits) for k in (4, 5)}
+    return {3: Triangles(one_lane(), np, oriented, **TINY, window=64, long=4)} | cliques
 
 
-@settings(max_examples=8, deadline=None)
+@examples(30)
 @given(cuts=st.lists(st.integers(0, PARTS), max_size=5), piece_s=st.sampled_from([1e-9, 1e-5, 1.0]))
-@pytest.mark.parametrize(
-    "k", [3, pytest.param(4, marks=pytest.mark.thorough), pytest.param(5, marks=pytest.mark.thorough)]
-)
+@pytest.mark.parametrize("k", [3, *thorough(4, 5)])
 def test_any_parts_add_up_to_the_count(counters, k, cuts, piece_s):
     whole = counters[k].count()
     heard = []

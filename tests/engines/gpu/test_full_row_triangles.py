@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from logical_devices import machine_of
 from targets import emulator, native_lane, one_lane
-from tiers import thorough
+from tiers import is_thorough, thorough
 
 import cusubmatch as csm
 from cusubmatch.engines.base import TaskRange
@@ -21,9 +21,9 @@ TINY = {"processors": 1, "threads": 64}
 
 def hub_graph(seed):
     """A dense core among vertices of few edges, one that touches nearly all, and one without an edge."""
-    random = np.random.default_rng(seed)
-    edges = [(a, b) for b in range(66) for a in range(b) if random.random() < (0.9 if b < 44 else 0.05)]
-    return csm.Graph.from_edgelist(np.array(edges + [(a, 66) for a in range(20, 60)]).T)
+    random, core, n = np.random.default_rng(seed), *((44, 66) if is_thorough() else (26, 40))
+    edges = [(a, b) for b in range(n) for a in range(b) if random.random() < (0.9 if b < core else 0.05)]
+    return csm.Graph.from_edgelist(np.array(edges + [(a, n) for a in range(n // 3, n - 4)]).T)
 
 
 def triangles_by_sets(graph):

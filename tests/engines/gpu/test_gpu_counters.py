@@ -10,7 +10,7 @@ import pytest
 from targets import emulator
 from test_decomposition import table_run, walked
 from test_gpu_tables import NATIVE, PRIME, all_kernels, nothing, on_gpu, pairs_by_matrices, support
-from tiers import thorough
+from tiers import is_thorough, thorough
 
 from cusubmatch import Graph
 from cusubmatch.engines.cpu import CpuEngine
@@ -192,7 +192,7 @@ def test_fewer_blocks_agree_with_the_cpu_in_every_kernel(room):
 
 @pytest.mark.one_each
 @pytest.mark.parametrize("edges", [[(0, 1)], *thorough([(0, 1), (1, 2)], [(0, i) for i in range(1, 40)])], ids=len)
-@pytest.mark.parametrize("target", [emulator(seed=2), NATIVE], ids=["lanes", "one lane"])
+@pytest.mark.parametrize("target", [*thorough(emulator(seed=2)), NATIVE], ids=["lanes", "one lane"])
 def test_graphs_with_nothing_to_count(edges, target):
     everything_agrees(of_edges(edges), target)
 
@@ -221,12 +221,12 @@ SLOW = "cycle of five with tails"
 @pytest.mark.parametrize("primes", [None, [2**31 - 1, 2**31 - 19, 2**31 - 61]], ids=["words", "primes"])
 @pytest.mark.parametrize("name", [name for name in PATTERNS if name != SLOW] + thorough(SLOW))
 def test_whole_counts_are_those_of_the_cpu(name, primes, monkeypatch):
-    random = np.random.default_rng(1)
-    labels = np.where(np.arange(150) % 40 == 7, "Rare", random.choice(["A", "B"], 150))
+    random, n = np.random.default_rng(1), 150 if is_thorough() else 75
+    labels = np.where(np.arange(n) % (4 * n // 15) == 7, "Rare", random.choice(["A", "B"], n))
     graph = Graph.from_edgelist(
-        pd.DataFrame(random.integers(0, 150, (900, 2)) ** 2 // 150, columns=["src", "dst"]),
+        pd.DataFrame(random.integers(0, n, (6 * n, 2)) ** 2 // n, columns=["src", "dst"]),
         directed=name == "directed",
-        vertices=pd.DataFrame({"vertex": range(150), "label": labels}),
+        vertices=pd.DataFrame({"vertex": range(n), "label": labels}),
         vertex_label="label",
     )
     expected = table_run(graph, PATTERNS[name]).count()

@@ -1,6 +1,6 @@
 """The candidates that the GPU finds are those of the CPU, bit by bit, and those of a definition in sets.
 
-The kernels run in the lane emulator on small graphs, with constants that make these long, and natively on larger ones.
+The kernels run in the lane emulator on small graphs, with constants that make these long, and as one lane.
 `Device` stands in for CuPy's arrays where it matters what would travel to the host, or meet an array that lies there.
 """
 
@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsqb_queries import LSQB_QUERIES
 from strategies import cases, skewed_rows
-from targets import emulator, native_lane
+from targets import emulator, one_lane
 from test_yeast import pattern_of
-from tiers import examples, thorough
+from tiers import examples, is_thorough, thorough
 
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu.candidates import filters as on_cpu
@@ -76,7 +76,8 @@ def defined_masks(graph, pattern, semantics):
 
 
 def skewed_graph(labelled=True, directed=True):
-    rows, n = skewed_rows(), 200
+    n, length = (200, 1100) if is_thorough() else (60, 300)
+    rows = skewed_rows(n, length)
     labels = np.random.default_rng(3).choice(["A", "B", "C", "D"], n, p=(0.2, 0.1, 0.2, 0.5))
     return Graph.from_edgelist(
         pd.DataFrame({"src": rows[0], "dst": rows[1]}),
@@ -87,8 +88,8 @@ def skewed_graph(labelled=True, directed=True):
 
 
 @pytest.fixture(scope="module")
-def native():
-    return {"gpu": gpu_of(native_lane())}
+def lane():
+    return {"gpu": gpu_of(one_lane())}
 
 
 def gpu_of(target, **tuned):
@@ -169,40 +170,42 @@ def test_long_rows_many_chunks_and_many_blocks_change_nothing(seed, sample):
     )
 
 
-# Natively ------------------------------------------------------------------------------------------------------------
+# On one lane ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sample", [7, *thorough(1, 4096)])
 @examples(60)
 @given(data=st.data(), semantics=st.sampled_from(SEMANTICS))
-def test_small_graphs_of_every_kind(native, sample, data, semantics):
+def test_small_graphs_of_every_kind(lane, sample, data, semantics):
     raw, pattern = data.draw(cases())
     graph = raw.graph()
     assert_same(
-        find(on_gpu, graph, pattern, semantics, sample=sample, **native),
+        find(on_gpu, graph, pattern, semantics, sample=sample, **lane),
         find(on_cpu, graph, pattern, semantics, sample=sample),
     )
 
 
-@pytest.mark.one_each
+@pytest.mark.thorough
 @pytest.mark.parametrize("query", LSQB_QUERIES)
 @pytest.mark.parametrize("semantics", SEMANTICS)
-def test_the_queries_of_lsqb(data_graph, native, query, semantics):
+def test_the_queries_of_lsqb(data_graph, lane, query, semantics):
     graph, pattern = data_graph("lsqb-sf0.003.directed"), Pattern.parse(LSQB_QUERIES[query])
-    assert_same(find(on_gpu, graph, pattern, semantics, **native), find(on_cpu, graph, pattern, semantics))
+    assert_same(find(on_gpu, graph, pattern, semantics, **lane), find(on_cpu, graph, pattern, semantics))
 
 
-def test_a_sample_of_the_yeast_queries(data_graph, data_path, native):
+@pytest.mark.thorough
+def test_a_sample_of_the_yeast_queries(data_graph, data_path, lane):
     graph, parts = data_graph("yeast"), pd.read_parquet(data_path("yeast.queries.parquet"))
     for query in sorted(parts["query"].unique())[::24]:
         pattern = pattern_of(parts[parts["query"] == query])
-        assert_same(find(on_gpu, graph, pattern, **native), find(on_cpu, graph, pattern))
+        assert_same(find(on_gpu, graph, pattern, **lane), find(on_cpu, graph, pattern))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", ["(a)-->(b)-->(c)-->(a)", "(a)-->(b)-->(c)-->(d)<--(a)", "(a)--(b)--(c)"])
-def test_a_graph_with_more_candidates_than_the_sample(data_graph, native, text):
+def test_a_graph_with_more_candidates_than_the_sample(data_graph, lane, text):
     graph, pattern = data_graph("soc-Epinions1.directed"), Pattern.parse(text)
-    found = find(on_gpu, graph, pattern, **native)
+    found = find(on_gpu, graph, pattern, **lane)
     assert max(found.cardinalities.sizes) > 8 * 4096
     assert_same(found, find(on_cpu, graph, pattern))
 
@@ -271,10 +274,10 @@ def on_device(graph):
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_only_numbers_travel_to_the_host_and_few_times(native, directed):
+def test_only_numbers_travel_to_the_host_and_few_times(lane, directed):
     pattern = Pattern.parse(LABELLED if directed else "(a:A)--(b:B)--(c)")
     graph = skewed_graph(True, directed)
-    wanted = find(on_cpu, graph, pattern)
+    wanted = find(on_cpu, graph, pattern, sample=50)
     constraints = constraints_of(pattern, graph, "monomorphism")
     rows = graph.adjacency(constraints.relations)
     rows = rows._replace(offsets=rows.offsets.view(Device), targets=rows.targets.view(Device))
@@ -286,7 +289,7 @@ def test_only_numbers_travel_to_the_host_and_few_times(native, directed):
         return plain(array)
 
     found = on_gpu.find_candidates(
-        graph, pattern, constraints, rows, True, gpu=native["gpu"]._replace(to_device=to_device)
+        graph, pattern, constraints, rows, True, sample=50, gpu=lane["gpu"]._replace(to_device=to_device)
     )
     assert isinstance(found.masks, Device)
     assert isinstance(found.of(0), Device)

@@ -12,7 +12,7 @@ from program_strategies import conditioned, fulfils
 from row_cases import RowTable, all_matches, pattern_of
 from row_strategies import masks_of, plans, row_patterns, tables, written
 from targets import emulator, one_lane
-from tiers import examples, thorough
+from tiers import examples, is_thorough, thorough
 
 from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
@@ -104,9 +104,9 @@ def test_ranges_of_tasks_add_up(data):
 
 @pytest.fixture(scope="module")
 def payments():
-    random = np.random.default_rng(1)
-    ends = (random.zipf(1.6, (2, 300)) - 1) % 40
-    return RowTable(40, *ends.tolist(), random.integers(0, 5_000, 300).tolist(), [True] * 300)
+    random, rows = np.random.default_rng(1), 300 if is_thorough() else 200
+    ends = (random.zipf(1.6, (2, rows)) - 1) % 40
+    return RowTable(40, *ends.tolist(), random.integers(0, 5_000, rows).tolist(), [True] * rows)
 
 
 @pytest.mark.parametrize("motif", ["ring", *thorough("path", "fan")])

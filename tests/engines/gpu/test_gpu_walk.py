@@ -19,7 +19,7 @@ from naive import automorphisms, canonical, matches
 from plans import plan_for
 from strategies import cases, connected_order
 from targets import emulator, one_lane
-from tiers import examples, thorough
+from tiers import examples, is_thorough, thorough
 
 import cusubmatch as csm
 from cusubmatch import Pattern
@@ -169,8 +169,8 @@ def in_ids(graph, rows):
     return Counter({tuple(row): times for row, times in zip(ids.tolist(), rows.values(), strict=True)})
 
 
-def skewed(vertices=24, edges=70):
-    return csm.Graph.from_edgelist(csm.generators.rmat(5, 3, seed=3))
+def skewed():
+    return csm.Graph.from_edgelist(csm.generators.rmat(5 if is_thorough() else 4, 3, seed=3))
 
 
 # Against the oracle --------------------------------------------------------------------------------------------------
@@ -358,7 +358,7 @@ def test_sets_of_hubs_are_counted_by_words(lane, name, semantics, ascending):
 
 
 def test_first_candidates_in_two_rows_of_a_hub_are_counted_one_by_one(lane):
-    graph = csm.Graph.from_edgelist(np.nonzero(np.random.default_rng(1).random((200, 200)) < 0.5), directed=True)
+    graph = csm.Graph.from_edgelist(np.nonzero(np.random.default_rng(1).random((80, 80)) < 0.5), directed=True)
     settings = Settings(grid=(1, 1), hub_degree=1)
     for text in ("(a)-->(b)-->(a)", "(a)--(b)-->(a)"):
         count, _ = result_of(graph, Pattern.parse(text), settings, counting=True, target=lane)
