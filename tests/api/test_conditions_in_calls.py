@@ -18,6 +18,7 @@ from cusubmatch.api.count_calls import count_of_plan
 from cusubmatch.api.options import checked_call
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.search.filters import find_candidates
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.execution import planned_call
 from cusubmatch.execution.query_options import QueryOptions
@@ -103,6 +104,7 @@ def test_the_gpu_engine_counts_and_lists_the_same(case, monkeypatch):
     text, options = CALLS[case]
     counted = csm.count_matches(graph, text, engine="cpu", **options)
     rows = sorted(csm.subgraph_match(graph, text, engine="cpu", unique=False, **options).itertuples(index=False))
+    monkeypatch.setitem(find_candidates.__kwdefaults__, "sample", 64)  # a lane in Python looks at each
     monkeypatch.setattr(planned_call, "engine_for", lambda *_: (GPU, "a test"))
     monkeypatch.setattr(Graph, "device", property(lambda self: self))
     graph.cache.forget("refined", "plans")

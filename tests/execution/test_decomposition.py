@@ -189,10 +189,10 @@ def kronecker_graph():
         ("facebook_combined", "5-cycle", 15_676_700_606),
         ("facebook_combined", "house", 62_775_353_409),
         ("soc-Epinions1", "4-cycle", 166_635_817),
-        ("soc-Epinions1", "5-cycle", 21_393_207_699),
         ("soc-Epinions1", "house", 32_978_666_318),
-        ("cnr-2000", "4-cycle", 81_330_781_033),
         *thorough(
+            ("soc-Epinions1", "5-cycle", 21_393_207_699),
+            ("cnr-2000", "4-cycle", 81_330_781_033),
             ("soc-Epinions1", "4-wheel less a spoke", 4_729_789_840),
             ("cnr-2000", "5-cycle", 3_346_459_553_653),
             ("cnr-2000", "house", 10_044_489_064_349),

@@ -16,6 +16,7 @@ from working_threads import begin_one_after_the_other, working_threads
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.base import RunOptions
+from cusubmatch.engines.gpu.search.filters import find_candidates
 from cusubmatch.execution.devices.device_group import Cutting
 from cusubmatch.execution.devices.several_devices import SeveralDevices
 from cusubmatch.execution.planning import plan_of
@@ -62,7 +63,8 @@ def quick(*names):
 
 @pytest.mark.parametrize("name", quick("square", "masked"))
 @pytest.mark.parametrize("semantics", ["monomorphism", pytest.param("induced", marks=pytest.mark.thorough)])
-def test_counts_on_several_devices_are_those_of_one(machine, skewed_edges, name, semantics):
+def test_counts_on_several_devices_are_those_of_one(machine, skewed_edges, name, semantics, monkeypatch):
+    monkeypatch.setitem(find_candidates.__kwdefaults__, "sample", 64)  # a lane in Python looks at each
     graph, pattern = Graph.from_edgelist(skewed_edges), pattern_of(TEXTS[name])
     expected = csm.count_matches(graph, pattern, semantics=semantics, engine="cpu")
     assert csm.count_matches(graph, pattern, semantics=semantics, devices="all") == expected

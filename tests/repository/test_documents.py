@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 import tomllib
@@ -23,12 +24,18 @@ def paths_in(document):
     return sorted({*re.findall(PATH_IN_BACKTICKS, document.read_text(encoding="utf-8"))})
 
 
+@functools.cache
+def in_package():
+    """All paths inside the package."""
+    return [f"/{found.relative_to(PACKAGE).as_posix()}" for found in PACKAGE.rglob("*")]
+
+
 def exists(path):
     """Whether there is such a path: from the root, from the package, or anywhere inside it."""
     if (ROOT / path).exists():
         return True
     end = "/" + path.rstrip("/")
-    return any(f"/{found.relative_to(PACKAGE).as_posix()}".endswith(end) for found in PACKAGE.rglob("*"))
+    return any(found.endswith(end) for found in in_package())
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -2,7 +2,7 @@
 
 A test or a parameter marked `thorough` runs in the second tier only. Of a test marked `one_each` the first tier runs so
 many parameters that each value of each argument occurs, such as each engine and each kernel; the others are thorough.
-The searches of hypothesis run in both tiers: with a tenth of their examples in the first, with all in the second.
+The searches of hypothesis run in both tiers: with a fifteenth of their examples in the first, with all in the second.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMMON = {
     "suppress_health_check": [HealthCheck.too_slow],
 }
 WHOLE = 300  # examples of the profile of which `examples` takes all
-settings.register_profile("quick", max_examples=WHOLE // 10, **COMMON)
+settings.register_profile("quick", max_examples=WHOLE // 15, **COMMON)
 settings.register_profile("thorough", max_examples=WHOLE, **COMMON)
 settings.register_profile("search", max_examples=10 * WHOLE, **COMMON)
 settings.load_profile("quick")  # --hypothesis-profile= names another

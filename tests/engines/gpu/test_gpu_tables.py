@@ -100,7 +100,7 @@ def test_kernels_agree_with_those_of_the_cpu_on_one_lane(how, prime, monkeypatch
 
 
 @pytest.mark.one_each
-@pytest.mark.parametrize(("how", "prime"), WAYS)
+@pytest.mark.parametrize(("how", "prime"), QUICK_WAYS)
 @pytest.mark.parametrize("name", ["lanes", "one lane"])
 def test_sparse_products_are_what_matrices_say(name, how, prime):
     graph = support(5, degree=4) if name == "lanes" else support(6)
