@@ -45,6 +45,7 @@ SHARED_KERNELS = {
     "test_gpu_tables.py": "tables",
     "test_gpu_counters.py": "tables",
 }
+LONGEST = "test_conditioning.py"  # compiles for a minute what no other file needs before, so it is handed out first
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
@@ -55,6 +56,11 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import LoadScopeScheduling
 
     class ByKernels(LoadScopeScheduling):
+        def _assign_work_unit(self, node):
+            if LONGEST in self.workqueue:
+                self.workqueue.move_to_end(LONGEST, last=False)
+            super()._assign_work_unit(node)
+
         def _split_scope(self, nodeid):
             file = nodeid.split("::", 1)[0].rsplit("/", 1)[-1]
             return SHARED_KERNELS.get(file, file)

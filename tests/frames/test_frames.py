@@ -101,6 +101,7 @@ def test_edges_factorize_within_forty_bytes_each(dtype):
         tracemalloc.stop()
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("ids", [[7, 5, -2], ["seven", "five", "ü"]], ids=["integers", "strings"])
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
