@@ -63,6 +63,7 @@ WRONG = {
 }
 
 
+@pytest.mark.thorough
 def test_mypy_finds_what_is_wrong_with_a_script_and_nothing_else(tmp_path, monkeypatch):
     right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
     right.write_text(RIGHT)

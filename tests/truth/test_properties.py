@@ -293,7 +293,7 @@ def test_an_edge_without_direction_is_one_way_or_the_other_less_both(semantics):
 # Walks and trees by linear algebra -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("directed", "longest"), [(True, 4), *thorough((True, 5), (False, 5))])
+@pytest.mark.parametrize(("directed", "longest"), [(True, 3), *thorough((True, 4), (True, 5), (False, 5))])
 def test_homomorphisms_of_paths_and_cycles_are_powers_of_the_adjacency_matrix(directed, longest):
     graph, matrix = skewed_graph(directed), skewed_matrix(directed)
     for k in range(2, longest + 1):

@@ -197,7 +197,7 @@ def test_counts_and_rows_under_any_settings_are_the_oracles(semantics, unique, c
 
 
 @pytest.mark.one_each
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", [*(name for name in SHAPES if name != "claw"), *thorough("claw")])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_skewed_graph_is_counted_right_while_warps_give_work_away(name, seed):
     graph, pattern = skewed(), Pattern.parse(SHAPES[name])
