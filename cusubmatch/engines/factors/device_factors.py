@@ -89,7 +89,7 @@ class DeviceFactors(Protocol):
         ...
 
     def entries_of_images(self, factor: Any, vertex: int, size: int) -> np.ndarray:
-        """float64 (size,), of the host: how many entries a factor has for each image of one of its vertices."""
+        """float64 (size,), of the host: about how many entries a factor has for each image of one of its vertices."""
         ...
 
     def checksum(self, factor: Any) -> tuple[int, int]:

@@ -119,7 +119,7 @@ class PlacedFactors:
             return self._made(device, device.kept_apart(self._there(device, factor), u, w))
 
     def entries_of_images(self, factor: PlacedFactor, vertex: int, size: int) -> np.ndarray:
-        """float64 (size,): how many entries a factor has for each image of one of its vertices."""
+        """float64 (size,): about how many entries a factor has for each image of one of its vertices."""
         if factor.here is not None:
             return self.host.entries_of_images(factor.here, vertex, size)
         with self._on_device() as device:
