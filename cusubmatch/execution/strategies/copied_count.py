@@ -13,7 +13,7 @@ from cusubmatch.engines.base import CopiedCount, Count, ProgressCallback, TaskRa
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 
-__all__ = ["BesideCopy"]
+__all__ = ["BesideCopy", "BesideCopyCount"]
 
 AT_ONCE_NS = 5e6  # that conditioning costs, at the least, from which a copy is made before the host begins
 ALONE_S = 0.001  # that the host counts before one is made

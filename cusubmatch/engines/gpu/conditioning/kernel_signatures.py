@@ -10,7 +10,7 @@ from numba import types as nb
 
 from cusubmatch.engines.gpu.conditioning.conditioner import make_condition
 from cusubmatch.engines.gpu.conditioning.row_sets import make_fill_sets
-from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, block_of
 
 __all__ = [
     "FEW_WORDS",
@@ -49,8 +49,8 @@ _WORDS, _SIGNED, _LONG, _WIDE = (nb.Array(dtype, 1, "C") for dtype in (nb.uint32
 @functools.cache
 def condition_kernel(words: int) -> DeclaredKernel:
     """The kernel for domains of so many words a lane."""
-    control = nb.NamedTuple([_SIGNED, _SIGNED, _WORDS, _SIGNED], ControlArrays)
-    arrays = nb.NamedTuple([_WORDS, _WORDS, _WIDE, _WIDE], CountArrays)
+    control = block_of(ControlArrays, _SIGNED, _SIGNED, _WORDS, _SIGNED)
+    arrays = block_of(CountArrays, _WORDS, _WORDS, _WIDE, _WIDE)
     signature = nb.void(_WORDS, arrays, control, nb.int32, _WIDE)
     return DeclaredKernel(f"condition {words}", make_condition.recipe(words), signature)
 

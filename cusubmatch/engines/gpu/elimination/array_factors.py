@@ -128,9 +128,9 @@ class ArrayFactors:
     def entries_of_images(self, factor: ArrayFactor, vertex: int, size: int) -> np.ndarray:
         """float64 (size,), of the host: about how many entries a factor has for each image of one of its vertices."""
         if factor.images is None:
-            every = max(len(factor) // SAMPLED_ENTRIES, 1)
-            counts = self._on_host(self._do.images(factor.keys[:, : len(factor) : every], factor.scope, size))
-            factor.images = counts * (len(factor) / max(-(-len(factor) // every), 1))
+            some = factor.keys[:, : len(factor) : max(len(factor) // SAMPLED_ENTRIES, 1)]
+            counts = self._on_host(self._do.images(some, factor.scope, size))
+            factor.images = counts * (len(factor) / max(some.shape[1], 1))
         return factor.images[factor.scope.index(vertex)]
 
     def checksum(self, factor: ArrayFactor) -> tuple[int, int]:

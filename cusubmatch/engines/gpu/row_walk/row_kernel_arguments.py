@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from numba import types as nb
 
+from cusubmatch.engines.gpu.runtime.kernel_factory import block_of
+
 __all__ = ["RowData", "RowOutput", "RowTasks", "Scratch", "open_tasks_signature", "walk_rows_signature"]
 
 
@@ -82,17 +84,17 @@ _W, _B = nb.Array(nb.uint64, 1, "C"), nb.Array(nb.uint8, 1, "C")
 
 
 def _data(times64):
-    return nb.NamedTuple([_U, _U, _L if times64 else _S, _U, _U, _U, _U, _U, _L, _L, _F, _B], RowData)
+    return block_of(RowData, _U, _U, _L if times64 else _S, _U, _U, _U, _U, _U, _L, _L, _F, _B)
 
 
 def walk_rows_signature(times64: bool) -> Any:
     """The signature of `row_walker.make_walk_rows`'s kernel."""
-    tasks = nb.NamedTuple([_U, _U, _L, nb.int64, nb.int64], RowTasks)
-    scratch, output = nb.NamedTuple([_L, _F], Scratch), nb.NamedTuple([_S, _L, nb.int64], RowOutput)
+    tasks = block_of(RowTasks, _U, _U, _L, nb.int64, nb.int64)
+    scratch, output = block_of(Scratch, _L, _F), block_of(RowOutput, _S, _L, nb.int64)
     return nb.void(_U, _data(times64), tasks, _W, _U, scratch, output, nb.int64)
 
 
 def open_tasks_signature(times64: bool) -> Any:
     """The signature of `open_tasks.make_open_tasks`'s kernel."""
-    scratch = nb.NamedTuple([_L, _F], Scratch)
+    scratch = block_of(Scratch, _L, _F)
     return nb.void(_U, _data(times64), scratch, nb.int64, nb.int64, _U, _U)

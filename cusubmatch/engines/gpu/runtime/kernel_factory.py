@@ -42,7 +42,7 @@ def block_of(kind: type, *fields: Any) -> Any:
     """The Numba type of a parameter block, a NamedTuple of arrays and scalars of these types."""
     from numba import types
 
-    return types.BaseTuple.from_types(fields, kind)
+    return types.BaseTuple.from_types(fields, kind)  # fields of one type make another type of tuple
 
 
 class KernelFactory:

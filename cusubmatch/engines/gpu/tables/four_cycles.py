@@ -14,7 +14,7 @@ import numpy as np
 from numba import int64, types, uint32, uint64, void
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
-from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, block_of, kernel_factory
 from cusubmatch.engines.gpu.runtime.modular import residue_functions
 from cusubmatch.engines.gpu.runtime.warp import warp_functions
 from cusubmatch.engines.gpu.runtime.work_counter import make_draw
@@ -239,7 +239,7 @@ def make_weighted_three_step_paths(target: Target, threads: int, lanes: int) -> 
 def signatures(threads: int, lanes: int) -> list[DeclaredKernel]:
     """Each kernel as a GPU gets it."""
     numbers = uint64[::1]
-    few_batch = types.BaseTuple.from_types((VERTEX_BATCH.types[0], int64, int64), VERTEX_BATCH.instance_class)
+    few_batch = block_of(VERTEX_BATCH.instance_class, VERTEX_BATCH.types[0], int64, int64)
     weighted = void(ROWS, VERTEX_BATCH, types.UniTuple(VALUES, 4), uint32, uint64, BLOCK_ROWS, numbers, numbers)
     kernels = [
         DeclaredKernel(

@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from numba import types as nb
 
+from cusubmatch.engines.gpu.runtime.kernel_factory import block_of
+
 __all__ = ["ControlArrays", "GraphArrays", "extend_frontier_signature", "walk_signature"]
 
 
@@ -58,13 +60,12 @@ def _offsets(offsets64):
 
 
 def _graph(offsets64):
-    fields = _offsets(offsets64), _WORDS, _WORDS, _WORDS
-    return nb.BaseTuple.from_types(fields, GraphArrays)  # fields of one type make another type of tuple
+    return block_of(GraphArrays, _offsets(offsets64), _WORDS, _WORDS, _WORDS)
 
 
 def walk_signature(offsets64: bool) -> Any:
     """The signature of `warp_walker.make_walk`'s kernel."""
-    control = nb.NamedTuple([_SIGNED, _SIGNED, _WORDS, _WORDS], ControlArrays)
+    control = block_of(ControlArrays, _SIGNED, _SIGNED, _WORDS, _WORDS)
     roots = _WORDS, _offsets(offsets64), _LONG
     return nb.void(_WORDS, _graph(offsets64), *roots, control, _SIGNED, nb.Array(nb.uint64, 1, "C"), nb.int64)
 
