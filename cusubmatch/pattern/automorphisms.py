@@ -10,7 +10,7 @@ orbits of pointwise stabilisers: all that the order of the group, and the restri
 from __future__ import annotations
 
 import functools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 
@@ -31,41 +31,29 @@ class AutomorphismGroup:
         each other is left out. Default: all. The colours must keep the two kinds apart.
     """
 
-    def __init__(self, colours: Sequence[Hashable], codes: Mapping[tuple[int, int], Hashable], size: int | None = None):
+    def __init__(
+        self,
+        colours: Sequence[Hashable],
+        codes: Mapping[tuple[int, int], Hashable] | _PairCodes,
+        size: int | None = None,
+        *,
+        symmetric: bool = False,
+    ):
         self._whole = len(colours)
         self.size = self._whole if size is None else size
-        uses = Counter(codes.values())
-        uses[None] = self._whole**2 - sum(uses[code] for code in uses if code is not None)
-        texts = {code: repr(code) for code in uses}
-        self._kinds = tuple(sorted(texts.values()))
-        number = {code: self._kinds.index(text) for code, text in texts.items()}
-        # The commonest code (of no edge) says nothing beside the others.
-        self._commonest = number[min(uses, key=lambda code: (-uses[code], texts[code]))]
-        self._near = self._pairs_beside(codes, number)
+        self._pairs = codes if isinstance(codes, _PairCodes) else _PairCodes(codes, self._whole)
         self._first = _ranks([(repr(colour),) for colour in colours])
-        self._start = self._refine(self._first)
         self._orbits: dict[frozenset, tuple[int, ...]] = {}
-        self._colours: dict[frozenset, list[int]] = {frozenset(): self._start}  # with some vertices fixed
-
-    def _pairs_beside(self, codes, number):
-        """Of each vertex (code, other vertex) of the pairs with a code that is not the commonest."""
-        near: list[list[tuple[int, int]]] = [[] for _ in range(self._whole)]
-        pairs = codes.items()
-        if self._commonest != number[None]:
-            pairs = [((v, w), codes.get((v, w))) for v in range(self._whole) for w in range(self._whole)]
-        for (v, w), code in pairs:
-            if number[code] != self._commonest:
-                near[v].append((number[code], w))
-        return near
+        self._colours: dict[frozenset, list[int]] = {}  # with some vertices fixed
+        if symmetric:
+            self._is_symmetric = True
+            first: dict[int, int] = {}
+            self._orbits[frozenset()] = tuple(first.setdefault(self._first[v], v) for v in range(self.size))
 
     @functools.cached_property
-    def _codes(self) -> list[list[int]]:
-        """The code of each ordered pair, by number."""
-        codes = [[self._commonest] * self._whole for _ in range(self._whole)]
-        for row, near in zip(codes, self._near, strict=True):
-            for code, w in near:
-                row[w] = code
-        return codes
+    def _start(self) -> list[int]:
+        """The colours, refined."""
+        return self._refine(self._first)
 
     def orbits(self, fixed: Iterable[int] = ()) -> tuple[int, ...]:
         """The smallest vertex of each vertex's orbit, under the automorphisms that fix every vertex of `fixed`."""
@@ -96,12 +84,24 @@ class AutomorphismGroup:
     def stabiliser(self, vertices: Iterable[int]) -> AutomorphismGroup:
         """The automorphisms that map a set of vertices to itself."""
         inside = frozenset(vertices)
-        codes = {(v, w): code for v, near in enumerate(self._near) for code, w in near}
-        return AutomorphismGroup([(colour, v in inside) for v, colour in enumerate(self._start)], codes, self.size)
+        if self._is_symmetric:
+            colours = [*self.orbits(), *(-1 - colour for colour in self._start[self.size :])]
+        else:
+            colours = self._start
+        parts = [(colour, v in inside) for v, colour in enumerate(colours)]
+        return AutomorphismGroup(parts, self._pairs, self.size, symmetric=self._is_symmetric)
 
     def chain(self, order: Sequence[int]) -> list[list[int]]:
         """For each vertex of `order`, the rest of its orbit once all before it are fixed (a stabiliser chain)."""
         members: list[list[int]] = []
+        if self._is_symmetric:
+            orbits, left = self.orbits(), defaultdict(list)
+            for v, orbit in enumerate(orbits):
+                left[orbit].append(v)
+            for vertex in order:
+                left[orbits[vertex]].remove(vertex)
+                members.append(left[orbits[vertex]].copy())
+            return members
         trivial = False
         for i, vertex in enumerate(order):
             if trivial:
@@ -158,12 +158,12 @@ class AutomorphismGroup:
 
         It is the least of the ways to write the graph down, vertex after vertex.
         """
-        return repr((self._kinds, min(self._written(self._start))))
+        return repr((self._pairs.kinds, min(self._written(self._start))))
 
     def form_within(self, most: int) -> str | None:
         """The same text where it is the least of at most so many ways to write the graph down, else None."""
         ways = list(islice(self._written(self._start), most + 1))
-        return None if len(ways) > most else repr((self._kinds, min(ways)))
+        return None if len(ways) > most else repr((self._pairs.kinds, min(ways)))
 
     def _written(self, colours):
         """What the orders that individualisation and refinement lead to write down."""
@@ -173,7 +173,7 @@ class AutomorphismGroup:
         open_cells = [(len(cell), colour) for colour, cell in cells.items() if len(cell) > 1]
         if not open_cells:
             order = sorted(range(self._whole), key=colours.__getitem__)
-            yield [self._first[v] for v in order], [[self._codes[v][w] for w in order] for v in order]
+            yield [self._first[v] for v in order], [[self._pairs.rows[v][w] for w in order] for v in order]
             return
         representatives: list[int] = []  # of vertices that may be exchanged one is enough
         for v in cells[min(open_cells)[1]]:
@@ -193,21 +193,26 @@ class AutomorphismGroup:
                 v = parent[v]
             return v
 
+        firsts = defaultdict(list)  # by colour, the vertices of which each has another orbit, as far as is known
         for v in range(self.size):
-            for w in range(v):
-                if colours[v] != colours[w] or root(v) == root(w):
-                    continue
+            for w in firsts[colours[v]] if parent[v] == v else ():
                 image = self._transposition(v, w) or self._search(
                     self._individualise(colours, [v]), self._individualise(colours, [w])
                 )
                 if image:
                     for a, b in enumerate(image[: self.size]):
-                        low, high = sorted((root(a), root(b)))
-                        parent[high] = low
+                        if a != b:
+                            low, high = sorted((root(a), root(b)))
+                            parent[high] = low
+                    break
+            if parent[v] == v:
+                firsts[colours[v]].append(v)
         return tuple(root(v) for v in range(self.size))
 
     def _colours_with(self, fixed):
         """The colours where some vertices are fixed, from those of one vertex less that are known."""
+        if not fixed:
+            return self._start
         if fixed not in self._colours:
             fewer = next((fixed - {v} for v in fixed if fixed - {v} in self._colours), fixed - {max(fixed)})
             self._colours[fixed] = self._individualise(self._colours_with(fewer), fixed - fewer)
@@ -215,11 +220,10 @@ class AutomorphismGroup:
 
     def _transposition(self, v, w):
         """The exchange of v and w if it is an automorphism, else None."""
-        codes = self._codes
-        if codes[v][w] != codes[w][v]:
-            return None
-        for x in range(self._whole):
-            if x not in (v, w) and (codes[v][x] != codes[w][x] or codes[x][v] != codes[x][w]):
+        for codes in (self._pairs.rows, self._pairs.columns):
+            exchanged = codes[v].copy()
+            exchanged[v], exchanged[w] = exchanged[w], exchanged[v]
+            if exchanged != codes[w]:
                 return None
         image = list(range(self._whole))
         image[v], image[w] = w, v
@@ -245,7 +249,7 @@ class AutomorphismGroup:
         return None
 
     def _preserves(self, image):
-        codes, span = self._codes, range(self._whole)
+        codes, span = self._pairs.rows, range(self._whole)
         return all(codes[a][b] == codes[image[a]][image[b]] for a in span for b in span)
 
     def _individualise(self, colours, vertices):
@@ -260,11 +264,52 @@ class AutomorphismGroup:
             count = len(sizes)
             keys = [  # a vertex that is alone in its class stays alone
                 (colour, tuple(sorted([(code, colours[u]) for code, u in near])) if sizes[colour] > 1 else ())
-                for colour, near in zip(colours, self._near, strict=True)
+                for colour, near in zip(colours, self._pairs.near, strict=True)
             ]
             colours = _ranks(keys)
             sizes = Counter(colours)
         return _ranks(colours)
+
+
+class _PairCodes:
+    """What ordered pairs of vertices must share with their images, by numbers.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        The text of each number.
+    near : list of lists of (number, vertex)
+        Of each vertex, the pairs whose code is not the commonest one (of no edge): that says nothing beside the others.
+    """
+
+    def __init__(self, codes: Mapping[tuple[int, int], Hashable], size: int):
+        uses = Counter(codes.values())
+        uses[None] = size**2 - sum(uses[code] for code in uses if code is not None)
+        texts = {code: repr(code) for code in uses}
+        self.kinds = tuple(sorted(texts.values()))
+        number = {code: self.kinds.index(text) for code, text in texts.items()}
+        self._commonest = number[min(uses, key=lambda code: (-uses[code], texts[code]))]
+        self.near: list[list[tuple[int, int]]] = [[] for _ in range(size)]
+        pairs: Iterable[tuple[tuple[int, int], Hashable]] = codes.items()
+        if self._commonest != number[None]:
+            pairs = [((v, w), codes.get((v, w))) for v in range(size) for w in range(size)]
+        for (v, w), code in pairs:
+            if number[code] != self._commonest:
+                self.near[v].append((number[code], w))
+
+    @functools.cached_property
+    def rows(self) -> list[list[int]]:
+        """The code of each ordered pair, by number."""
+        codes = [[self._commonest] * len(self.near) for _ in self.near]
+        for row, near in zip(codes, self.near, strict=True):
+            for code, w in near:
+                row[w] = code
+        return codes
+
+    @functools.cached_property
+    def columns(self) -> list[list[int]]:
+        """The same by the second vertex."""
+        return list(map(list, zip(*self.rows, strict=True)))
 
 
 def _ranks(keys):

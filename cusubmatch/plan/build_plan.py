@@ -120,10 +120,14 @@ def _rows(relations, order, visited):
 
 def _different(constraints, order):
     """Per level, the earlier levels whose images must differ from its image, ascending."""
-    levels, place = [[] for _ in order], {vertex: level for level, vertex in enumerate(order)}
+    place = {vertex: level for level, vertex in enumerate(order)}
+    levels: list[list[int]] = [[] for _ in order]
     for u, w in constraints.distinct:
         first, second = place[u], place[w]
-        levels[max(first, second)].append(min(first, second))
+        if first < second:
+            levels[second].append(first)
+        else:
+            levels[first].append(second)
     return [sorted(earlier) for earlier in levels]
 
 

@@ -16,17 +16,23 @@ def equivalent_pairs(constraints, filters):
     asked = [{} for _ in labels]  # by neighbour, the relations that it asks for
     for (x, u), relations in required.items():
         asked[u][x] = relations
-    differs = [set() for _ in labels]
-    for u, w in constraints.distinct:
-        differs[u].add(w)
-        differs[w].add(u)
     alike: dict[tuple, list[int]] = {}
     for u, relations in enumerate(asked):
         alike.setdefault((labels[u], filters[u], frozenset(relations.items())), []).append(u)
+    classes = [several for several in alike.values() if len(several) > 1]
+    if not classes:
+        return set()
+    differs: list[set[int]] = [set() for _ in labels]
+    for u, w in constraints.distinct:
+        differs[u].add(w)
+        differs[w].add(u)
+    others = list(map(frozenset, differs))
+    with_itself = [frozenset({u, *some}) for u, some in enumerate(differs)]
     pairs = set()
-    for several in alike.values():
+    for several in classes:
         for u, w in combinations(several, 2):
-            if (w, u) not in required and differs[u] - {w} == differs[w] - {u}:
+            sets = with_itself if w in others[u] else others
+            if (w, u) not in required and sets[u] == sets[w]:
                 pairs.add(frozenset((u, w)))
     return pairs
 

@@ -149,22 +149,19 @@ class _OrderSearch:
         if not self.problem.may_be_first(order[0]):
             return
         _, candidates, matches, bounds, near, _, cost = self._start()
-        estimator, orbits, changed, reached, prefix = self.estimator, None, not self.rigid, 1.0, []
+        estimator, reached, prefix = self.estimator, 1.0, []
+        breaks = self.problem.restricted and not self.rigid
+        others = self.problem.group.chain(order) if breaks else [()] * len(order)
         for level, vertex in enumerate(order):
             if level and not near[vertex]:
                 return
-            if changed:
-                orbits = self.problem.group.orbits(order[:level])
             expected = estimator.candidates(prefix, vertex, bounds[vertex], near[vertex])
             cost += self.walk_cost.level(Extension(prefix, matches, vertex, bounds[vertex], expected, near[vertex]))
             if cost >= self.cost_limit:
                 return
             self.effort.prefixes += 1
-            changed = orbits is not None and orbits.count(orbits[vertex]) > 1
-            if changed and self.problem.restricted:
-                for w, orbit in enumerate(orbits):
-                    if orbit == orbits[vertex] and w != vertex:
-                        bounds[w].append(level)
+            for w in others[level]:
+                bounds[w].append(level)
             reached *= expected
             for v, row in estimator.reached(near[vertex], prefix, vertex):
                 near[v].append(row)

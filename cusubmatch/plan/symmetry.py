@@ -20,7 +20,8 @@ def restrictions(group: AutomorphismGroup, order: Sequence[int]) -> list[list[in
     for level, others in enumerate(group.chain(order)):
         for vertex in others:
             bounds[position[vertex]].append(level)
-    return [[i for i in levels if not any(i in bounds[j] for j in levels)] for levels in bounds]
+    implied = [set().union(*(bounds[level] for level in levels)) for levels in bounds]
+    return [[i for i in levels if i not in others] for levels, others in zip(bounds, implied, strict=True)]
 
 
 def ordered_pairs(group: AutomorphismGroup, order: Sequence[int]) -> tuple[tuple[int, int], ...]:

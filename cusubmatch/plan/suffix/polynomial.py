@@ -47,9 +47,10 @@ def distinct_choices(choosers: Sequence[int], variables: Mapping[frozenset[int],
             return {(): 1}
         first = next(kind for kind, count in enumerate(left) if count)
         total: Polynomial = {}
-        for block in product(*(range(count + 1) for count in left)):  # the one that a chooser of the first kind is in
-            variable = variables.get(frozenset(kind for kind, count in enumerate(block) if count))
-            if not block[first] or variable is None:
+        numbers = [range(kind == first, count + 1) for kind, count in enumerate(left)]
+        for block in product(*numbers):  # the one that a chooser of the first kind is in
+            variable = variables.get(frozenset([kind for kind, count in enumerate(block) if count]))
+            if variable is None:
                 continue
             together = sum(block) - 1
             weight = (-1) ** together * math.factorial(together)
