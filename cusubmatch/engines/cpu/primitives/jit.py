@@ -13,6 +13,7 @@ from numba.extending import intrinsic
 
 from cusubmatch.engines.compile.code_cache import cache_folder, enable_caching, logger
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
+from cusubmatch.engines.cpu.primitives.inner_library import InnerCompiler
 from cusubmatch.system.deadlines import wait_to_compile
 from cusubmatch.system.thread_limit import thread_limit
 
@@ -62,7 +63,12 @@ def address_of(entry, numbers: int) -> int:
 def inner(function):
     """Compile `function` for callers that are compiled themselves: with no way in from Python, and not on disk."""
     return numba.njit(
-        nogil=True, boundscheck=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+        nogil=True,
+        boundscheck=False,
+        error_model="numpy",
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        pipeline_class=InnerCompiler,
     )(function)
 
 
