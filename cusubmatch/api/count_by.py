@@ -16,7 +16,7 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 
 if TYPE_CHECKING:
-    from cusubmatch.engines.base import ProgressCallback
+    from cusubmatch.engines.runs import ProgressCallback
     from cusubmatch.execution.grouping.grouped_rows import Groups
 
 __all__ = ["COUNT_COLUMN", "count_by"]

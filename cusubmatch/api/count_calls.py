@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cusubmatch.api.argument_types import GraphLike
 from cusubmatch.api.options import CheckedCall, checked_call, is_compound
 from cusubmatch.api.reports import reporting, time_limit_exceeded
-from cusubmatch.engines.base import Count
+from cusubmatch.engines.runs import Count
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.known_patterns import known_pattern
 from cusubmatch.execution.planned_call import PlannedCall, make_query

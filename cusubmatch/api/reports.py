@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.errors import TimeLimitExceeded
 
 __all__ = ["reporting", "time_limit_exceeded"]

@@ -23,8 +23,8 @@ import numpy as np
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, Semantics
 from cusubmatch.api.options import CheckedCall, checked_call, is_compound, plan_of_call
-from cusubmatch.engines.base import Sampler
 from cusubmatch.engines.prepared import RowBlock
+from cusubmatch.engines.runs import Sampler
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge, TimeLimitExceeded
 from cusubmatch.execution.collection.whole_blocks import whole_blocks
 from cusubmatch.execution.planned_call import PlannedCall, asked_by

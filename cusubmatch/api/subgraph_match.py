@@ -10,7 +10,7 @@ from typing import Any
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
 from cusubmatch.api.options import planned_call
 from cusubmatch.api.reports import reporting, time_limit_exceeded
-from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.errors import DeadlinePassed, ResultTooLarge
 from cusubmatch.execution.collection.row_collector import RowCollector, row_collector
 from cusubmatch.execution.planned_call import PlannedCall

@@ -28,7 +28,7 @@ from cusubmatch.dask.partitions import row_ranges
 from cusubmatch.dask.query_jobs import checked_graph, checked_options, conditions_key, new_topic, warn_of
 from cusubmatch.dask.workers.questions import Question, RowsShard
 from cusubmatch.dask.workers.tasks import plan_rows
-from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan
 from cusubmatch.execution.shared_rows import RowOutline

@@ -13,7 +13,7 @@ from cusubmatch.dask.jobs.shards import MIN_SHARD_S, cut, equal_shares
 from cusubmatch.dask.query_jobs import checked_graph, checked_options, warn_of
 from cusubmatch.dask.workers.questions import Question, RowsShard
 from cusubmatch.dask.workers.tasks import plan_rows, shard_frame
-from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan
 from cusubmatch.execution.shared_rows import RowOutline

@@ -35,10 +35,10 @@ def compile_gpu_kernels(
 
 def compile_long_counts(graph: Graph, pattern: Pattern) -> None:
     """Compile what the CPU engine needs for labelled counts that take long, on small ones; no small one needs it."""
-    from cusubmatch.engines.base import RunOptions
     from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
     from cusubmatch.engines.cpu.engine import CpuEngine
     from cusubmatch.engines.cpu.tunables import Tunables
+    from cusubmatch.engines.runs import RunOptions
     from cusubmatch.plan import constraints_of
 
     compile_elimination()

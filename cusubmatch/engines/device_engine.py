@@ -8,8 +8,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from cusubmatch.engines.base import Engine, Sampler, TaskRange
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import Sampler, TaskRange
 from cusubmatch.plan import Plan
 
 __all__ = ["Brought", "DeviceEngine", "Landing"]

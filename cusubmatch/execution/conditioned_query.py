@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cusubmatch.engines.base import Count, Engine, ProgressCallback
+from cusubmatch.engines.base import Engine
+from cusubmatch.engines.runs import Count, ProgressCallback
 from cusubmatch.execution.engine_choice import engine_for
 from cusubmatch.execution.planned_call import PlannedCall, asks_more, make_query
 from cusubmatch.execution.query_options import QueryOptions

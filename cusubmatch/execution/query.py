@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, Engine, ProgressCallback, Run, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import Count, ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.execution.planning import tables_of
 from cusubmatch.execution.results.expand_orbits import expand_orbits
 from cusubmatch.execution.results.result_columns import (

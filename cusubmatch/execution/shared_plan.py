@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from cusubmatch.engines.base import Engine, TaskRange
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.engines.registry import check_engine, choose_engine
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.errors import EngineUnavailable
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.refined_calls import refined

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, NamedTuple
 
-from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.row_walks.row_query import RowQuery
 from cusubmatch.execution.shared_plan import CELLS, SharedPlan, share

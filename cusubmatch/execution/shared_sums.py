@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from cusubmatch.engines.base import ProgressCallback, TaskRange
+from cusubmatch.engines.runs import ProgressCallback, TaskRange
 from cusubmatch.execution.compound.compound_rows import compound_calls
 from cusubmatch.execution.compound.simple_calls import shared_names
 from cusubmatch.execution.planned_call import PlannedCall, make_query

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.runs import TaskRange
 
 __all__ = ["WorkRange", "cell_edges", "cut_at", "factored"]
 

@@ -210,7 +210,7 @@ def measured_cells(name, text, cells):
     """A plan and the seconds of each of its cells, run one after another on one thread."""
     import cusubmatch as csm
     from cusubmatch.api.options import checked_query
-    from cusubmatch.engines.base import TaskRange
+    from cusubmatch.engines.runs import TaskRange
     from cusubmatch.execution import shared_plan
     from cusubmatch.execution.query_options import QueryOptions
     from cusubmatch.execution.strategies.walk import Walk

@@ -10,12 +10,12 @@ import pytest
 from targets import one_lane
 
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.conditioning import conditioning_run as runs
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies import copied_count
 from cusubmatch.execution.strategies.choose import host_strategy
@@ -120,8 +120,9 @@ def test_what_the_device_has_counted_when_the_deadline_comes_is_the_count():
     assert count.count() == 10
 
 
-def test_who_waits_for_the_host_hears_of_the_device_at_once():
-    """The host looks at nothing before the one who waits has the count."""
+@pytest.mark.parametrize("error", [None, ValueError("late")])
+def test_who_waits_for_the_host_hears_of_the_device_at_once(error):
+    """The host looks at nothing before the one who waits has the count; what goes wrong there later changes nothing."""
     heard, copy, times = threading.Event(), Copy(20, looks=3), []
 
     class Busy(OnHost):
@@ -129,7 +130,7 @@ def test_who_waits_for_the_host_hears_of_the_device_at_once():
             heard.wait(SECONDS)
             return super().count()
 
-    strategy = BesideCopy(Busy(10, reports=1), LARGE, lambda: copy)
+    strategy = BesideCopy(Busy(10, reports=1 if error is None else 0, error=error), LARGE, lambda: copy)
     host = HostCount(strategy, None, head_start_s=SECONDS, keep_time=times.append)
     host.begin()
     try:
@@ -137,8 +138,9 @@ def test_who_waits_for_the_host_hears_of_the_device_at_once():
             host.have_head_start()
         assert host.result() == 10
         heard.set()
-        while not copy.stopped:  # then the host has seen it, too
+        while not copy.stopped or host.error is not error:  # then the host has seen it, too
             time.sleep(1e-3)
+        assert host.result() == 10
     finally:
         heard.set()
         host.give_up()

@@ -15,8 +15,8 @@ from working_threads import begin_one_after_the_other, working_threads
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.gpu.search.filters import find_candidates
+from cusubmatch.engines.runs import DEFAULT_OPTIONS, RunOptions
 from cusubmatch.execution.devices.device_group import Cutting
 from cusubmatch.execution.devices.several_devices import SeveralDevices
 from cusubmatch.execution.planning import plan_of
@@ -258,9 +258,6 @@ def test_progress_goes_up_to_one_and_comes_from_the_calling_thread(skewed_edges,
     assert threads == {threading.main_thread()}
 
 
-DEFAULTS = RunOptions()
-
-
 class Failing:
     """Lets the runs of an engine fail, or take long."""
 
@@ -268,7 +265,7 @@ class Failing:
         self.engine, self.error, self.wait_s, self.run_before = engine, error, wait_s, engine.run
         self.ended = 0
 
-    def run(self, plan, prepared, options=DEFAULTS, tasks=None):
+    def run(self, plan, prepared, options=DEFAULT_OPTIONS, tasks=None):
         run = self.run_before(plan, prepared, options, tasks)
         launches = run._launches
 

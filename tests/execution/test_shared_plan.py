@@ -14,7 +14,7 @@ from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch.api.options import checked_call, checked_query, plan_of_call
-from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.execution import shared_sums
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import query_of, share, strategy_on

@@ -12,11 +12,11 @@ from tiers import thorough
 
 import cusubmatch as csm
 from cusubmatch import Pattern
-from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.engines.runs import RunOptions, TaskRange
 from cusubmatch.execution.strategies.walk import Walk
 from cusubmatch.generators import rmat
 

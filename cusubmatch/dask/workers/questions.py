@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cusubmatch.dask.workers.sources import Source
-from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.shared_plan import SharedPlan
 from cusubmatch.execution.shared_rows import RowOutline

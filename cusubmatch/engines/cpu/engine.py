@@ -11,25 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cusubmatch.engines.base import (
-    ConditionedCount,
-    CopiedCount,
-    EliminatedCount,
-    Engine,
-    RunOptions,
-    Sampler,
-    TaskRange,
-)
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.cpu.candidates.filters import find_candidates
 from cusubmatch.engines.cpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.cpu.primitives.jit import announced
-from cusubmatch.engines.cpu.search.run import DEFAULT_OPTIONS, Run
+from cusubmatch.engines.cpu.search.run import Run
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.engines.factors.device_factors import DeviceFactors
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
+from cusubmatch.engines.runs import (
+    DEFAULT_OPTIONS,
+    ConditionedCount,
+    CopiedCount,
+    EliminatedCount,
+    RunOptions,
+    Sampler,
+    TaskRange,
+)
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ConditionedCount, CopiedCount, EliminatedCount, Engine, RunOptions, TaskRange
-from cusubmatch.engines.base import Run as WalkedRows
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.device_engine import Landing
 from cusubmatch.engines.factors.device_factors import DeviceFactors
 from cusubmatch.engines.factors.fields import Fields
@@ -22,11 +21,20 @@ from cusubmatch.engines.gpu.runtime.places import CudaPlace, Place
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
 from cusubmatch.engines.gpu.search.autotune import fastest_plan
 from cusubmatch.engines.gpu.search.filters import find_candidates
-from cusubmatch.engines.gpu.search.run import DEFAULTS, Run
+from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.engines.gpu.search.run_progress import RunProgress
 from cusubmatch.engines.gpu.search.sampler import Sampler
 from cusubmatch.engines.gpu.tables.table_kernels import TableKernels, reverse_arcs_on
 from cusubmatch.engines.prepared import Prepared, PreparedRows
+from cusubmatch.engines.runs import (
+    DEFAULT_OPTIONS,
+    ConditionedCount,
+    CopiedCount,
+    EliminatedCount,
+    RunOptions,
+    TaskRange,
+)
+from cusubmatch.engines.runs import Run as WalkedRows
 from cusubmatch.engines.table_algebra import PairBlock, TwoStepPaths
 from cusubmatch.graph import Graph
 from cusubmatch.graph.support_graph import SupportGraph
@@ -128,7 +136,7 @@ class GpuEngine:
         return (np.diff(done) / max(done[-1] - done[0], 1.0)).tolist()
 
     def run(
-        self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
+        self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULT_OPTIONS, tasks: TaskRange | None = None
     ) -> Run:
         """A run of a plan; see `Run`."""
         return Run(prepared, plan, options, tasks, gpu=self.gpu)
@@ -140,7 +148,11 @@ class GpuEngine:
         return number_of_row_tasks(plan, prepared)
 
     def walk_rows(
-        self, plan: RowPlan, prepared: PreparedRows, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
+        self,
+        plan: RowPlan,
+        prepared: PreparedRows,
+        options: RunOptions = DEFAULT_OPTIONS,
+        tasks: TaskRange | None = None,
     ) -> WalkedRows:
         """A run of a row plan; see `RowRun`."""
         from cusubmatch.engines.gpu.row_walk.row_run import RowRun

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback, Run
 from cusubmatch.engines.host_copies import Transfer
+from cusubmatch.engines.runs import ProgressCallback, Run
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.collection.host_target import HostTarget, image_copies
 from cusubmatch.execution.query import Query

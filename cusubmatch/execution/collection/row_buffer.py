@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.host_copies import Transfer
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.execution.planned_call import PlannedCall
 from cusubmatch.execution.query import Query
 from cusubmatch.execution.results.expand_orbits import orbit_columns

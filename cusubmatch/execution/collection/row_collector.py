@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, Protocol
 
-from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.execution.collection.device_to_host import HostStream
 from cusubmatch.execution.collection.row_buffer import IdBuffer, OrbitBuffer, RowBuffer
 from cusubmatch.execution.planned_call import PlannedCall

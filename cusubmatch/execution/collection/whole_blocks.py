@@ -7,8 +7,8 @@ from collections.abc import Generator
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.prepared import RowBlock
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.execution.planned_call import PlannedCall
 from cusubmatch.execution.query import Query
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.errors import ResultTooLarge
 from cusubmatch.execution.compound.joined_options import group_of_whole
 from cusubmatch.execution.compound.joined_query import joined_query

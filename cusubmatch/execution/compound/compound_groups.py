@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.errors import ResultTooLarge
 from cusubmatch.execution.compound.compound_rows import compound_calls
 from cusubmatch.execution.compound.joined_options import group_of_whole

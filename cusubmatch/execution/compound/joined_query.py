@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.prepared import RowBlock
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.execution.collection.whole_blocks import whole_blocks
 from cusubmatch.execution.compound.existing import existing_parts
 from cusubmatch.execution.compound.joined_options import base_options, edge_names, group_of_whole, narrowed

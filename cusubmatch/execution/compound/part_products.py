@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.execution.compound.existing import existing_parts
 from cusubmatch.execution.compound.joined_options import base_options, narrowed
 from cusubmatch.execution.compound.row_keys import places_of, row_keys

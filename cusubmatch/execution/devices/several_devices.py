@@ -12,16 +12,7 @@ import contextlib
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from cusubmatch.engines.base import (
-    ConditionedCount,
-    CopiedCount,
-    EliminatedCount,
-    Engine,
-    Run,
-    RunOptions,
-    Sampler,
-    TaskRange,
-)
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.compile.code_cache import check_threads
 from cusubmatch.engines.device_engine import DeviceEngine
 from cusubmatch.engines.factors.device_factors import DeviceFactors
@@ -29,6 +20,16 @@ from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.host_copies import Transfer
 from cusubmatch.engines.prepared import Prepared, PreparedRows
 from cusubmatch.engines.registry import device_engines
+from cusubmatch.engines.runs import (
+    DEFAULT_OPTIONS,
+    ConditionedCount,
+    CopiedCount,
+    EliminatedCount,
+    Run,
+    RunOptions,
+    Sampler,
+    TaskRange,
+)
 from cusubmatch.engines.table_algebra import PairBlock, TableAlgebra, TwoStepPaths
 from cusubmatch.execution.devices.device_group import Cutting, DeviceGroup
 from cusubmatch.execution.devices.shared_row_run import SharedRowRun
@@ -43,8 +44,6 @@ from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.sampled_orders import Descents
 
 __all__ = ["SeveralDevices", "engine_of_devices", "on_its_device", "sharing_in_words"]
-
-DEFAULTS = RunOptions()
 
 
 class SeveralDevices:
@@ -66,7 +65,7 @@ class SeveralDevices:
         self.beside: Engine | None = None
 
     def run(
-        self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULTS, tasks: TaskRange | None = None
+        self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULT_OPTIONS, tasks: TaskRange | None = None
     ) -> Run:
         """A run that all devices share, where it is worth while."""
         if tasks is not None or not self.group.shares(plan):
@@ -111,7 +110,7 @@ class SeveralDevices:
         self,
         plan: RowPlan,
         prepared: PreparedRows,
-        options: RunOptions = DEFAULTS,
+        options: RunOptions = DEFAULT_OPTIONS,
         tasks: TaskRange | None = None,
     ) -> Run:
         """A run that all devices share, where it is worth while."""

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.device_engine import Brought, Landing
 from cusubmatch.engines.prepared import PreparedRows, RowBlock
+from cusubmatch.engines.runs import RunOptions, TaskRange
 from cusubmatch.execution.devices.shared_run import SharedRun
 from cusubmatch.execution.work_ranges import WorkRange, cell_edges
 

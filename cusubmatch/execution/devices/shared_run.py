@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from cusubmatch.engines.base import ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.engines.device_engine import Landing
+from cusubmatch.engines.runs import ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.devices.device_group import DeviceGroup
 from cusubmatch.execution.work_ranges import WorkRange

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.errors import PatternError
 from cusubmatch.execution.collection.whole_blocks import whole_blocks
 from cusubmatch.execution.grouping.group_images import GroupImages, group_images

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, ProgressCallback
 from cusubmatch.engines.prepared import RowBlock
+from cusubmatch.engines.runs import Count, ProgressCallback
 from cusubmatch.errors import DeadlinePassed
 
 __all__ = ["DistinctMatches"]

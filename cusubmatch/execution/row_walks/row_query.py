@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, Engine, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import RowBlock
+from cusubmatch.engines.runs import Count, ProgressCallback, RunOptions, TaskRange
 from cusubmatch.errors import GraphError
 from cusubmatch.execution.engine_choice import engine_for
 from cusubmatch.execution.query_options import QueryOptions

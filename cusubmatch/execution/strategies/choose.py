@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from cusubmatch.engines.base import CopiedCount, Engine
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import CopiedCount
 from cusubmatch.execution.planning import plan_of, plan_of_long_count
 from cusubmatch.execution.strategies.race import Race
 from cusubmatch.execution.strategies.strategy import Strategy

@@ -3,12 +3,8 @@
 How many steps conditioning takes is not known beforehand. Variable elimination takes turns with it, or goes on beside
 (`elimination_turns.py`). Where it suits the pattern that begins soon, and a long count leaves most cores to it for a
 while, since it is either done soon or given up, unless conditioning expects to be done soon itself. When conditioning
-has taken longer than it takes to plan a walk, the walk is planned, and has a turn, about as long as that, if its
-estimate is much lower. When conditioning has taken more steps than most counts do, the walk is planned anew by sampled
-descents, which say well what it takes. The walk has its turn once conditioning has taken about as long as it is
-expected to. If that was wrong, what it has done by then says when it has another turn, so that a count takes a few
-times the better way. Where conditioning is expected to be done soon, nothing else is planned for a while. Turns are
-counted in steps and work, not in seconds, so that on one core equal calls go the same way.
+has taken longer than it takes to plan a walk, walks have turns, too (`walk_turns.py`). Turns are counted in steps and
+work, not in seconds, so that on one core equal calls go the same way.
 
 The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,
 they go on while it plans a walk.
@@ -21,23 +17,29 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cusubmatch.engines.base import (
+from cusubmatch.engines.base import Engine
+from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
+from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import (
     ConditionedCount,
     Count,
-    Engine,
     ProgressCallback,
     RunOptions,
     StepsSpent,
     TaskRange,
 )
-from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
-from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import conditioned_first, plan_of
 from cusubmatch.execution.strategies.elimination_turns import EliminationIsDoneError, EliminationTurns
 from cusubmatch.execution.strategies.race import Monotonic, Race
 from cusubmatch.execution.strategies.walk import Walk
-from cusubmatch.execution.walk_planning import replan
+from cusubmatch.execution.strategies.walk_turns import (
+    SURPRISE_FACTOR,
+    TURN_FACTOR,
+    WalkIsDueError,
+    WalkTurns,
+    is_soon_done,
+)
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan
@@ -53,16 +55,7 @@ ELIMINATION_SHARE = 0.5  # of the time of conditioning
 YIELD_STEPS = 1 << 25  # of conditioning, before most cores are left to elimination
 YIELD_S = 30.0  # since that has begun, after which they are not any more
 LONG_STEPS = 1 << 22  # of conditioning, after which what it expects to be left is believed
-SHORT_STEPS = 1 << 16  # of conditioning by each thread, which take a few times as long as it takes to plan a walk
-SHORT_SHARE = 0.125  # of the time of conditioning, that a walk may be estimated to take to have a turn then
-MIN_STEPS = 1 << 17  # of each thread, before a walk is planned by sampled descents
-SURPRISE_FACTOR = 10.0  # a walk that has done so many times its expected work gives way
 MIN_WALK_NS = 3e6  # but no sooner
-SOON_SHARE = 0.5  # of the steps so far, that are left where another way is not looked at yet
-WALK_FACTOR = 2.0  # a walk may do so many times its sampled visits; its work counts elements of lists, too
-TURN_FACTOR = 2.0  # from one turn to the next
-MOST_TURN_FACTOR = 4.0  # the same for a walk that seems to take far longer: how far it is, it knows only about
-REPLAN_FACTOR = 16.0  # times as much is spent as when the walk was planned anew, before more descents are made for it
 
 
 class Conditioning:
@@ -139,14 +132,6 @@ def begun_without_plan(
     return Conditioning(engine, prepared, pattern, unique, conditioning, walking)
 
 
-class _WalkIsDueError(Exception):
-    """A walk is to have a turn, until it has taken so many times its expected work."""
-
-    def __init__(self, walk: Walk, factor: float):
-        super().__init__()
-        self.walk, self.factor = walk, factor
-
-
 class WorkRace(Race):
     """A walk on a candidate graph that gives way to conditioning after ten times the expected work."""
 
@@ -183,12 +168,9 @@ class ConditioningCount:
         self.strategy, self.deadline, self.tasks, self.first = strategy, deadline, tasks, first
         self.progress: ProgressCallback | None = None if progress is None else Monotonic(progress)
         self._progress: ProgressCallback | None = self.progress  # of what is begun
-        self.walk: Walk | None = None  # once it is planned anew
-        self.replanned_ns = 0.0  # that were spent by then
-        self.doubt = 1.0  # how many times its estimate the walk takes at the least, if that is known
-        self.walks_soon = first is None
+        self.walks = WalkTurns(strategy.engine, strategy.prepared, strategy.walking, soon=first is None)
         self.suits_elimination = False
-        self.elimination_at, self.walk_at = LATE_STEPS, 0  # the steps at which they are looked at, at the soonest
+        self.elimination_at = LATE_STEPS  # the steps at which it is looked at, at the soonest
 
     def total(self) -> int:
         """The number of embeddings.
@@ -230,7 +212,7 @@ class ConditioningCount:
         while True:
             try:
                 return self._report(self.strategy.matches_of(conditioned.total()))
-            except _WalkIsDueError as due:
+            except WalkIsDueError as due:
                 walked = self._walked(due.walk, due.factor)
             if walked is not None:
                 return walked
@@ -241,7 +223,7 @@ class ConditioningCount:
         Raises
         ------
         EliminationIsDoneError
-        _WalkIsDueError
+        WalkIsDueError
         """
         if eliminated is not None:
             if self.suits_elimination:
@@ -250,13 +232,7 @@ class ConditioningCount:
                 self._go_on_with(eliminated, conditioned.steps)
             if conditioned.yields:
                 return
-        spent_ns = conditioned.steps * STEP_NS
-        if self.walks_soon and _has_taken(conditioned, SHORT_STEPS * conditioned.threads):
-            self.walks_soon = False
-            self._look_at_planned_walk(spent_ns)
-        if _has_taken(conditioned, max(self.walk_at, MIN_STEPS * conditioned.threads)):
-            self.walk_at = int(TURN_FACTOR * conditioned.steps)
-            self._look_at_walk(spent_ns)
+        self.walks.look(conditioned)
 
     def _go_on_with(self, eliminated: EliminationTurns, steps: int) -> None:
         """Let elimination go on for a share of what so many steps have taken; beside, where a core is free."""
@@ -265,26 +241,6 @@ class ConditioningCount:
             eliminated.begin()
         elif eliminated.take(ELIMINATION_SHARE * steps * STEP_NS) is not None:
             raise EliminationIsDoneError
-
-    def _look_at_planned_walk(self, spent_ns: float) -> None:
-        """Plan the walk; raise if its estimate is low beside what was spent. It is often too low: the turn is short."""
-        strategy = self.strategy
-        walk = Walk(strategy.engine, strategy.walking(), strategy.prepared)
-        if walk.estimate <= SHORT_SHARE * spent_ns:
-            raise _WalkIsDueError(walk, min(spent_ns / max(walk.estimate, 1.0), SURPRISE_FACTOR))
-
-    def _look_at_walk(self, spent_ns: float) -> None:
-        """Raise if walking by sampled descents is worth a try when so much was spent."""
-        if self.walk is None or (self.doubt == 1.0 and spent_ns >= REPLAN_FACTOR * self.replanned_ns):
-            strategy = self.strategy
-            descents = strategy.engine.descents(strategy.prepared)
-            if descents.preparation > spent_ns:
-                return
-            self.replanned_ns = spent_ns
-            plan = replan(strategy.walking(), strategy.prepared, descents, spent_ns)
-            self.walk = Walk(strategy.engine, plan, strategy.prepared)
-        if self.doubt * self.walk.estimate <= spent_ns:
-            raise _WalkIsDueError(self.walk, WALK_FACTOR * self.doubt)
 
     def _conditioned(self) -> ConditionedCount:
         strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self._progress)
@@ -314,8 +270,7 @@ class ConditioningCount:
         try:
             return run.count()
         except StepsSpent as spent:
-            if walk is self.walk:
-                self.doubt = factor * min(max(spent.times, TURN_FACTOR), MOST_TURN_FACTOR)
+            self.walks.learn(walk, factor, spent.times)
             return None
         except DeadlinePassed:
             self.matches = run.matches
@@ -329,20 +284,9 @@ class ConditioningCount:
 
 def _leave_cores(eliminated: EliminationTurns, conditioned: ConditionedCount) -> None:
     """Let one of two long counts, beside each other, leave most cores to the one that is expected to be done soon."""
-    is_beside, is_soon_done = 0.0 < eliminated.seconds_beside < YIELD_S, _is_soon_done(conditioned)
-    conditioned.yields = is_beside and conditioned.steps >= YIELD_STEPS and not is_soon_done
-    eliminated.count.yields = is_beside and conditioned.steps >= LONG_STEPS and is_soon_done
-
-
-def _has_taken(conditioned: ConditionedCount, steps: int) -> bool:
-    """Whether conditioning has taken so many steps; or half as many again, where it is expected to be done by then."""
-    if conditioned.steps < steps:
-        return False
-    return not _is_soon_done(conditioned) or conditioned.steps >= (1.0 + SOON_SHARE) * steps
-
-
-def _is_soon_done(conditioned: ConditionedCount) -> bool:
-    return conditioned.steps_left <= SOON_SHARE * conditioned.steps
+    is_beside, is_short = 0.0 < eliminated.seconds_beside < YIELD_S, is_soon_done(conditioned)
+    conditioned.yields = is_beside and conditioned.steps >= YIELD_STEPS and not is_short
+    eliminated.count.yields = is_beside and conditioned.steps >= LONG_STEPS and is_short
 
 
 def _looking(eliminated: EliminationTurns, progress: ProgressCallback | None, done: float, matches: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from cusubmatch.engines.base import CopiedCount, Count, ProgressCallback, TaskRange
+from cusubmatch.engines.runs import CopiedCount, Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 

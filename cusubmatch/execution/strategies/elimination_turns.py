@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from cusubmatch.engines.base import EliminatedCount, StepsSpent
+from cusubmatch.engines.runs import EliminatedCount, StepsSpent
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.system.deadlines import SECONDS_BETWEEN_CHECKS, check_deadline, checking
 from cusubmatch.system.prompt_threads import prompt_threads

@@ -14,8 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cusubmatch.engines.base import Engine, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import ProgressCallback, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.results.expand_orbits import expand_orbits

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
 from cusubmatch.engines.compile.compiler_thread import compilations
+from cusubmatch.engines.runs import Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
+from cusubmatch.engines.runs import Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.copied_count import BesideCopyCount
 from cusubmatch.execution.strategies.race import Race, RaceCount
@@ -288,10 +288,10 @@ class HostCount:
         return self.deadline is not None and time.monotonic() > self.deadline
 
     def result(self) -> int:
-        """The count of a thread that has ended."""
-        if self.error is not None:
+        """The count, once it is done; what went wrong in the thread is raised where nothing else has counted."""
+        if self.matches is None:
+            assert self.error is not None  # noqa: S101 - it is done
             raise self.error
-        assert self.matches is not None  # noqa: S101 - it has ended
         return self.matches
 
     def give_up(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Protocol
 
-from cusubmatch.engines.base import Count, ProgressCallback, TaskRange
+from cusubmatch.engines.runs import Count, ProgressCallback, TaskRange
 
 __all__ = ["Strategy", "SummedCount"]
 

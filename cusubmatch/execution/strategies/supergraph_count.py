@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from cusubmatch.engines.base import ProgressCallback, TaskRange
+from cusubmatch.engines.runs import ProgressCallback, TaskRange
 from cusubmatch.execution.strategies.strategy import Strategy, SummedCount
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Plan, SupergraphPlan, SupergraphTerm

@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cusubmatch.engines.base import Engine, ProgressCallback, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import ProgressCallback, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import SummedCount
 from cusubmatch.execution.strategies.table_evaluation import WORD, Evaluation, moduli

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from cusubmatch.engines.base import Engine, ProgressCallback, Run, RunOptions, TaskRange
+from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import ProgressCallback, Run, RunOptions, TaskRange
 from cusubmatch.plan import Plan
 
 __all__ = ["Walk"]

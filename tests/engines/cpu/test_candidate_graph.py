@@ -18,10 +18,10 @@ from tiers import examples
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.candidates import build_candidate_graph, label_order
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.runs import RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.plan import constraints_of

@@ -22,7 +22,6 @@ from tiers import examples, thorough
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, generators
-from cusubmatch.engines.base import RunOptions, StepsSpent, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.conditioning import component_cache, pools
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
@@ -31,9 +30,10 @@ from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.primitives.sorted_sets import have_common
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.runs import RunOptions, StepsSpent, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
-from cusubmatch.execution.strategies import conditioning_count
+from cusubmatch.execution.strategies import conditioning_count, walk_turns
 from cusubmatch.execution.strategies.conditioning_count import Conditioning
 from cusubmatch.plan import constraints_of
 from cusubmatch.plan.conditioning import ConditioningPlan
@@ -287,7 +287,7 @@ def test_a_count_that_was_begun_without_a_plan_is_planned_when_its_steps_are_spe
 
 @pytest.mark.parametrize("share", [1e-9, 1e9])
 def test_a_walk_that_is_planned_soon_has_a_turn_as_long_as_conditioning_has_taken(monkeypatch, share):
-    graph, steps, turns = skewed_graph(), conditioning_count.SHORT_STEPS, []
+    graph, steps, turns = skewed_graph(), walk_turns.SHORT_STEPS, []
 
     def walked(_count, walk, factor):
         turns.append((walk.estimate, factor))
@@ -298,14 +298,14 @@ def test_a_walk_that_is_planned_soon_has_a_turn_as_long_as_conditioning_has_take
 
     monkeypatch.setattr(CpuEngine, "condition", condition)
     monkeypatch.setattr(conditioning_count.ConditioningCount, "_eliminated", lambda _: None)
-    monkeypatch.setattr(conditioning_count, "SHORT_SHARE", share)
+    monkeypatch.setattr(walk_turns, "SHORT_SHARE", share)
     monkeypatch.setattr(conditioning_count.ConditioningCount, "_walked", walked)
     assert csm.count_matches(graph, QUERY, engine="cpu") == 7
     ((estimate, factor),) = turns
     if share > 1.0:
-        assert factor == min(steps * conditioning_count.STEP_NS / estimate, conditioning_count.SURPRISE_FACTOR)
+        assert factor == min(steps * walk_turns.STEP_NS / estimate, walk_turns.SURPRISE_FACTOR)
     else:  # the walk was left until it was planned by sampled descents
-        assert factor == conditioning_count.WALK_FACTOR
+        assert factor == walk_turns.WALK_FACTOR
 
 
 @pytest.mark.parametrize(("times", "grows"), [(0.5, 2.0), (3.0, 3.0), (1e6, 4.0)])
@@ -328,13 +328,13 @@ def test_a_walk_that_was_given_up_has_its_next_turn_by_what_it_had_done(monkeypa
         return given_up
 
     def condition(_engine, _prepared, options, _tasks):
-        return EndlessCount(options, conditioning_count.MIN_STEPS)
+        return EndlessCount(options, walk_turns.MIN_STEPS)
 
     monkeypatch.setattr(CpuEngine, "condition", condition)
     monkeypatch.setattr(conditioning_count.ConditioningCount, "_eliminated", lambda _: None)
-    monkeypatch.setattr(conditioning_count, "SHORT_STEPS", 1 << 62)
+    monkeypatch.setattr(walk_turns, "SHORT_STEPS", 1 << 62)
     monkeypatch.setattr(conditioning_count, "MIN_WALK_NS", 0.0)
-    monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)
+    monkeypatch.setattr(walk_turns, "STEP_NS", 1e9)
     monkeypatch.setattr(conditioning_count.Walk, "run", run)
     assert csm.count_matches(graph, QUERY, unique=False, engine="cpu") == 7
     assert turns[0] == pytest.approx(2.0, rel=0.01)
@@ -348,7 +348,7 @@ def test_where_conditioning_is_nearly_done_another_way_is_looked_at_later():
         count.steps_left = steps_left
         taken = []
         for count.steps in (99, 100, 149, 150):
-            taken.append(conditioning_count._has_taken(count, 100))
+            taken.append(walk_turns._has_taken(count, 100))
         assert taken == wanted
 
 
@@ -397,7 +397,7 @@ def test_induced_counts_and_rows_are_walked():
 
 
 def test_it_ends_at_a_deadline(monkeypatch):
-    monkeypatch.setattr(conditioning_count, "MIN_STEPS", 1 << 62)  # a walk would be quicker
+    monkeypatch.setattr(walk_turns, "MIN_STEPS", 1 << 62)  # a walk would be quicker
     graph, pattern = hard()
     engine, prepared = prepared_for(graph, pattern, "monomorphism")
     with pytest.raises(DeadlinePassed):
@@ -424,11 +424,11 @@ def test_where_its_steps_are_spent_the_pattern_is_walked(monkeypatch):
     engine, prepared = prepared_for(graph, pattern, "monomorphism", conditioning_steps=1)
     plan, _ = plan_of(graph, engine, pattern, "monomorphism", unique=True)
     wanted = csm.count_matches(graph, QUERY, engine="cpu")
-    monkeypatch.setattr(conditioning_count, "MIN_STEPS", 3)
+    monkeypatch.setattr(walk_turns, "MIN_STEPS", 3)
     monkeypatch.setattr(conditioning_count, "MIN_WALK_NS", 0.0)
-    monkeypatch.setattr(conditioning_count, "STEP_NS", 1e9)
+    monkeypatch.setattr(walk_turns, "STEP_NS", 1e9)
     for factor in (1e9, 0.01):  # the walk ends, or is given up as well
-        monkeypatch.setattr(conditioning_count, "WALK_FACTOR", factor)
+        monkeypatch.setattr(walk_turns, "WALK_FACTOR", factor)
         strategy = Conditioning.of_plan(engine, plan, prepared, ConditioningPlan(1.0, 1e9))
         assert strategy.run(None, None).count() == wanted
 
@@ -438,7 +438,7 @@ def test_a_short_walk_gives_way_to_it(monkeypatch):
         graph = skewed_graph()
         wanted = csm.count_matches(graph, QUERY, engine="cpu")
         monkeypatch.setattr(conditioning_count, "MIN_WALK_NS", 0.0)
-        monkeypatch.setattr(conditioning_count, "SURPRISE_FACTOR", 0.0)
+        monkeypatch.setattr(walk_turns, "SURPRISE_FACTOR", 0.0)
         monkeypatch.setattr(ConditioningPlan, "first", False)
         assert csm.count_matches(skewed_graph(), QUERY, engine="cpu") == wanted
 

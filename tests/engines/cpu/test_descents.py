@@ -8,11 +8,11 @@ import pytest
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.search import threaded_run
 from cusubmatch.engines.cpu.search.descents import SampledDescents
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.runs import RunOptions, StepsSpent
 from cusubmatch.execution.planning import plan_of
 from cusubmatch.execution.walk_planning import replan
 from cusubmatch.plan import sampled_orders

@@ -19,7 +19,6 @@ from tiers import examples, thorough
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.elimination import (
     costs,
     elimination_run,
@@ -36,6 +35,7 @@ from cusubmatch.engines.cpu.elimination.task_stack import do_all
 from cusubmatch.engines.cpu.engine import CpuEngine
 from cusubmatch.engines.factors import fields
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
+from cusubmatch.engines.runs import RunOptions, StepsSpent
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies import conditioning_count
 from cusubmatch.execution.strategies.elimination_turns import EliminationIsDoneError, EliminationTurns

@@ -19,7 +19,6 @@ from test_elimination import EDGES, check_by_definition, random_graph
 from tiers import examples, thorough
 
 from cusubmatch import Pattern
-from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.cpu.elimination import (
     awaited_device,
     costs,
@@ -40,6 +39,7 @@ from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.elimination.array_joins import ArrayJoins
 from cusubmatch.engines.gpu.elimination.array_operations import ArrayOperations
 from cusubmatch.engines.gpu.elimination.device_factors import do_all_once, factors_on_device
+from cusubmatch.engines.runs import RunOptions
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.elimination_turns import EliminationTurns
 from cusubmatch.system.deadlines import ended_by

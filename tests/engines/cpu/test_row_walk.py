@@ -13,11 +13,11 @@ from row_cases import RowTable, all_matches, pattern_of
 from row_strategies import masks_of, plans, row_patterns, tables, written
 from tiers import examples
 
-from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.search.run_progress import RunProgress
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.prepared import PreparedRows
+from cusubmatch.engines.runs import RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.rows.row_planner import plan_rows
 from cusubmatch.plan.rows.row_statistics import RowStatistics

@@ -26,10 +26,10 @@ from tiers import examples, thorough
 
 import cusubmatch as csm
 from cusubmatch import Graph, Pattern, count_matches, explain, generators
-from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.cpu.search.run import Run
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.cpu.walker import suffix_program
+from cusubmatch.engines.runs import RunOptions
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.crt import PRIMES, primes_beyond
 from cusubmatch.plan.suffix.polynomial import distinct_choices, instructions

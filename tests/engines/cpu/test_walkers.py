@@ -27,10 +27,10 @@ from strategies import RawGraph, cases, connected_order, skewed_rows
 from tiers import examples
 
 from cusubmatch import Graph, Pattern, count_matches, generators
-from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.cpu.search.run import Run
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.cpu.walker import count_limbs, program
+from cusubmatch.engines.runs import RunOptions
 from cusubmatch.execution.results.expand_orbits import expand_orbits
 
 # Random patterns ask for labels that random graphs lack.

@@ -10,11 +10,11 @@ from targets import one_lane
 from tiers import examples, is_thorough, thorough
 
 from cusubmatch import Graph
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.cliques import Cliques, Limits
 from cusubmatch.engines.gpu.cliques.interleaved import PARTS, dealt, interleaved, stretch
 from cusubmatch.engines.gpu.cliques.orientation import orient
 from cusubmatch.engines.gpu.cliques.triangles import Triangles
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.generators import rmat
 
 TINY = {"processors": 1, "threads": 1}

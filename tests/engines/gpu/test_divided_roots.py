@@ -13,13 +13,13 @@ from row_strategies import masks_of, tables
 from targets import emulator
 from tiers import examples, thorough
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.row_walk import divided_roots
 from cusubmatch.engines.gpu.row_walk.device_row_plan import device_row_plans
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.engines.prepared import PreparedRows
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.plan.rows.root_orders import other_order
 from cusubmatch.plan.rows.row_plan import RowPlan
 from cusubmatch.plan.rows.row_planner import plan_rows

@@ -11,9 +11,9 @@ from targets import emulator, native_lane, one_lane
 from tiers import is_thorough, thorough
 
 import cusubmatch as csm
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.full_row_triangles import FullRowTriangles
 from cusubmatch.engines.gpu.cliques.interleaved import PARTS
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.generators import kronecker, kronecker_counts
 
 TINY = {"processors": 1, "threads": 64}

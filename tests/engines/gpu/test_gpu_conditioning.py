@@ -19,7 +19,6 @@ from test_conditioning import count_of, multipartite, path, prepared_for
 from tiers import examples, thorough
 
 from cusubmatch import Graph, Pattern
-from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.cpu.elimination import costs, elimination_run, placed_factors, shared_steps
 from cusubmatch.engines.factors.arithmetic import WORDS
 from cusubmatch.engines.factors.fields import Fields
@@ -30,6 +29,7 @@ from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.elimination.device_factors import factors_on_device, load
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.engines.runs import RunOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 

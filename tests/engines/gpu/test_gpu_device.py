@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import cusubmatch as csm
-from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.gpu.runtime.device import current_device
 from cusubmatch.engines.registry import engine_named
+from cusubmatch.engines.runs import RunOptions
 from cusubmatch.execution.planned_call import make_query
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.generators import rmat

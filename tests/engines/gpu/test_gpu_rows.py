@@ -14,12 +14,12 @@ from row_strategies import masks_of, plans, row_patterns, tables, written
 from targets import emulator, one_lane
 from tiers import examples, is_thorough, thorough
 
-from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.engines.prepared import PreparedRows
+from cusubmatch.engines.runs import RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.rows.row_planner import plan_rows
 from cusubmatch.plan.rows.row_statistics import RowStatistics

@@ -23,12 +23,12 @@ from tiers import examples, is_thorough, thorough
 
 import cusubmatch as csm
 from cusubmatch import Pattern
-from cusubmatch.engines.base import RunOptions
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.engines.gpu.search.workspace import Workspace
 from cusubmatch.engines.gpu.tunables import Polling, Tunables
 from cusubmatch.engines.gpu.walker import program_format
+from cusubmatch.engines.runs import RunOptions
 from cusubmatch.execution.results.expand_orbits import expand_orbits
 from cusubmatch.graph.cache import Cache
 from cusubmatch.system.deadlines import checking

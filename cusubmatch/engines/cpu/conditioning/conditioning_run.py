@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cusubmatch.engines.base import ConditionedCount, RunOptions, TaskRange
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, RESIDUES
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
@@ -28,6 +27,7 @@ from cusubmatch.engines.cpu.conditioning.root_order import put_longest_first
 from cusubmatch.engines.cpu.conditioning.root_queue import RootQueue
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.runs import ConditionedCount, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import PRIMES, WORD, chinese_remainder, primes_beside_word

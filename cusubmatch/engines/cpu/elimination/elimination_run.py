@@ -9,7 +9,6 @@ from itertools import combinations
 
 import numpy as np
 
-from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
 from cusubmatch.engines.cpu.elimination.factor_store import MANY_WORDS, FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import Conflicts, Costs, Quotients, sum_of_quotients
@@ -18,6 +17,7 @@ from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS, kinds_of
 from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
 from cusubmatch.engines.factors.factor import WORD_BYTES
+from cusubmatch.engines.runs import RunOptions, StepsSpent
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word

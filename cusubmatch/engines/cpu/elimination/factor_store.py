@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Hashable, Iterable
 
 import numpy as np
 
-from cusubmatch.engines.base import StepsSpent
 from cusubmatch.engines.cpu.elimination.costs import ENTRY_NS
 from cusubmatch.engines.cpu.elimination.eliminations import Eliminations
 from cusubmatch.engines.cpu.elimination.factor_kernels import arcs_of
@@ -24,6 +23,7 @@ from cusubmatch.engines.cpu.elimination.task_stack import do_all
 from cusubmatch.engines.factors.device_factors import DeviceFactors
 from cusubmatch.engines.factors.factor import Factor
 from cusubmatch.engines.factors.fields import Fields
+from cusubmatch.engines.runs import StepsSpent
 
 __all__ = ["MANY_WORDS", "FactorStore"]
 

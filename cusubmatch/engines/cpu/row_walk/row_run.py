@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.row_walk import row_state as s
 from cusubmatch.engines.cpu.row_walk.condition_code import encode_conditions
@@ -21,11 +20,11 @@ from cusubmatch.engines.cpu.search.task_queue import Task, TaskQueue
 from cusubmatch.engines.cpu.search.threaded_run import ThreadedRun
 from cusubmatch.engines.cpu.tunables import DEFAULT_TUNABLES, Tunables
 from cusubmatch.engines.prepared import PreparedRows, RowBlock
+from cusubmatch.engines.runs import DEFAULT_OPTIONS, RunOptions, TaskRange
 from cusubmatch.plan.rows.row_plan import RowPlan
 
 __all__ = ["RowRun", "number_of_row_tasks"]
 
-DEFAULT_OPTIONS = RunOptions()
 FIRST_KEPT_PATHS = 1 << 12
 NO_COLUMNS = np.empty((0, 0), np.int32), np.empty((0, 0), np.int64)
 

@@ -11,7 +11,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.task_queue import Task, TaskQueue, donate_work
@@ -24,12 +23,11 @@ from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import BitmapState, new
 from cusubmatch.engines.cpu.walker.program import State, encode, new_list_state
 from cusubmatch.engines.cpu.walker.suffix_program import take_residues
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import DEFAULT_OPTIONS, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
 
-__all__ = ["DEFAULT_OPTIONS", "Run"]
-
-DEFAULT_OPTIONS = RunOptions()
+__all__ = ["Run"]
 
 
 @functools.cache

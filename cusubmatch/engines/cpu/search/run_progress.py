@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import ProgressCallback
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.cpu.walker import program as p
+from cusubmatch.engines.runs import ProgressCallback
 from cusubmatch.graph import Adjacency
 from cusubmatch.plan import Plan
 

@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from cusubmatch.engines.base import RunOptions, StepsSpent
 from cusubmatch.engines.cpu.search.parallel_blocks import blocks_of_threads
 from cusubmatch.engines.cpu.search.run_progress import RunProgress
 from cusubmatch.engines.cpu.search.task_queue import TaskQueue
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.runs import RunOptions, StepsSpent
 from cusubmatch.errors import DeadlinePassed, Stopped
 
 __all__ = ["ThreadedRun"]

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.clique_kernels import (
     BLOCK_THREADS,
     BLOCK_TICKET,
@@ -41,6 +40,7 @@ from cusubmatch.engines.gpu.cliques.work_estimates import make_reach, seconds_of
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.launch_batches import PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.graph.csr import module_of
 
 __all__ = ["Cliques", "Limits", "usual_limits"]

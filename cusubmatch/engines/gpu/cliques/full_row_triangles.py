@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.full_row_kernels import (
     LONG,
     MERGING_LANES,
@@ -42,6 +41,7 @@ from cusubmatch.engines.gpu.runtime.launch_batches import (
     ranges,
 )
 from cusubmatch.engines.gpu.runtime.warp import grid
+from cusubmatch.engines.runs import TaskRange
 
 __all__ = ["FullRowTriangles", "needed"]
 

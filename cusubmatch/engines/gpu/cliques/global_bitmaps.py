@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numba import uint32
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.interleaved import dealt
 from cusubmatch.engines.gpu.cliques.neighbourhood_rows import WORD, fill_row
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
@@ -25,6 +24,7 @@ from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.runtime.launch_batches import Step, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid, warp_functions
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.graph.csr import module_of
 
 __all__ = [

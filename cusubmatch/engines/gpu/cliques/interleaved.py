@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from cusubmatch.engines.base import TaskRange
+from cusubmatch.engines.runs import TaskRange
 
 __all__ = ["PARTS", "Interleaved", "dealt", "interleaved", "stretch"]
 

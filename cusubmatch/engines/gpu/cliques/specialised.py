@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.cliques import Cliques
 from cusubmatch.engines.gpu.cliques.full_row_triangles import FullRowTriangles
 from cusubmatch.engines.gpu.cliques.interleaved import PARTS
@@ -17,6 +16,7 @@ from cusubmatch.engines.gpu.cliques.orientation import Oriented, orient
 from cusubmatch.engines.gpu.cliques.triangles import Triangles
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.plan import Plan
 
 __all__ = ["clique_parts", "is_counted_in_full_rows", "specialised_count"]

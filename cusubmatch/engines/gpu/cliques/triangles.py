@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numba import int64, uint32, uint64, void
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.cliques.edge_split import Short, split
 from cusubmatch.engines.gpu.cliques.interleaved import PARTS, Interleaved, interleaved, stretch
 from cusubmatch.engines.gpu.cliques.orientation import Oriented
@@ -26,6 +25,7 @@ from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.runtime.launch_batches import FIRST_TICKET, PIECE_S, Check, Launches, Step, as_it_is, ranges
 from cusubmatch.engines.gpu.runtime.warp import grid, warp_functions
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.graph.csr import module_of
 
 __all__ = ["Triangles", "needed", "signatures"]

@@ -159,7 +159,7 @@ class ArrayOperations:
         n = keys.shape[1]
         counts = self.xp.zeros((len(scope), size), np.uint64)
         places = self.xp.asarray(self.fields.places(scope, scope).astype(np.int64).ravel())
-        form = n, n, places, self.fields.mask, size, counts.ravel()
+        form = n, places, self.fields.mask, size, counts.ravel()
         self.launch(make_count_images, n, keys.ravel(), *form)
         return counts
 

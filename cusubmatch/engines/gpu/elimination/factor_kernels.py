@@ -108,19 +108,19 @@ def make_add_up(target: Target, threads: int, floats: bool) -> Any:
 def make_count_images(target: Target, threads: int) -> Any:
     """The kernel that counts the entries that each image of each vertex of a factor has.
 
-    Its arguments: the words of keys, and how many entries there is space for; how many there are; the places of the
-    vertices' fields, word and lowest bit; the mask of a field; local indices a vertex; the counts, which are 0.
+    Its arguments: the words of keys; how many entries there are; the places of the vertices' fields, word and lowest
+    bit; the mask of a field; local indices a vertex; the counts, which are 0.
     """
     cuda = target.cuda
     first, THREADS = lane_of_launch(target, threads)
 
     @target.kernel
-    def count_images(keys, space, n, places, mask, size, counts):
+    def count_images(keys, n, places, mask, size, counts):
         i = first()
         while i < n:
             for vertex in range(S(len(places)) >> 1):
                 word, bit = places[2 * vertex], L(places[2 * vertex + 1])
-                image = L(L(L(keys[word * space + i]) >> bit) & L(mask))
+                image = L(L(L(keys[word * n + i]) >> bit) & L(mask))
                 cuda.atomic.add(counts, S(vertex) * size + S(image), L(1))
             i += S(cuda.gridDim.x) * THREADS
 
@@ -132,7 +132,7 @@ def factor_kernels(threads: int) -> list[DeclaredKernel]:
     places, words, marks = int64[::1], uint64[::1], int32[::1]
     moved = void(words, int64, places, int64, int64, places, int64, uint64, words)
     marked = void(words, int64, int64, places, marks)
-    counted = void(words, int64, int64, places, uint64, int64, words)
+    counted = void(words, int64, places, uint64, int64, words)
     kernels = [
         DeclaredKernel("move fields", make_move_fields.recipe(threads), moved),
         DeclaredKernel("mark firsts", make_mark_firsts.recipe(threads), marked),

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.row_walk import row_format as f
 from cusubmatch.engines.gpu.row_walk.divided_roots import divide_roots
 from cusubmatch.engines.gpu.row_walk.opened_rows import MAX_SHARED_WORDS, OpenedRows, open_rows
@@ -16,6 +15,7 @@ from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import RowData, RowTas
 from cusubmatch.engines.gpu.row_walk.row_program import RowProgram, stepwise
 from cusubmatch.engines.gpu.runtime.device import CONDITION_REGISTERS, REGISTERS, Device
 from cusubmatch.engines.prepared import PreparedRows
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.plan.rows.row_plan import RowPlan
 
 __all__ = ["DeviceRowPlan", "device_row_plans"]

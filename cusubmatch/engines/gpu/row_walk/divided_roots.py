@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.row_walk import row_format as f
 from cusubmatch.engines.gpu.row_walk.opened_rows import OpenedRows, open_rows
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.prepared import PreparedRows
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.plan.rows.root_orders import other_order, third_step
 
 __all__ = ["divide_roots"]

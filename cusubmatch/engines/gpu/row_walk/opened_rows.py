@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.row_walk import row_format as f
 from cusubmatch.engines.gpu.row_walk.condition_code import encode_conditions
 from cusubmatch.engines.gpu.row_walk.device_rows import DeviceRows, make_device_rows
@@ -21,6 +20,7 @@ from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import RowData, Scratc
 from cusubmatch.engines.gpu.row_walk.row_program import RowProgram, encode
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.prepared import PreparedRows
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.plan.rows.row_plan import RowPlan
 
 __all__ = ["MAX_SHARED_WORDS", "OpenedRows", "make_scratch", "number_of_row_tasks", "open_rows"]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.gpu.row_walk import row_format as f
 from cusubmatch.engines.gpu.row_walk.device_row_plan import DeviceRowPlan, device_row_plans
 from cusubmatch.engines.gpu.row_walk.opened_rows import make_scratch
@@ -18,12 +17,11 @@ from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.run import nanoseconds_of
 from cusubmatch.engines.gpu.search.workspace import mirrored
 from cusubmatch.engines.prepared import PreparedRows, RowBlock
+from cusubmatch.engines.runs import DEFAULT_OPTIONS, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.rows.row_plan import RowPlan
 
 __all__ = ["RowRun"]
-
-DEFAULT_OPTIONS = RunOptions()
 
 
 class RowRun:

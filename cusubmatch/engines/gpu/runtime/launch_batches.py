@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.warp import whole
+from cusubmatch.engines.runs import TaskRange
 
 __all__ = ["FIRST_TICKET", "PIECE_S", "Check", "Launches", "Step", "as_it_is", "evenly", "ranges"]
 

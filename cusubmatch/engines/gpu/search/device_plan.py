@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.runtime.device import REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS, Device
 from cusubmatch.engines.gpu.search.graph_view import Roots, make_roots, make_rows
 from cusubmatch.engines.gpu.search.program import Layout, encode
@@ -18,6 +17,7 @@ from cusubmatch.engines.gpu.walker.checkpoints import CHECKPOINT_HEADER
 from cusubmatch.engines.gpu.walker.kernel_arguments import GraphArrays
 from cusubmatch.engines.gpu.walker.variant import Variant
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.plan import Plan
 
 __all__ = ["DevicePlan", "make_device_plan"]

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 from cusubmatch.engines.gpu.runtime.transfer import near_array
 from cusubmatch.engines.gpu.walker import program_format as p
 from cusubmatch.engines.gpu.walker.row_access import row_access
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.graph import Adjacency
 
 __all__ = [

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import RunOptions, TaskRange
 from cusubmatch.engines.gpu.cliques.specialised import specialised_count
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
@@ -26,6 +25,7 @@ from cusubmatch.engines.gpu.walker import task_ring as r
 from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, ROWS, SUFFIX, WEIGHTS
 from cusubmatch.engines.gpu.walker.warp_walker import make_walk
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import DEFAULT_OPTIONS, RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan, suffix_primes
 from cusubmatch.plan.crt import chinese_remainder
@@ -34,7 +34,6 @@ from cusubmatch.system.deadlines import check_deadline
 __all__ = ["KEPT_PLANS", "Run", "mode_of", "nanoseconds_of"]
 
 KEPT_PLANS = 16  # at least
-DEFAULTS = RunOptions()
 WATCH_S = 1e-4  # between two looks at a launch
 
 
@@ -83,7 +82,7 @@ class Run:
         self,
         prepared: Prepared,
         plan: Plan,
-        options: RunOptions = DEFAULTS,
+        options: RunOptions = DEFAULT_OPTIONS,
         tasks: TaskRange | None = None,
         *,
         gpu: Device | None = None,

@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.engines.base import TaskRange
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.search.device_plan import DevicePlan, make_device_plan
 from cusubmatch.engines.gpu.search.extend_frontier import extended_frontier
@@ -30,6 +29,7 @@ from cusubmatch.engines.gpu.walker import task_ring as r
 from cusubmatch.engines.gpu.walker.variant import COUNT, PAIRS, WEIGHTS
 from cusubmatch.engines.gpu.walker.warp_walker import make_walk
 from cusubmatch.engines.prepared import Prepared
+from cusubmatch.engines.runs import TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import check_deadline
