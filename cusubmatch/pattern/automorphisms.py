@@ -14,6 +14,8 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 
+from cusubmatch.pattern.pair_codes import PairCodes
+
 __all__ = ["AutomorphismGroup"]
 
 
@@ -34,14 +36,14 @@ class AutomorphismGroup:
     def __init__(
         self,
         colours: Sequence[Hashable],
-        codes: Mapping[tuple[int, int], Hashable] | _PairCodes,
+        codes: Mapping[tuple[int, int], Hashable] | PairCodes,
         size: int | None = None,
         *,
         symmetric: bool = False,
     ):
         self._whole = len(colours)
         self.size = self._whole if size is None else size
-        self._pairs = codes if isinstance(codes, _PairCodes) else _PairCodes(codes, self._whole)
+        self._pairs = codes if isinstance(codes, PairCodes) else PairCodes(codes, self._whole)
         self._first = _ranks([(repr(colour),) for colour in colours])
         self._orbits: dict[frozenset, tuple[int, ...]] = {}
         self._colours: dict[frozenset, list[int]] = {}  # with some vertices fixed
@@ -269,47 +271,6 @@ class AutomorphismGroup:
             colours = _ranks(keys)
             sizes = Counter(colours)
         return _ranks(colours)
-
-
-class _PairCodes:
-    """What ordered pairs of vertices must share with their images, by numbers.
-
-    Attributes
-    ----------
-    kinds : tuple of str
-        The text of each number.
-    near : list of lists of (number, vertex)
-        Of each vertex, the pairs whose code is not the commonest one (of no edge): that says nothing beside the others.
-    """
-
-    def __init__(self, codes: Mapping[tuple[int, int], Hashable], size: int):
-        uses = Counter(codes.values())
-        uses[None] = size**2 - sum(uses[code] for code in uses if code is not None)
-        texts = {code: repr(code) for code in uses}
-        self.kinds = tuple(sorted(texts.values()))
-        number = {code: self.kinds.index(text) for code, text in texts.items()}
-        self._commonest = number[min(uses, key=lambda code: (-uses[code], texts[code]))]
-        self.near: list[list[tuple[int, int]]] = [[] for _ in range(size)]
-        pairs: Iterable[tuple[tuple[int, int], Hashable]] = codes.items()
-        if self._commonest != number[None]:
-            pairs = [((v, w), codes.get((v, w))) for v in range(size) for w in range(size)]
-        for (v, w), code in pairs:
-            if number[code] != self._commonest:
-                self.near[v].append((number[code], w))
-
-    @functools.cached_property
-    def rows(self) -> list[list[int]]:
-        """The code of each ordered pair, by number."""
-        codes = [[self._commonest] * len(self.near) for _ in self.near]
-        for row, near in zip(codes, self.near, strict=True):
-            for code, w in near:
-                row[w] = code
-        return codes
-
-    @functools.cached_property
-    def columns(self) -> list[list[int]]:
-        """The same by the second vertex."""
-        return list(map(list, zip(*self.rows, strict=True)))
 
 
 def _ranks(keys):
