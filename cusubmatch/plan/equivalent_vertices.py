@@ -26,12 +26,11 @@ def equivalent_pairs(constraints, filters):
     for u, w in constraints.distinct:
         differs[u].add(w)
         differs[w].add(u)
-    others = list(map(frozenset, differs))
-    with_itself = [frozenset({u, *some}) for u, some in enumerate(differs)]
+    with_itself = [{u, *others} for u, others in enumerate(differs)]
     pairs = set()
     for several in classes:
         for u, w in combinations(several, 2):
-            sets = with_itself if w in others[u] else others
+            sets = with_itself if w in differs[u] else differs
             if (w, u) not in required and sets[u] == sets[w]:
                 pairs.add(frozenset((u, w)))
     return pairs

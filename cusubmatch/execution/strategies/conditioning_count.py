@@ -55,7 +55,7 @@ ELIMINATION_SHARE = 0.5  # of the time of conditioning
 YIELD_STEPS = 1 << 25  # of conditioning, before most cores are left to elimination
 YIELD_S = 30.0  # since that has begun, after which they are not any more
 LONG_STEPS = 1 << 22  # of conditioning, after which what it expects to be left is believed
-MIN_WALK_NS = 3e6  # but no sooner
+MIN_WALK_NS = 3e6  # a walk gives way after no less, whatever it is expected to take
 
 
 class Conditioning:
