@@ -56,6 +56,12 @@ def random_factors(fields, scopes, share, seed, most=100):
     return factors, dense
 
 
+def vertices_together(scopes):
+    """Each vertex of some scopes alone, the first two, and all."""
+    every = tuple(sorted({v for scope in scopes for v in scope}))
+    return [*((v,) for v in every), every[:2], every]
+
+
 def check_sum(fields, total, dense):
     """A factor has the sums of a dense array over all other vertices, and keys that ascend."""
     wanted = dense.sum(axis=tuple(v for v in range(dense.ndim) if v not in total.scope))

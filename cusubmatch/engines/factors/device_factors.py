@@ -65,8 +65,8 @@ class DeviceFactors(Protocol):
         """uint64 (n, words), of the host: the keys of every so manyth entry."""
         ...
 
-    def summed_product(self, vertex: int, factors: Sequence[Any], most_pairs: float) -> DeviceFactor:
-        """The product of factors, in the order of their joins, summed over a vertex that some of them hold.
+    def summed_product(self, vertices: Sequence[int], factors: Sequence[Any], most_pairs: float) -> DeviceFactor:
+        """The product of factors, in the order of their joins, summed over some of their vertices.
 
         It raises `MorePairs` before it makes more pairs of entries than `most_pairs`.
         """

@@ -31,6 +31,7 @@ from cusubmatch.engines.cpu.elimination import (
 from cusubmatch.engines.cpu.elimination.elimination_run import compile_elimination
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
 from cusubmatch.engines.cpu.elimination.quotient_sum import sum_of_quotients
+from cusubmatch.engines.cpu.elimination.step_costs import FINISHED, Step
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
 from cusubmatch.engines.cpu.engine import CpuEngine
 from cusubmatch.engines.factors import fields
@@ -247,11 +248,34 @@ def test_equal_factors_have_one_number():
 def test_floats_give_the_count_without_conflicts():
     store = FactorStore(4, np.array([FLOATS]), lambda _: None)
     offsets, targets = np.arange(0, 20, 4), np.tile(np.arange(4, dtype=np.int32), 4)
-    arcs = [store.add_arcs(*pair, offsets, targets) for pair in combinations(range(5), 2)]
+    arcs = [store.add_arcs(*pair, offsets, targets) for pair in [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]]
     (bits,), costs = sum_of_quotients(store, arcs, 5, frozenset())
-    assert [len(of_size) for of_size in costs] == [0, 1, 1, 1, 1, 1]
+    assert [len(of_size) for of_size in costs] == [0, 0, 1, 1, 1, 1]  # the last two vertices go together
     assert all(cost > 0 for of_size in costs for cost in of_size)
     assert np.uint64(bits).view(np.float64) == 4.0**5
+
+
+def test_vertices_that_no_other_factor_holds_go_together():
+    store = FactorStore(4, np.array([WORDS]), lambda _: None)
+    offsets, targets = np.arange(0, 20, 4), np.tile(np.arange(4, dtype=np.int32), 4)
+    arcs = [store.add_arcs(*pair, offsets, targets) for pair in [*combinations(range(4), 2), (3, 4)]]
+    clique = tuple(arcs[:-1])
+    assert store.costs.step(0, arcs) == store.costs.step(1, arcs) == Step((0, 1, 2), clique)
+    assert store.costs.step(0, arcs, 0b10) == Step((0, 2), clique)
+    assert store.costs.step(3, arcs) == Step((0, 1, 2, 3, 4), tuple(arcs))
+    assert store.costs.step(4, arcs) == Step((4,), tuple(arcs[-1:]))
+    assert list(store.costs.steps(arcs)) == [store.costs.step(v, arcs) for v in (4, 0, 3)]  # few entries first
+
+
+@pytest.mark.parametrize("device", [None, object()])
+def test_a_device_may_add_up_all_that_is_left(device):
+    store = FactorStore(4, np.array([WORDS]), lambda _: None, device=lambda _: device)
+    offsets, targets = np.arange(0, 20, 4), np.tile(np.arange(4, dtype=np.int32), 4)
+    for vertices in (FINISHED, FINISHED + 1):
+        arcs = tuple(store.add_arcs(v, v + 1, offsets, targets) for v in range(vertices - 1))
+        offered = device is not None and vertices == FINISHED
+        assert (Step(tuple(range(vertices)), arcs) in store.costs.steps(arcs)) == offered
+        assert (Step(tuple(range(2, vertices)), arcs) in store.costs.steps(arcs, 0b11)) == offered
 
 
 def test_what_samples_said_is_believed_of_others_in_part(monkeypatch):
@@ -261,13 +285,14 @@ def test_what_samples_said_is_believed_of_others_in_part(monkeypatch):
     offsets = np.arange(0, 33 * 16, 16)
     targets = np.array([y for x in range(32) for y in range(32) if (x ^ y) & 1 == 0], np.int32)
     arcs = [store.add_arcs(*pair, offsets, targets) for pair in combinations(range(5), 2)]
-    one, other = store.costs.step(0, arcs[:3] + arcs[4:6] + arcs[7:8]), store.costs.step(4, arcs)
+    clique = arcs[:3] + arcs[4:6] + arcs[7:8]
+    one, other = store.costs.step(0, clique, 0b1110), store.costs.step(4, arcs, 0b1111)
     expected, of_other = store.costs.cost(one), store.costs.cost(other)
     assert store.look_at([one]) == {one}
     assert store.look_at([one]) == set()
     assert store.costs.cost(one) > 1.5 * expected
     assert store.costs.cost(other) == of_other  # it has another number of vertices
-    alike = store.costs.step(1, arcs[:3] + arcs[4:6] + arcs[7:8])
+    alike = store.costs.step(1, clique, 0b1101)
     believed = store.costs.cost(alike)
     assert store.look_at([alike]) == {alike}
     assert expected < believed < store.costs.cost(alike)
@@ -329,7 +354,10 @@ def test_sorting_stops_when_the_count_is_ended_and_makes_no_factor(monkeypatch, 
     targets = np.array([7, 6, 5, 4, 3, 2, 1, 0], np.int32)
     store = FactorStore(8, np.array([WORDS]), spend, ended=ended)
     arcs = store.add_arcs(0, 1, np.arange(9), targets)
-    do = {"merge": lambda: store.merge(arcs, 0, 2), "eliminate": lambda: store.eliminate([store.costs.step(0, [arcs])])}
+    do = {
+        "merge": lambda: store.merge(arcs, 0, 2),
+        "eliminate": lambda: store.eliminate([store.costs.step(0, [arcs], 0b10)]),
+    }
     stops.append(True)
     with pytest.raises(DeadlinePassed):
         do[operation]()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factors
+from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factors, vertices_together
 from tiers import thorough
 
 from cusubmatch.engines.cpu.elimination import key_ranges, summed_product
@@ -26,8 +26,8 @@ def test_a_summed_product_is_that_of_dense_arrays(monkeypatch, scopes, products,
     fields = Fields(SIZE)
     factors, dense = random_factors(fields, scopes, share, seed=len(scopes))
     summed = SummedProduct(fields, KINDS, lambda _: None, np.zeros(1, np.int64))
-    for vertex in sorted({v for scope in scopes for v in scope}):
-        tasks, made = [summed.begin(vertex, factors)], []
+    for vertices in vertices_together(scopes):
+        tasks, made = [summed.begin(vertices, factors)], []
         while tasks:
             one = summed.advance(tasks.pop())
             if isinstance(one, Factor):

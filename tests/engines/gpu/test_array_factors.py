@@ -4,7 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factor, random_factors
+from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factor, random_factors, vertices_together
 from targets import lane_device
 
 from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
@@ -54,8 +54,8 @@ def test_a_summed_product_is_that_of_dense_arrays(
     device = array_factors_of(fields)
     there = [device.to_device(factor) for factor in factors]
     assert all(factor.is_plain == (most == 2) for factor in there)
-    for vertex in sorted({v for scope in scopes for v in scope}):
-        check_sum(fields, device.to_host(device.summed_product(vertex, there)), dense)
+    for vertices in vertices_together(scopes):
+        check_sum(fields, device.to_host(device.summed_product(vertices, there)), dense)
 
 
 @pytest.mark.parametrize("word_bits", [63, 8, 4])
@@ -98,7 +98,7 @@ def test_parts_that_come_after_others_were_added_up_are_added_too(array_factors_
     fields = Fields(SIZE)
     device = array_factors_of(fields)
     factors, dense = random_factors(fields, SCOPES["two arcs"], 0.5, 1)
-    check_sum(fields, device.to_host(device.summed_product(0, [*map(device.to_device, factors)])), dense)
+    check_sum(fields, device.to_host(device.summed_product((0,), [*map(device.to_device, factors)])), dense)
 
 
 def test_more_pairs_than_are_allowed_are_not_made(array_factors_of):
@@ -108,9 +108,9 @@ def test_more_pairs_than_are_allowed_are_not_made(array_factors_of):
     there = [*map(device.to_device, factors)]
     one, other = (device.entries_of_images(factor, 0, SIZE) for factor in there)
     pairs = int(one @ other)
-    assert len(device.summed_product(0, there, pairs)) > 0
+    assert len(device.summed_product((0,), there, pairs)) > 0
     with pytest.raises(MorePairs) as found:
-        device.summed_product(0, there, pairs - 1)
+        device.summed_product((0,), there, pairs - 1)
     assert found.value.pairs == pairs
 
 
@@ -145,7 +145,7 @@ def test_floats_of_all_sizes_are_added_up(array_factors_of):
     keys = np.array([[0 << fields.bits | y] for y in range(4)] + [[1 << fields.bits | y] for y in range(4)], np.uint64)
     values = np.array([1e30] * 4 + [1e-3] * 4).view(np.uint64).reshape(-1, 1)
     arcs = Factor((0, 1), keys, values)
-    summed = device.to_host(device.summed_product(1, [device.to_device(arcs)]))
+    summed = device.to_host(device.summed_product((1,), [device.to_device(arcs)]))
     assert np.allclose(summed.values.view(np.float64).ravel(), [4e30, 4e-3])
 
 
@@ -161,7 +161,7 @@ def test_what_is_checked_between_parts_may_end_it(array_factors_of, monkeypatch)
     device = array_factors_of(fields, check=check)
     factors, _ = random_factors(fields, SCOPES["two arcs"], 0.6, 1)
     with pytest.raises(InterruptedError):
-        device.summed_product(0, [device.to_device(factor) for factor in factors])
+        device.summed_product((0,), [device.to_device(factor) for factor in factors])
     assert len(calls) == 3
 
 
@@ -170,5 +170,5 @@ def test_sums_are_modulo_two_to_the_64(array_factors_of):
     device = array_factors_of(fields, kinds)
     keys = np.arange(3, dtype=np.uint64).reshape(-1, 1)
     factor = Factor((0,), keys, np.full((3, 1), (1 << 64) - 1, np.uint64))
-    summed = device.to_host(device.summed_product(0, [device.to_device(factor)]))
+    summed = device.to_host(device.summed_product((0,), [device.to_device(factor)]))
     assert summed.values.tolist() == [[(1 << 64) - 3]]

@@ -25,11 +25,11 @@ _Task = Callable[[], list[Any]]  # gives other tasks
 
 
 class Eliminations:
-    """Products that are to be summed over a vertex each.
+    """Products that are to be summed over vertices each.
 
     Parameters
     ----------
-    products : sequence of (vertex, factors)
+    products : sequence of (vertices, factors)
         The factors in the order of their joins; those that take least are first.
     costs : sequence of float
         Of each, nanoseconds of one thread of the host, about.
@@ -53,7 +53,7 @@ class Eliminations:
 
     def __init__(
         self,
-        products: Sequence[tuple[int, Sequence[PlacedFactor]]],
+        products: Sequence[tuple[Sequence[int], Sequence[PlacedFactor]]],
         costs: Sequence[float],
         summed_product: SummedProduct,
         places: PlacedFactors,
@@ -116,8 +116,8 @@ class Eliminations:
         if number is None:
             return []
         self._spend(OPERATION_NS)
-        vertex, factors = self._products[number]
-        begun = self._summed_product.begin(vertex, [self._places.here(factor) for factor in factors])
+        vertices, factors = self._products[number]
+        begun = self._summed_product.begin(vertices, [self._places.here(factor) for factor in factors])
         return [self._here, functools.partial(self._advance, number, begun)]
 
     def _advance(self, number: int, product: Product | Join) -> list[_Task]:

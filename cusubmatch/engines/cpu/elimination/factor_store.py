@@ -169,7 +169,7 @@ class FactorStore:
         """
         costs = {step: self.costs.cost_here(step) for step in steps if step not in self._known}
         new = sorted(costs, key=costs.__getitem__)
-        products = [(step.vertex, [self._factors[n] for n in self.costs.numbers(step)]) for step in new]
+        products = [(step.vertices, [self._factors[n] for n in self.costs.numbers(step)]) for step in new]
         self._words_made, room = 0, self.room
         how = self._summed_product, self._places, self._spend, self._count_words, lambda: self._words_made < room
         eliminations = Eliminations(products, [costs[step] for step in new], *how)
@@ -186,7 +186,7 @@ class FactorStore:
         return step in self._known
 
     def eliminated(self, step: Step) -> int:
-        """The product of the step's factors, summed over its vertex."""
+        """The product of the step's factors, summed over its vertices."""
         return self._known[step]
 
     def merge_all(self, merges: Iterable[tuple[int, int, int]]) -> None:

@@ -80,14 +80,16 @@ class PlacedFactors:
                 factor.here = device.to_host(factor.there)
         return factor.here
 
-    def summed_product(self, vertex: int, factors: Sequence[PlacedFactor], most_pairs: float) -> PlacedFactor:
-        """The product of factors, in the order of their joins, summed over a vertex; on the device.
+    def summed_product(
+        self, vertices: Sequence[int], factors: Sequence[PlacedFactor], most_pairs: float
+    ) -> PlacedFactor:
+        """The product of factors, in the order of their joins, summed over some vertices; on the device.
 
         It raises `MorePairs` before it makes more pairs of entries than `most_pairs`.
         """
         with self._on_device() as device:
             there = [self._there(device, one) for one in factors]
-            return self._made(device, device.summed_product(vertex, there, most_pairs))
+            return self._made(device, device.summed_product(vertices, there, most_pairs))
 
     def weighted_sum(self, factor: PlacedFactor, weight: int, other: PlacedFactor, other_weight: int) -> PlacedFactor:
         """The sum of two factors of one scope, each times its weight, without entries that are 0."""

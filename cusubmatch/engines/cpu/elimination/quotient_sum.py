@@ -1,9 +1,10 @@
 """The embeddings of a pattern as a sum over its quotients, which is made vertex by vertex.
 
 A vertex is eliminated: the factors that hold it become one factor of its neighbours (bucket elimination, Dechter 1999).
-A conflict of it with another vertex that no factor holds with it is left out, and the maps that give both the same
-image are subtracted, in which the two are one vertex: so each such conflict makes two terms of one. Terms that differ
-in one factor only, as they do once both have eliminated what a conflict concerned, become one again.
+So do vertices that no other factor holds. A conflict of one with another vertex that no factor holds with it is left
+out, and the maps that give both the same image are subtracted, in which the two are one vertex: so each such conflict
+makes two terms of one. Terms that differ in one factor only, as they do once both have eliminated what a conflict
+concerned, become one again.
 """
 
 from __future__ import annotations
@@ -138,23 +139,23 @@ class _QuotientSum:
         self.store.merge_all(merge for term, step in done for merge in self._merges(term, step))
         for term, step in done:
             self.spent.setdefault(size, []).append(self.store.costs.cost_here(step))
-            self._put_in_place(term, step, size - 1)
+            self._put_in_place(term, step, size)
 
     def _merges(self, term: _Term, step: Step) -> Iterator[tuple[int, int, int]]:
         """The factors that are merged where the vertex of a step has the image of one that it is in conflict with."""
         for u, w in term.conflicts:
-            if step.vertex in (u, w):
+            if u in step.vertices or w in step.vertices:
                 yield from ((number, w, u) for number in self.store.holding(w, term.factors))
 
     def _put_in_place(self, term: _Term, step: Step, size: int) -> None:
-        """Put terms of so many vertices in place of one with one more, whose vertex is eliminated."""
-        for u, w in sorted(pair for pair in term.conflicts if step.vertex in pair):
+        """Put terms with fewer vertices in place of one with so many, from which some are eliminated."""
+        for u, w in sorted(pair for pair in term.conflicts if not set(step.vertices).isdisjoint(pair)):
             rest = term.conflicts - {(u, w)}
-            self._add(self._merged(term, u, w, rest), size)
+            self._add(self._merged(term, u, w, rest), size - 1)
             term = term._replace(conflicts=rest)
-        number = self.store.eliminated(step)
-        if size:
-            self._add(term._replace(factors=self._with(term.factors.difference(step.factors), number)), size)
+        number, left = self.store.eliminated(step), size - len(step.vertices)
+        if left:
+            self._add(term._replace(factors=self._with(term.factors.difference(step.factors), number)), left)
             return
         for values in self.store[number].values.tolist():  # one row, or none
             self.totals = [total + term.weight * value for total, value in zip(self.totals, values, strict=True)]
@@ -176,31 +177,34 @@ class _QuotientSum:
 
         Samples are followed of those that seem to, until no others seem to.
         """
-        price_of_term = self._price_of_term(size)
+        prices = [self._price_of_term(left) for left in range(size + 1)]
         choices = [self._steps(term) for term in terms]
-        chosen = [self._cheapest(steps, price_of_term) for steps in choices]
+        chosen = [self._cheapest(steps, prices) for steps in choices]
         while new := self.store.look_at(chosen):
             for number, step in enumerate(chosen):
                 if step in new:
-                    chosen[number] = self._cheapest(choices[number], price_of_term)
+                    chosen[number] = self._cheapest(choices[number], prices)
         return chosen
 
     def _price_of_term(self, size: int) -> float:
-        """What one more term costs where one with so many vertices makes it."""
+        """What one more term with so many vertices costs."""
         share = DEVICE_TERM_SHARE if self.store.costs.has_device else TERM_SHARE
-        return max(
-            TERM_NS, share * sum(self.store.costs.cost_now(cost) for costs in self.costs[:size] for cost in costs)
-        )
+        costs = self.costs[: size + 1]
+        return max(TERM_NS, share * sum(self.store.costs.cost_now(cost) for of_size in costs for cost in of_size))
 
     def _steps(self, term: _Term) -> list[tuple[Step, int]]:
         """The eliminations of a term, those with few entries first, each with how many other terms it makes."""
         merges = Counter(v for pair in term.conflicts for v in pair)
-        return [(step, merges[step.vertex]) for step in self.store.costs.steps(term.factors)]
+        kept = sum(1 << v for v in merges)
+        return [(step, merges[vertex]) for step, vertex in self.store.costs.steps(term.factors, kept).items()]
 
-    def _cheapest(self, steps: Sequence[tuple[Step, int]], price_of_term: float) -> Step:
+    def _cheapest(self, steps: Sequence[tuple[Step, int]], prices: Sequence[float]) -> Step:
+        """Of the eliminations of a term, by the prices of terms by size."""
         best, price = steps[0][0], math.inf
+        size = len(prices) - 1
         for step, merges in steps:
-            terms, more = 1 + merges, merges * price_of_term
+            left = size - len(step.vertices)
+            terms, more = 1 + merges, merges * prices[size - 1] + (prices[left] if left else 0.0)
             if more < price:
                 cost = terms * self.store.costs.cost(step, (price - more) / terms) + more
                 if cost < price:

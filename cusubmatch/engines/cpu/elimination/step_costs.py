@@ -22,14 +22,18 @@ from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["Step", "StepCosts"]
 
+FINISHED = 8  # vertices of a term, at most, that are eliminated together
 MIN_SAMPLED = 5  # vertices of a product; where it has fewer, what is expected is about right
 BELIEVED = 0.75  # of the mean error of what was expected of others, as a power
 
 
 class Step(NamedTuple):
-    """An elimination: of a vertex, from the product of some factors by number, ascending."""
+    """An elimination: of vertices, ascending, from the product of some factors by number, ascending.
 
-    vertex: int
+    It is of one vertex, and of all others that no other factor holds.
+    """
+
+    vertices: tuple[int, ...]
     factors: tuple[int, ...]
 
 
@@ -71,15 +75,21 @@ class StepCosts:
         kept = set(numbers)
         self._orders = {step: order for step, order in self._orders.items() if kept.issuperset(step.factors)}
 
-    def step(self, vertex: int, factors: Collection[int]) -> Step:
-        """The elimination of a vertex from the product of some factors."""
-        return self._step(vertex, self._scopes(factors))
+    def step(self, vertex: int, factors: Collection[int], kept: int = 0) -> Step:
+        """The elimination of a vertex from the product of some factors; vertices that are kept, as bits, remain."""
+        return self._step(vertex, self._scopes(factors), kept)
 
-    def steps(self, factors: Collection[int]) -> list[Step]:
-        """The eliminations of all vertices that some factors have, those with few entries first."""
+    def steps(self, factors: Collection[int], kept: int = 0) -> dict[Step, int]:
+        """The eliminations of all vertices that some factors have, each with its vertex, those with few entries first.
+
+        Those that are kept, as bits, are not eliminated beside another.
+        """
         scopes, vertices = self._scopes(factors), self._scope(factors)
-        steps = [self._step(v, scopes) for v in range(vertices.bit_length()) if vertices >> v & 1]
-        return sorted(steps, key=self.entries)
+        steps = {self._step(v, scopes, kept): v for v in range(vertices.bit_length()) if vertices >> v & 1}
+        free = _bits(vertices & ~kept)
+        if self.has_device and free and vertices.bit_count() <= FINISHED:
+            steps.setdefault(Step(free, tuple([number for number, _ in scopes])), free[0])
+        return dict(sorted(steps.items(), key=lambda item: self.entries(item[0])))
 
     def entries(self, step: Step) -> int:
         """Of all factors of an elimination."""
@@ -98,7 +108,8 @@ class StepCosts:
         """What it takes, about, or so much that is more than `most`."""
         if not self.has_device:
             return self.cost_here(step, most)
-        return self.cost_now(self.cost_here(step, max(most, host_ns(most))))
+        here = self.cost_here(step, max(most, host_ns(most)))
+        return min(here, device_ns(here, len(step.vertices) == self._vertices(step)))
 
     def cost_now(self, cost: float) -> float:
         """What one takes that takes a thread of the host so long: on a device, if that is sooner done."""
@@ -112,7 +123,8 @@ class StepCosts:
 
     def words(self, step: Step) -> float:
         """That the factor takes which it makes, about, if no two of its products have one key."""
-        return (self._fields.words(self._vertices(step) - 1) + self._kinds) * self.cost_here(step) / PRODUCT_NS
+        left = self._vertices(step) - len(step.vertices)
+        return (self._fields.words(left) + self._kinds) * self.cost_here(step) / PRODUCT_NS if left else 0.0
 
     def may_be_more(self, step: Step) -> bool:
         """Whether its cost is what the images of vertices tell, and its joins have many."""
@@ -137,20 +149,27 @@ class StepCosts:
         """Of each factor its number, ascending, and its vertices as bits."""
         return sorted((number, self._factors[number].vertices) for number in factors)
 
-    def _step(self, vertex: int, scopes: Sequence[tuple[int, int]]) -> Step:
+    def _step(self, vertex: int, scopes: Sequence[tuple[int, int]], kept: int) -> Step:
         """The elimination of a vertex from the product of factors with these scopes.
 
         Those that its neighbours have among them belong to it: they make its joins smaller, unless one join does it
-        all, and adds up its products as they are made.
+        all, and adds up its products as they are made. What is in no other factor goes with it, unless it is kept.
         """
         holding, scope = [], 0
         for number, vertices in scopes:
             if vertices >> vertex & 1:
                 holding.append(number)
                 scope |= vertices
-        if self._is_dense(vertex, holding):
-            return Step(vertex, tuple(holding))
-        return Step(vertex, tuple([number for number, vertices in scopes if not vertices & ~scope]))
+        if self._is_dense((vertex,), holding):
+            return Step((vertex,), tuple(holding))
+        factors = []
+        for number, vertices in scopes:
+            if vertices & ~scope:
+                kept |= vertices
+            else:
+                factors.append(number)
+        others = scope & ~kept | 1 << vertex
+        return Step(_bits(others), tuple(factors))
 
     def _order(self, step: Step, most: float = math.inf) -> JoinOrder:
         order = self._orders.get(step)
@@ -160,10 +179,11 @@ class StepCosts:
 
     def _chosen_order(self, step: Step, most: float) -> JoinOrder:
         """The order of an elimination's joins."""
-        if self._is_dense(step.vertex, step.factors):
-            order = JoinOrder(DENSE_PRODUCT_NS * self._joins.products(step.vertex, step.factors), step.factors)
+        vertex = max(step.vertices, key=lambda v: sum(self._factors[n].vertices >> v & 1 for n in step.factors))
+        if self._is_dense(step.vertices, step.factors):
+            order = JoinOrder(DENSE_PRODUCT_NS * self._joins.products(vertex, step.factors), step.factors)
         else:
-            order = self._joins.best(step.vertex, step.factors, most)
+            order = self._joins.best(vertex, step.factors, most)
         return order._replace(cost=OPERATION_NS + order.cost)
 
     def _usual_error(self, step: Step) -> float:
@@ -171,9 +191,12 @@ class StepCosts:
         logarithms, samples = self._errors.get(self._vertices(step), (0.0, 1))
         return math.exp(BELIEVED * logarithms / samples)
 
-    def _is_dense(self, vertex: int, numbers: Sequence[int]) -> bool:
-        """Whether one join does it all, and its sums have a place for each key."""
-        if len(numbers) != 2 or not all(self._factors[number].vertices >> vertex & 1 for number in numbers):
+    def _is_dense(self, vertices: Sequence[int], numbers: Sequence[int]) -> bool:
+        """Whether one join of factors that have nothing but a vertex in common does it all, by places of keys."""
+        if len(vertices) != 1 or len(numbers) != 2:
+            return False
+        (vertex,) = vertices
+        if not all(self._factors[number].vertices >> vertex & 1 for number in numbers):
             return False
         return self._has_places(self._joins.products(vertex, numbers), self._scope(numbers).bit_count() - 1)
 
@@ -187,3 +210,8 @@ class StepCosts:
         for number in numbers:
             vertices |= self._factors[number].vertices
         return vertices
+
+
+def _bits(vertices: int) -> tuple[int, ...]:
+    """The numbers of the bits that are set, ascending."""
+    return tuple([v for v in range(vertices.bit_length()) if vertices >> v & 1])

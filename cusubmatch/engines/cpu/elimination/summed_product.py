@@ -1,4 +1,4 @@
-"""The product of some factors, summed over a vertex: what is left of them when the vertex is eliminated.
+"""The product of some factors, summed over vertices: what is left of them when these are eliminated.
 
 The factors are joined one after the other, in an order that is given (`join_order.py`). Factors with no more
 vertices than a join has are not joined after it: its products are looked up in them as they are made, so that only
@@ -108,10 +108,10 @@ class SummedProduct:
         places = len(self.kinds) * self.fields.different_keys(vertices)
         return places <= min(PLACES, PLACES_FOR_A_PRODUCT * products + (1 << 12))
 
-    def begin(self, vertex: int, factors: Sequence[Factor]) -> Product:
-        """The product of factors, in the order of their joins, to be summed over a vertex that some of them hold."""
+    def begin(self, vertices: Sequence[int], factors: Sequence[Factor]) -> Product:
+        """The product of factors, in the order of their joins, to be summed over some of their vertices."""
         first, *others = factors
-        result = tuple(sorted({u for factor in factors for u in factor.scope} - {vertex}))
+        result = tuple(sorted({u for factor in factors for u in factor.scope}.difference(vertices)))
         return Product(first, tuple(others), result)
 
     def advance(self, task: Product | Join) -> Factor | list[Join]:

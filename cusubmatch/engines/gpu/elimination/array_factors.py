@@ -75,13 +75,15 @@ class ArrayFactors:
         """uint64 (n, words), of the host: the keys of every so manyth entry."""
         return np.ascontiguousarray(self._on_host(factor.keys[:, ::every]).T)
 
-    def summed_product(self, vertex: int, factors: Sequence[ArrayFactor], most_pairs: float = math.inf) -> ArrayFactor:
-        """The product of factors, in the order of their joins, summed over a vertex that some of them hold.
+    def summed_product(
+        self, vertices: Sequence[int], factors: Sequence[ArrayFactor], most_pairs: float = math.inf
+    ) -> ArrayFactor:
+        """The product of factors, in the order of their joins, summed over some of their vertices.
 
         It raises `MorePairs` before it makes more pairs of entries than `most_pairs`.
         """
         first, *others = factors
-        result = tuple(sorted({u for factor in factors for u in factor.scope} - {vertex}))
+        result = tuple(sorted({u for factor in factors for u in factor.scope}.difference(vertices)))
         sums: list[ArrayFactor] = []
         joins = ArrayJoins(self._do, self._check, most_pairs)
         for part in joins.parts(first, others, result):

@@ -53,6 +53,7 @@ class ArrayOperations:
             xp.zeros(1, np.uint32),
         )  # launches of empty arrays are Numba's, which take long
         self._moves: dict[tuple[Scope, tuple[Scope, ...]], tuple[int, Any]] = {}  # and numbers of columns
+        self._moves_there: dict[bytes, Any] = {}
 
     def weights(self, weight: int) -> np.ndarray:
         """An integer in each kind of arithmetic, as values are."""
@@ -92,7 +93,11 @@ class ArrayOperations:
 
     def moves_there(self, moves: np.ndarray) -> Any:
         """Moves of fields as a kernel takes them; where there are none, one to no column."""
-        return self.xp.asarray(moves.astype(np.int64).ravel() if len(moves) else np.array([0, 0, -1, 0]))
+        key = moves.tobytes()
+        if key not in self._moves_there:
+            numbers = moves.astype(np.int64).ravel() if len(moves) else np.array([0, 0, -1, 0])
+            self._moves_there[key] = self.xp.asarray(numbers)
+        return self._moves_there[key]
 
     def moved(self, factor: ArrayFactor, columns: int, moves: Any, order: Any = None) -> Any:
         """uint64 (columns, n): words with the fields of a factor where moves put them."""
@@ -121,6 +126,9 @@ class ArrayOperations:
         n, (words, kinds), xp = len(factor), (len(factor.keys), len(factor.values)), self.xp
         if not n:
             return self.empty(factor.scope)
+        if not factor.scope:
+            totals = factor.values[:, :n].sum(axis=1, keepdims=True)
+            return ArrayFactor((), xp.zeros((1, 1), np.uint64), self._reduced(totals))
         order = self.order(factor.keys, n)
         keys, values = factor.keys.ravel(), factor.values.ravel()
         marks = xp.empty(n, np.int32)

@@ -64,7 +64,7 @@ def do_all_once(device: ArrayFactors) -> None:
         arcs = [device.to_device(_complete(fields, (u, w), kinds)) for u, w in ((0, 1), (0, 2), (1, 2))]
         wide = device.to_device(_complete(fields, tuple(range(7)), kinds))
         for factors in (arcs, [wide, *arcs], [wide, device.weighted_sum(wide, 2, wide, 3)]):
-            made = device.summed_product(0, factors)
+            made = device.summed_product((0,), factors)
         apart = device.kept_apart(wide, 0, 1)
         device.multiplied(device.merged(wide, 6, 7), device.merged(wide, 5, 6))
         device.multiplied(apart, wide)
