@@ -80,7 +80,9 @@ class FactorStore:
         self._factors: dict[int, PlacedFactor] = {}
         self._alone_until_s = time.monotonic() + ALONE_S
         self._added = self._words = self._words_made = self._memory_errors = 0
-        self._by_checksum: dict[Hashable, list[int]] = {}  # numbers of factors that may be equal
+        self._alike: dict[
+            tuple[tuple[int, ...], int], list[int]
+        ] = {}  # numbers of factors, by scope and number of entries
         self._known: dict[Hashable, int] = {}  # the number of what an operation made
         self.costs = StepCosts(
             size, self._fields, len(kinds), self._places, self._factors, self._summed_product.is_dense
@@ -130,8 +132,8 @@ class FactorStore:
             del self._factors[number]
         self._known = {key: number for key, number in self._known.items() if number in kept}
         self.costs.keep_only(kept)
-        left = {key: [n for n in alike if n in kept] for key, alike in self._by_checksum.items()}
-        self._by_checksum = {key: alike for key, alike in left.items() if alike}
+        left = {key: [n for n in alike if n in kept] for key, alike in self._alike.items()}
+        self._alike = {key: alike for key, alike in left.items() if alike}
         self._words = sum(map(self._words_of, self._factors.values()))
 
     def look_at(self, steps: Iterable[Step]) -> set[Step]:
@@ -230,7 +232,7 @@ class FactorStore:
 
     def _add(self, factor: PlacedFactor) -> int:
         """The number of a factor: that of an equal one, if there is one."""
-        alike = self._by_checksum.setdefault((factor.scope, self._places.checksum(factor)), [])
+        alike = self._alike.setdefault((factor.scope, factor.entries), [])
         for number in alike:
             if self._places.are_equal(self._factors[number], factor):
                 return number

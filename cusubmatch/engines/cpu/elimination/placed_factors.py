@@ -37,12 +37,15 @@ class PlacedFactor:
         On the device.
     some_keys : dict
         Of every so manyth entry, those that have come from the device.
+    checksum : tuple of int, optional
+        Once it has been asked for.
     """
 
     def __init__(self, scope: tuple[int, ...], entries: int, here: Factor | None, there: DeviceFactor | None):
         self.scope, self.entries, self.here, self.there = scope, entries, here, there
         self.vertices = sum(1 << u for u in scope)
         self.some_keys: dict[int, np.ndarray] = {}
+        self.checksum: tuple[int, int] | None = None
 
 
 class PlacedFactors:
@@ -136,19 +139,24 @@ class PlacedFactors:
                 factor.some_keys[every] = device.some_keys(factor.there, every)
         return factor.some_keys[every]
 
-    def checksum(self, factor: PlacedFactor) -> tuple[int, int]:
-        """Two numbers that equal factors have in common."""
-        if factor.here is not None:
-            return self.host.checksum(factor.here)
-        with self._on_device() as device:
-            return device.checksum(factor.there)
-
     def are_equal(self, factor: PlacedFactor, other: PlacedFactor) -> bool:
         """Whether factors of one scope have the same entries."""
+        if factor.entries != other.entries or self._checksum(factor) != self._checksum(other):
+            return False
         if factor.here is not None and other.here is not None:
             return self.host.are_equal(factor.here, other.here)
         with self._on_device() as device:
             return device.are_equal(self._there(device, factor), self._there(device, other))
+
+    def _checksum(self, factor: PlacedFactor) -> tuple[int, int]:
+        """Two numbers that equal factors have in common."""
+        if factor.checksum is None:
+            if factor.here is not None:
+                factor.checksum = self.host.checksum(factor.here)
+            else:
+                with self._on_device() as device:
+                    factor.checksum = device.checksum(factor.there)
+        return factor.checksum
 
     def _is_devices(self, *factors: PlacedFactor) -> bool:
         """Whether an operation is done on the device."""

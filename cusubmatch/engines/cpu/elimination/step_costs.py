@@ -22,7 +22,7 @@ from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["Step", "StepCosts"]
 
-FINISHED = 8  # vertices of a term, at most, that are eliminated together
+FINISHED = 8  # vertices of a term, at most, that a device may eliminate together
 MIN_SAMPLED = 5  # vertices of a product; where it has fewer, what is expected is about right
 BELIEVED = 0.75  # of the mean error of what was expected of others, as a power
 
@@ -30,7 +30,7 @@ BELIEVED = 0.75  # of the mean error of what was expected of others, as a power
 class Step(NamedTuple):
     """An elimination: of vertices, ascending, from the product of some factors by number, ascending.
 
-    It is of one vertex, and of all others that no other factor holds.
+    It is of one vertex and of others that no other factor holds, or of all that a term has left.
     """
 
     vertices: tuple[int, ...]
@@ -82,7 +82,7 @@ class StepCosts:
     def steps(self, factors: Collection[int], kept: int = 0) -> dict[Step, int]:
         """The eliminations of all vertices that some factors have, each with its vertex, those with few entries first.
 
-        Those that are kept, as bits, are not eliminated beside another.
+        Those that are kept, as bits, are not eliminated beside another. A device may eliminate a few together.
         """
         scopes, vertices = self._scopes(factors), self._scope(factors)
         steps = {self._step(v, scopes, kept): v for v in range(vertices.bit_length()) if vertices >> v & 1}
