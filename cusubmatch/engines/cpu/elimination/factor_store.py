@@ -80,9 +80,7 @@ class FactorStore:
         self._factors: dict[int, PlacedFactor] = {}
         self._alone_until_s = time.monotonic() + ALONE_S
         self._added = self._words = self._words_made = self._memory_errors = 0
-        self._alike: dict[
-            tuple[tuple[int, ...], int], list[int]
-        ] = {}  # numbers of factors, by scope and number of entries
+        self._alike: dict[tuple[tuple[int, ...], int], list[int]] = {}  # by scope and number of entries
         self._known: dict[Hashable, int] = {}  # the number of what an operation made
         self.costs = StepCosts(
             size, self._fields, len(kinds), self._places, self._factors, self._summed_product.is_dense

@@ -39,7 +39,8 @@ class Quotients(NamedTuple):
         In each kind of arithmetic, not reduced; of floats the sum of words that are their bits, which is that of one
         word where there are no conflicts.
     costs : list of list of float
-        By the number of vertices that are left, nanoseconds that each elimination takes on the host, about.
+        By the number of vertices that are left when the last of its vertices is eliminated, that one as well,
+        nanoseconds that each elimination takes on the host, about.
     """
 
     totals: list[int]
@@ -138,7 +139,8 @@ class _QuotientSum:
         terms += [term for term, step in some if not self.store.is_done(step)]
         self.store.merge_all(merge for term, step in done for merge in self._merges(term, step))
         for term, step in done:
-            self.spent.setdefault(size, []).append(self.store.costs.cost_here(step))
+            last = size - len(step.vertices) + 1
+            self.spent.setdefault(last, []).append(self.store.costs.cost_here(step))
             self._put_in_place(term, step, size)
 
     def _merges(self, term: _Term, step: Step) -> Iterator[tuple[int, int, int]]:

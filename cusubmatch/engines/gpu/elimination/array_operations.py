@@ -127,8 +127,8 @@ class ArrayOperations:
         if not n:
             return self.empty(factor.scope)
         if not factor.scope:
-            totals = factor.values[:, :n].sum(axis=1, keepdims=True)
-            return ArrayFactor((), xp.zeros((1, 1), np.uint64), self._reduced(totals))
+            totals = xp.stack([of_kind[:n].sum() for of_kind in factor.values])  # by all blocks, unlike along an axis
+            return ArrayFactor((), xp.zeros((1, 1), np.uint64), self._reduced(totals[:, None]))
         order = self.order(factor.keys, n)
         keys, values = factor.keys.ravel(), factor.values.ravel()
         marks = xp.empty(n, np.int32)

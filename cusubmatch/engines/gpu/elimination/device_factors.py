@@ -65,6 +65,7 @@ def do_all_once(device: ArrayFactors) -> None:
         wide = device.to_device(_complete(fields, tuple(range(7)), kinds))
         for factors in (arcs, [wide, *arcs], [wide, device.weighted_sum(wide, 2, wide, 3)]):
             made = device.summed_product((0,), factors)
+        device.to_host(device.summed_product((0, 1, 2), arcs))
         apart = device.kept_apart(wide, 0, 1)
         device.multiplied(device.merged(wide, 6, 7), device.merged(wide, 5, 6))
         device.multiplied(apart, wide)
