@@ -179,7 +179,7 @@ class _QuotientSum:
 
         Samples are followed of those that seem to, until no others seem to.
         """
-        prices = [self._price_of_term(left) for left in range(size + 1)]
+        prices = [0.0, *(self._price_of_term(left) for left in range(1, size + 1))]
         choices = [self._steps(term) for term in terms]
         chosen = [self._cheapest(steps, prices) for steps in choices]
         while new := self.store.look_at(chosen):
@@ -201,12 +201,13 @@ class _QuotientSum:
         return [(step, merges[vertex]) for step, vertex in self.store.costs.steps(term.factors, kept).items()]
 
     def _cheapest(self, steps: Sequence[tuple[Step, int]], prices: Sequence[float]) -> Step:
-        """Of the eliminations of a term, by the prices of terms by size."""
-        best, price = steps[0][0], math.inf
-        size = len(prices) - 1
+        """Of the eliminations of a term the one that takes least, with all that it leaves.
+
+        `prices`: what a term costs, by the number of its vertices; the last one is that of this term.
+        """
+        best, price, size = steps[0][0], math.inf, len(prices) - 1
         for step, merges in steps:
-            left = size - len(step.vertices)
-            terms, more = 1 + merges, merges * prices[size - 1] + (prices[left] if left else 0.0)
+            terms, more = 1 + merges, merges * prices[size - 1] + prices[size - len(step.vertices)]
             if more < price:
                 cost = terms * self.store.costs.cost(step, (price - more) / terms) + more
                 if cost < price:
