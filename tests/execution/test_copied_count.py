@@ -154,6 +154,29 @@ def test_a_device_is_left_to_others_after_a_while(monkeypatch):
     assert copy.stopped == 1
 
 
+def test_who_waits_for_the_host_stops_a_device_that_takes_long(monkeypatch):
+    """Also while the host looks at nothing, such as where it plans a walk: the device may be waited for elsewhere."""
+    monkeypatch.setattr(copied_count, "MOST_S", 0.0)
+    copy, begun = Copy(20, looks=10**9), threading.Event()
+
+    class Busy(OnHost):
+        def count(self):
+            begun.set()
+            end_s = time.monotonic() + 10.0
+            while not copy.stopped and time.monotonic() < end_s:
+                time.sleep(1e-3)
+            return super().count()
+
+    counted, count = [], BesideCopy(Busy(10, reports=3), LARGE, lambda: copy).run(None, None)
+    host = threading.Thread(target=lambda: counted.append(count.count()))
+    host.start()
+    assert begun.wait(10.0)
+    assert count.poll() is None
+    assert copy.stopped == 1
+    host.join()
+    assert (counted, copy.stopped) == ([5], 1)
+
+
 def test_a_part_of_a_count_is_counted_on_the_host():
     host = OnHost(10, reports=0)
     strategy = BesideCopy(host, LARGE, lambda: pytest.fail("a part is not copied"))

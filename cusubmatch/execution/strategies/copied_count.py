@@ -119,10 +119,17 @@ class BesideCopyCount:
         return matches
 
     def poll(self) -> int | None:
-        """The number of matches, once the device has counted them; for any thread."""
+        """The number of matches, once the device has counted them; for any thread. What takes long is stopped."""
         copy = self._copy
-        total = None if copy is None else copy.poll()
-        return None if total is None else self.strategy.matches_of(total)
+        if copy is None:
+            return None
+        total = copy.poll()
+        if total is not None:
+            return self.strategy.matches_of(total)
+        if time.monotonic() > self._begun_s + MOST_S:
+            self._copy = None
+            copy.stop()
+        return None
 
     def _begin(self) -> None:
         self._begun = True
@@ -137,9 +144,6 @@ class BesideCopyCount:
             known = self.poll()
             if known is not None:
                 raise _CopyIsDoneError(known)
-            if time.monotonic() > self._begun_s + MOST_S:
-                self._copy.stop()
-                self._copy = None
         elif not self._begun and done < HALF and time.monotonic() > self._begun_s + ALONE_S:
             self._begin()
         if self.progress is not None:
