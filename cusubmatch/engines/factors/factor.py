@@ -6,9 +6,10 @@ An entry has a value in each of a few kinds of arithmetic (`arithmetic.py`).
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
-__all__ = ["WORD_BYTES", "Factor"]
+__all__ = ["WORD_BYTES", "Factor", "scope_without"]
 
 WORD_BYTES = 8  # of a key or a value
 
@@ -28,3 +29,8 @@ class Factor(NamedTuple):
     scope: tuple[int, ...]
     keys: Any
     values: Any
+
+
+def scope_without(factors: Iterable[Any], vertices: Collection[int]) -> tuple[int, ...]:
+    """The scope of what a product of factors is when it is summed over some vertices."""
+    return tuple(sorted({u for factor in factors for u in factor.scope}.difference(vertices)))

@@ -112,8 +112,9 @@ class BesideCopyCount:
             matches = known
         finally:
             self.matches = self._on_host.matches
-            if self._copy is not None:
-                self._copy.stop()
+            copy = self._copy  # another thread that looks at it may let go of it
+            if copy is not None:
+                copy.stop()
         if self.progress is not None:
             self.progress(1.0, matches)
         return matches

@@ -245,12 +245,19 @@ def test_equal_factors_have_one_number():
     assert store.add_arcs(1, 2, offsets, targets) == others
 
 
-def test_floats_give_the_count_without_conflicts():
+@pytest.mark.parametrize(
+    ("edges", "eliminations"),  # by the vertices that are left
+    [
+        ([(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)], [0, 1, 0, 1, 1, 1]),  # the last two vertices go together
+        ([*combinations(range(5), 2)], [0, 1, 0, 0, 0, 0]),  # all do
+    ],
+)
+def test_floats_give_the_count_without_conflicts(edges, eliminations):
     store = FactorStore(4, np.array([FLOATS]), lambda _: None)
     offsets, targets = np.arange(0, 20, 4), np.tile(np.arange(4, dtype=np.int32), 4)
-    arcs = [store.add_arcs(*pair, offsets, targets) for pair in [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]]
+    arcs = [store.add_arcs(*pair, offsets, targets) for pair in edges]
     (bits,), costs = sum_of_quotients(store, arcs, 5, frozenset())
-    assert [len(of_size) for of_size in costs] == [0, 1, 0, 1, 1, 1]  # the last two vertices go together
+    assert [len(of_size) for of_size in costs] == eliminations
     assert all(cost > 0 for of_size in costs for cost in of_size)
     assert np.uint64(bits).view(np.float64) == 4.0**5
 

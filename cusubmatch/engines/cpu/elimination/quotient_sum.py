@@ -1,7 +1,7 @@
 """The embeddings of a pattern as a sum over its quotients, which is made vertex by vertex.
 
 A vertex is eliminated: the factors that hold it become one factor of its neighbours (bucket elimination, Dechter 1999).
-So do vertices that no other factor holds. A conflict of one with another vertex that no factor holds with it is left
+So are vertices that no other factor holds. A conflict of one with another vertex that no factor holds with it is left
 out, and the maps that give both the same image are subtracted, in which the two are one vertex: so each such conflict
 makes two terms of one. Terms that differ in one factor only, as they do once both have eliminated what a conflict
 concerned, become one again.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from cusubmatch.engines.cpu.elimination.factor_store import FactorStore
@@ -179,7 +180,7 @@ class _QuotientSum:
 
         Samples are followed of those that seem to, until no others seem to.
         """
-        prices = [0.0, *(self._price_of_term(left) for left in range(1, size + 1))]
+        prices = self._prices_of_terms(size)
         choices = [self._steps(term) for term in terms]
         chosen = [self._cheapest(steps, prices) for steps in choices]
         while new := self.store.look_at(chosen):
@@ -188,11 +189,12 @@ class _QuotientSum:
                     chosen[number] = self._cheapest(choices[number], prices)
         return chosen
 
-    def _price_of_term(self, size: int) -> float:
-        """What one more term with so many vertices costs."""
+    def _prices_of_terms(self, size: int) -> list[float]:
+        """What one more term costs, by the number of its vertices, up to so many."""
         share = DEVICE_TERM_SHARE if self.store.costs.has_device else TERM_SHARE
-        costs = self.costs[: size + 1]
-        return max(TERM_NS, share * sum(self.store.costs.cost_now(cost) for of_size in costs for cost in of_size))
+        of_sizes = self.costs[: size + 1] or [()] * (size + 1)
+        _, *sums = accumulate(sum(map(self.store.costs.cost_now, costs)) for costs in of_sizes)
+        return [0.0, *(max(TERM_NS, share * cost) for cost in sums)]
 
     def _steps(self, term: _Term) -> list[tuple[Step, int]]:
         """The eliminations of a term, those with few entries first, each with how many other terms it makes."""

@@ -108,12 +108,14 @@ class StepCosts:
         """What it takes, about, or so much that is more than `most`."""
         if not self.has_device:
             return self.cost_here(step, most)
-        here = self.cost_here(step, max(most, host_ns(most)))
-        return min(here, device_ns(here, len(step.vertices) == self._vertices(step)))
+        return self.cost_now(self.cost_here(step, max(most, host_ns(most))), not self._left(step))
 
-    def cost_now(self, cost: float) -> float:
-        """What one takes that takes a thread of the host so long: on a device, if that is sooner done."""
-        return min(cost, device_ns(cost)) if self.has_device else cost
+    def cost_now(self, cost: float, is_total: bool = False) -> float:
+        """What one, perhaps of all vertices, takes that takes a thread of the host so long.
+
+        That is what a device takes, if it is sooner done.
+        """
+        return min(cost, device_ns(cost, is_total)) if self.has_device else cost
 
     def cost_here(self, step: Step, most: float = math.inf) -> float:
         """What it takes a thread of the host, about, or so much that is more than `most`."""
@@ -123,7 +125,7 @@ class StepCosts:
 
     def words(self, step: Step) -> float:
         """That the factor takes which it makes, about, if no two of its products have one key."""
-        left = self._vertices(step) - len(step.vertices)
+        left = self._left(step)
         return (self._fields.words(left) + self._kinds) * self.cost_here(step) / PRODUCT_NS if left else 0.0
 
     def may_be_more(self, step: Step) -> bool:
@@ -160,7 +162,7 @@ class StepCosts:
             if vertices >> vertex & 1:
                 holding.append(number)
                 scope |= vertices
-        if self._is_dense((vertex,), holding):
+        if self._is_dense(vertex, holding):
             return Step((vertex,), tuple(holding))
         factors = []
         for number, vertices in scopes:
@@ -180,7 +182,7 @@ class StepCosts:
     def _chosen_order(self, step: Step, most: float) -> JoinOrder:
         """The order of an elimination's joins."""
         vertex = max(step.vertices, key=lambda v: sum(self._factors[n].vertices >> v & 1 for n in step.factors))
-        if self._is_dense(step.vertices, step.factors):
+        if len(step.vertices) == 1 and self._is_dense(vertex, step.factors):
             order = JoinOrder(DENSE_PRODUCT_NS * self._joins.products(vertex, step.factors), step.factors)
         else:
             order = self._joins.best(vertex, step.factors, most)
@@ -191,18 +193,19 @@ class StepCosts:
         logarithms, samples = self._errors.get(self._vertices(step), (0.0, 1))
         return math.exp(BELIEVED * logarithms / samples)
 
-    def _is_dense(self, vertices: Sequence[int], numbers: Sequence[int]) -> bool:
-        """Whether one join of factors that have nothing but a vertex in common does it all, by places of keys."""
-        if len(vertices) != 1 or len(numbers) != 2:
-            return False
-        (vertex,) = vertices
-        if not all(self._factors[number].vertices >> vertex & 1 for number in numbers):
+    def _is_dense(self, vertex: int, numbers: Sequence[int]) -> bool:
+        """Whether one join does it all, and its sums have a place for each key."""
+        if len(numbers) != 2 or not all(self._factors[number].vertices >> vertex & 1 for number in numbers):
             return False
         return self._has_places(self._joins.products(vertex, numbers), self._scope(numbers).bit_count() - 1)
 
     def _vertices(self, step: Step) -> int:
         """Of the product that an elimination sums."""
         return self._scope(step.factors).bit_count()
+
+    def _left(self, step: Step) -> int:
+        """Vertices of what an elimination makes."""
+        return self._vertices(step) - len(step.vertices)
 
     def _scope(self, numbers: Iterable[int]) -> int:
         """The vertices of some factors, as bits."""

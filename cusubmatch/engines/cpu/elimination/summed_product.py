@@ -28,7 +28,7 @@ from cusubmatch.engines.cpu.elimination.join import (
     summed_by_sorting,
 )
 from cusubmatch.engines.cpu.elimination.lookups import BITMAP_BITS, Lookups, lookups_of
-from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.factor import Factor, scope_without
 from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["Join", "Product", "SummedProduct"]
@@ -111,8 +111,7 @@ class SummedProduct:
     def begin(self, vertices: Sequence[int], factors: Sequence[Factor]) -> Product:
         """The product of factors, in the order of their joins, to be summed over some of their vertices."""
         first, *others = factors
-        result = tuple(sorted({u for factor in factors for u in factor.scope}.difference(vertices)))
-        return Product(first, tuple(others), result)
+        return Product(first, tuple(others), scope_without(factors, vertices))
 
     def advance(self, task: Product | Join) -> Factor | list[Join]:
         """The factor that a product is when it is summed; or where a join is large, joins that it is the sum of."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.factor import Factor, scope_without
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination.array_factor import ArrayFactor
 from cusubmatch.engines.gpu.elimination.array_joins import ArrayJoins
@@ -83,7 +83,7 @@ class ArrayFactors:
         It raises `MorePairs` before it makes more pairs of entries than `most_pairs`.
         """
         first, *others = factors
-        result = tuple(sorted({u for factor in factors for u in factor.scope}.difference(vertices)))
+        result = scope_without(factors, vertices)
         sums: list[ArrayFactor] = []
         joins = ArrayJoins(self._do, self._check, most_pairs)
         for part in joins.parts(first, others, result):

@@ -53,7 +53,7 @@ class ArrayOperations:
             xp.zeros(1, np.uint32),
         )  # launches of empty arrays are Numba's, which take long
         self._moves: dict[tuple[Scope, tuple[Scope, ...]], tuple[int, Any]] = {}  # and numbers of columns
-        self._moves_there: dict[bytes, Any] = {}
+        self._moves_there: dict[bytes, Any] = {}  # many scopes have the same
 
     def weights(self, weight: int) -> np.ndarray:
         """An integer in each kind of arithmetic, as values are."""
