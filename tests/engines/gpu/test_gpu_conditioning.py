@@ -6,6 +6,8 @@ import functools
 import math
 import time
 from itertools import pairwise
+from multiprocessing import get_context
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -159,6 +161,31 @@ def test_a_candidate_graph_that_is_too_large_is_left_to_the_host(monkeypatch):
     assert run_of(graph, pattern, device(emulator())) is None
 
 
+def test_nothing_is_loaded_after_the_launch(monkeypatch):
+    """It would wait for the launch, and nobody can stop that before the run is made."""
+    aside = runs._aside(True, 0)
+    monkeypatch.setattr(runs, "_aside", lambda *_: aside)
+    make, loading = runs.make_condition, SimpleNamespace(**vars(np))
+
+    class Last:
+        """The kernel, after the launch of which NumPy has no functions."""
+
+        def __init__(self, *how):
+            self.kernel = make(*how)
+
+        def __getitem__(self, shape):
+            def launch(*arguments):
+                self.kernel[shape](*arguments)
+                vars(loading).clear()
+
+            return launch
+
+    monkeypatch.setattr(runs, "make_condition", Last)
+    graph, pattern = multipartite(3, 8), path([0, 1, 2, 0, 1])
+    assert run_of(graph, pattern, device(one_lane()), loading).poll() == count_of(graph, pattern)
+    assert not vars(loading)
+
+
 def test_kernels_that_are_not_compiled_are_ordered():
     ordered = []
     target = one_lane()._replace(is_compiled=lambda *_: False, ahead=ordered.extend)
@@ -205,8 +232,7 @@ def test_a_gpu_counts_as_the_host_does(name, size):
         assert run.steps > 0
 
 
-@pytest.mark.gpu
-def test_a_gpu_stops_soon():
+def begin_and_stop():
     """A count of cliques that takes long."""
     graph = random_graph(1200, 2, 500)
     pattern = Pattern([(u, w) for w in range(9) for u in range(w)], labels=dict(enumerate([0, 1] * 4 + [0])))
@@ -217,7 +243,22 @@ def test_a_gpu_stops_soon():
     assert waited_for(run) is None
     assert run.ended
     assert time.monotonic() - begin < 1.0
+
+
+@pytest.mark.gpu
+def test_a_gpu_stops_soon():
+    begin_and_stop()
     assert waited_for(begun_on_gpu(random_graph(160, 4, 30), PATTERNS["path"])) is not None
+
+
+@pytest.mark.gpu
+def test_the_first_count_of_a_process_stops_soon():
+    """CuPy has loaded no kernel there, and to load one waits for what runs."""
+    process = get_context("spawn").Process(target=begin_and_stop)
+    process.start()
+    process.join(180.0)
+    process.kill()
+    assert process.exitcode == 0
 
 
 @pytest.mark.gpu

@@ -70,13 +70,13 @@ class ConditioningRun:
     @property
     def ended(self) -> bool:
         """Whether the launch has ended."""
-        return int(self._aside.ended.on_host[self._place]) == self._number
+        return int(self._aside.ended[self._place]) == self._number
 
     def poll(self) -> int | None:
         """The number of embeddings, once it is known; None for ever if it was stopped, or may pass 110 bits."""
         if not self.ended:
             return None
-        words = self._aside.results.on_host[self._place].tolist()
+        words = self._aside.results[self._place].tolist()
         return None if words[FAILED] else sum(part << 32 * place for place, part in enumerate(words[:COUNT_WORDS]))
 
     def stop(self) -> None:
@@ -86,7 +86,7 @@ class ConditioningRun:
     @property
     def steps(self) -> int:
         """Candidates that were tried, of a count that has ended."""
-        return int(self._aside.results.on_host[self._place][STEPS])
+        return int(self._aside.results[self._place][STEPS])
 
     @property
     def donated(self) -> int:
@@ -99,6 +99,7 @@ class ConditioningRun:
         words[r.FREE] = slots = gpu.tunables.ring_slots
         place, aside = slice(self._place, self._place + 1), self._aside
         self._words, out = xp.asarray(words), xp.zeros(OUTPUT_WORDS, np.uint64)
+        number = xp.asarray(np.full(1, self._number, np.int32))
         control = ControlArrays(
             self._words,
             xp.arange(slots, dtype=np.int32),
@@ -115,9 +116,10 @@ class ConditioningRun:
             np.int32(self._number),
             gpu.to_device(out),
         )
-        # One after the other: whoever sees that it has ended sees the result.
-        xp.positive(out, out=aside.results.on_device[self._place])
-        xp.positive(xp.full(1, self._number, np.int32), out=aside.ended.on_device[place])
+        # One after the other: whoever sees that it has ended sees the result. They are copied, since to load what
+        # writes them would wait for the launch, which nobody could stop before this returns.
+        _copy_then(out, aside.results[self._place])
+        _copy_then(number, aside.ended[place])
 
     def _factors(self):
         """Those of keys, which stay on the GPU."""
@@ -149,6 +151,14 @@ class ConditioningRun:
         return store
 
 
+def _copy_then(array: Any, to: np.ndarray) -> None:
+    """Copy an array to pinned memory when all before it on the stream is done, and do not wait."""
+    if isinstance(array, np.ndarray):
+        to[:] = array
+    else:
+        array.get(out=to, blocking=False)
+
+
 class _Shared(NamedTuple):
     """An array in pinned memory, as the host and as kernels see it."""
 
@@ -160,40 +170,39 @@ class _Aside(NamedTuple):
     """Where counts on a GPU run, the numbers of the next ones, and factors of keys by the words of a set.
 
     `stopped` has the number of a count that is to stop, `ended` that of one that has ended, at the count's place, and
-    `results` what it has left.
+    `results` what it has left, all in pinned memory.
     """
 
     stream: Any
     numbers: Any
     factors: dict[int, Any]
     stopped: _Shared
-    ended: _Shared
-    results: _Shared
+    ended: np.ndarray
+    results: np.ndarray
 
 
 @functools.cache
 def _aside(on_host: bool, number: int) -> _Aside:
     """Of each GPU; kept, since launches are configured anew for each stream."""
-    make = functools.partial(_shared, on_host, number)
-    shared = make((PLACES,), np.int32), make((PLACES,), np.int32), make((PLACES, OUTPUT_WORDS), np.uint64)
+    make = np.zeros if on_host else functools.partial(_pinned, number)
+    stopped, ended, results = make(PLACES, np.int32), make(PLACES, np.int32), make((PLACES, OUTPUT_WORDS), np.uint64)
     if on_host:
-        return _Aside(contextlib.nullcontext(), itertools.count(1), {}, *shared)
+        return _Aside(contextlib.nullcontext(), itertools.count(1), {}, _Shared(stopped, stopped), ended, results)
     import cupy
 
     with cupy.cuda.Device(number):
-        return _Aside(cupy.cuda.Stream(non_blocking=True), itertools.count(1), {}, *shared)
+        stream = cupy.cuda.Stream(non_blocking=True)
+        there = cupy.cuda.UnownedMemory(stopped.ctypes.data, stopped.nbytes, stopped, number)
+        seen = cupy.ndarray(stopped.shape, stopped.dtype, cupy.cuda.MemoryPointer(there, 0))
+    return _Aside(stream, itertools.count(1), {}, _Shared(stopped, seen), ended, results)
 
 
-def _shared(on_host: bool, number: int, shape: tuple[int, ...], dtype: Any) -> _Shared:
-    if on_host:
-        array = np.zeros(shape, dtype)
-        return _Shared(array, array)
+def _pinned(number: int, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
+    """Zeros in pinned memory."""
     import cupy
 
     with cupy.cuda.Device(number):
-        size = int(np.prod(shape))
-        memory = cupy.cuda.alloc_pinned_memory(size * np.dtype(dtype).itemsize)
-        array = np.frombuffer(memory, dtype, size).reshape(shape)
-        array[:] = 0
-        there = cupy.cuda.UnownedMemory(array.ctypes.data, array.nbytes, memory, number)
-        return _Shared(array, cupy.ndarray(shape, dtype, cupy.cuda.MemoryPointer(there, 0)))
+        memory = cupy.cuda.alloc_pinned_memory(int(np.prod(shape)) * np.dtype(dtype).itemsize)
+    array = np.frombuffer(memory, dtype, int(np.prod(shape))).reshape(shape)
+    array[:] = 0
+    return array
