@@ -33,7 +33,7 @@ class DeviceFactor(Protocol):
 
 
 class DeviceFactors(Protocol):
-    """Operations on the factors of one count; one thread at a time, where `current` says so.
+    """Operations on the factors of one count; for any thread, where `current` says so.
 
     Operations raise `MemoryError` where the device has no memory left for them.
 

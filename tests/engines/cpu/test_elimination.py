@@ -135,9 +135,9 @@ def test_threads_share_the_joins_of_a_level(monkeypatch, edges):
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=4)
     advance = summed_product.SummedProduct.advance
 
-    def watched(products, product):
+    def watched(*arguments):
         names.add(threading.get_ident())
-        return advance(products, product)
+        return advance(*arguments)
 
     monkeypatch.setattr(summed_product.SummedProduct, "advance", watched)
     wanted = engine.condition(prepared, RunOptions(), None).total()

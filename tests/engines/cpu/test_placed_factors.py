@@ -30,6 +30,7 @@ from cusubmatch.engines.cpu.elimination import (
 )
 from cusubmatch.engines.cpu.elimination.awaited_device import AwaitedDevice
 from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
+from cusubmatch.engines.cpu.elimination.summed_product import SummedProduct
 from cusubmatch.engines.factors import fields as fields_module
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.factors.device_factors import MorePairs
@@ -170,6 +171,7 @@ def test_a_claim_is_of_the_thread_that_begins_a_count():
 @pytest.mark.parametrize("error", [MemoryError, DeadlinePassed])
 def test_where_the_device_has_no_memory_another_way_may_still_do(monkeypatch, error):
     give_all_to_device(monkeypatch)
+    monkeypatch.setattr(step_costs, "FINISHED", 0)
     claim, flag = threading.Event(), np.zeros(1, np.int64)
 
     def fail(device, *arguments):
@@ -240,21 +242,27 @@ def test_nothing_that_a_count_has_made_is_kept(monkeypatch):
         gc.enable()
 
 
-def test_an_elimination_that_takes_more_than_expected_is_given_up_and_counted_in_another_way(monkeypatch):
+@pytest.mark.parametrize(("place", "operation"), [(ArrayFactors, "summed_product"), (SummedProduct, "advance")])
+def test_an_elimination_that_takes_more_than_expected_is_given_up_and_counted_in_another_way(
+    monkeypatch, place, operation
+):
+    """On the device, and on the host beside it, which begins with most."""
     give_all_to_device(monkeypatch)
-    monkeypatch.setattr(eliminations, "MANY_PAIRS", 0)
+    monkeypatch.setattr(shared_steps, "HOST_SHARE", 0.0 if place is ArrayFactors else 1e9)
+    for most in ("MANY_PAIRS", "HOST_MANY_PAIRS"):
+        monkeypatch.setattr(eliminations, most, 0)
     for module in (eliminations, step_costs):
         monkeypatch.setattr(module, "PRODUCT_NS", 1e3)  # so that fewer are expected
-    given_up, summed_product = [], ArrayFactors.summed_product
+    given_up, do = [], getattr(place, operation)
 
     def watched(*arguments):
         try:
-            return summed_product(*arguments)
+            return do(*arguments)
         except MorePairs as found:
             given_up.append(found.pairs)
             raise
 
-    monkeypatch.setattr(ArrayFactors, "summed_product", watched)
+    monkeypatch.setattr(place, operation, watched)
     graph = random_graph(16, 0.6, 2, seed=4)
     pattern = Pattern(EDGES["wheel"], labels={v: v % 2 for v in range(8)})
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2)

@@ -17,7 +17,9 @@ from cusubmatch.engines.factors.factor import Factor
 
 __all__ = ["Eliminations"]
 
-MANY_PAIRS = 1 << 26  # from which it is worth to give one up that makes more than expected
+DEVICE_THREADS = 2  # that make sums on a device: it works for one while the other prepares what is next
+MANY_PAIRS = 1 << 26  # from which it is worth to give one up that makes more than expected,
+HOST_MANY_PAIRS = 1 << 22  # or, on the host, to leave it to a device
 MORE = 3.0  # times as many
 DEARER = 8.0  # times what was expected, what a device lacks memory for
 
@@ -45,8 +47,8 @@ class Eliminations:
     Attributes
     ----------
     given_up : dict
-        By the number of a product that is not made, since it has more pairs of entries than expected or the device
-        lacks memory for it, the pairs that it is to be taken to have.
+        By the number of a product that is not made, since it has more pairs of entries than expected (on the host only
+        where there is a device) or the device lacks memory for it, the pairs that it is to be taken to have.
     memory_errors : int
         How often the device lacked memory.
     """
@@ -68,17 +70,21 @@ class Eliminations:
         self.memory_errors = 0
         self._sums: dict[int, PlacedFactor] = {}
         self._parts: list[list[Factor]] = [[] for _ in products]  # the sum of which is made
+        self._pairs = [0] * len(products)  # of their joins on the host
 
     def do(self, check: Callable[[], None], threads: int, alone_until_s: float) -> list[tuple[int, PlacedFactor]]:
         """The sums that are made, each with the number of its product; arguments as those of `do_all`."""
         number = len(self._products)
-        if self._waiting.suit_device:  # one thread is its
-            tasks: list[_Task] = [*[self._here] * min(threads - 1 or 1, number), self._there]
+        if self._waiting.suit_device:  # some threads are its
+            there = min(DEVICE_THREADS, max(threads - 1, 1))
+            tasks: list[_Task] = [*[self._here] * min(max(threads - there, 1), number), *[self._there] * there]
             do_all(tasks, _do, check, min(threads, len(tasks)), 0.0)
         else:
             do_all([self._here] * min(threads, number), _do, check, threads, alone_until_s)
         ranges = {
-            n: cut_at_same_keys(parts) if len(parts) > 1 else [parts] for n, parts in enumerate(self._parts) if parts
+            n: cut_at_same_keys(parts) if len(parts) > 1 else [parts]
+            for n, parts in enumerate(self._parts)
+            if parts and n not in self.given_up
         }
         do_all(
             [some for pieces in ranges.values() for some in pieces if len(some) > 1],
@@ -97,14 +103,13 @@ class Eliminations:
         """Make sums on the device as long as some wait for it."""
         while (number := self._next(self._waiting.for_device)) is not None:
             self._spend(OPERATION_NS)
-            expected = self._costs[number] / PRODUCT_NS
             try:
-                most_pairs = max(MANY_PAIRS, MORE * expected)
+                most_pairs = max(MANY_PAIRS, MORE * self._expected(number))
                 self._sums[number] = self._places.summed_product(*self._products[number], most_pairs)
             except MorePairs as found:
                 self.given_up[number] = found.pairs
             except MemoryError:
-                self.given_up[number] = DEARER * expected
+                self.given_up[number] = DEARER * self._expected(number)
                 self.memory_errors += 1
             else:
                 self._made(self._sums[number])
@@ -122,12 +127,28 @@ class Eliminations:
 
     def _advance(self, number: int, product: Product | Join) -> list[_Task]:
         """Go on with a product, or a part of one."""
-        made = self._summed_product.advance(product)
+        if number in self.given_up:
+            return []
+        try:
+            made = self._summed_product.advance(product, functools.partial(self._count_pairs, number))
+        except MorePairs as found:
+            self.given_up[number] = found.pairs
+            return []
         if not isinstance(made, Factor):
             return [functools.partial(self._advance, number, part) for part in made]
         self._parts[number].append(made)
         self._made(self._places.of_host(made))
         return []
+
+    def _count_pairs(self, number: int, pairs: int) -> None:
+        """Count pairs that are about to be made here; raise where they are better left to a device."""
+        self._pairs[number] += pairs  # about: threads may do this at the same time
+        if self._places.has_device and self._pairs[number] > max(HOST_MANY_PAIRS, MORE * self._expected(number)):
+            raise MorePairs(self._pairs[number])
+
+    def _expected(self, number: int) -> float:
+        """Pairs."""
+        return self._costs[number] / PRODUCT_NS
 
     def _add_up(self, some: list[Factor]) -> list[list[Factor]]:
         """Put the sum of some parts in their place."""

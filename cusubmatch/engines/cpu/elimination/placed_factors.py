@@ -19,6 +19,7 @@ __all__ = ["PlacedFactor", "PlacedFactors"]
 
 LARGE = 1 << 17  # entries, from which an operation is the device's
 SMALL = 1 << 14  # entries, up to which what the device has made comes back at once
+AT_ONCE = 3  # operations on the device, each of a thread, before one is done: what they make takes memory
 
 
 class PlacedFactor:
@@ -60,7 +61,7 @@ class PlacedFactors:
 
     def __init__(self, host: HostFactors, device: Callable[[], DeviceFactors | None] = lambda: None):
         self.host, self._device = host, device
-        self._is_used = threading.Lock()  # the device
+        self._places = threading.Semaphore(AT_ONCE)  # for operations on the device
 
     @property
     def device(self) -> DeviceFactors | None:
@@ -79,7 +80,7 @@ class PlacedFactors:
     def here(self, factor: PlacedFactor) -> Factor:
         """A factor in host memory."""
         if factor.here is None:
-            with self._on_device() as device:
+            with self._beside_others() as device:
                 factor.here = device.to_host(factor.there)
         return factor.here
 
@@ -135,7 +136,7 @@ class PlacedFactors:
         if factor.here is not None:
             return np.ascontiguousarray(factor.here.keys[::every])
         if every not in factor.some_keys:
-            with self._on_device() as device:
+            with self._beside_others() as device:
                 factor.some_keys[every] = device.some_keys(factor.there, every)
         return factor.some_keys[every]
 
@@ -166,9 +167,15 @@ class PlacedFactors:
 
     @contextmanager
     def _on_device(self) -> Iterator[DeviceFactors]:
+        with self._places, self._beside_others() as device:
+            yield device
+
+    @contextmanager
+    def _beside_others(self) -> Iterator[DeviceFactors]:
+        """For what takes no memory there, and is not to wait for operations."""
         device = self._device()
         assert device is not None  # noqa: S101 - the caller has seen it, or what it has made
-        with self._is_used, device.current():
+        with device.current():
             yield device
 
     def _there(self, device: DeviceFactors, factor: PlacedFactor) -> DeviceFactor:

@@ -113,11 +113,15 @@ class SummedProduct:
         first, *others = factors
         return Product(first, tuple(others), scope_without(factors, vertices))
 
-    def advance(self, task: Product | Join) -> Factor | list[Join]:
-        """The factor that a product is when it is summed; or where a join is large, joins that it is the sum of."""
+    def advance(self, task: Product | Join, count_pairs: Callable[[int], None] = lambda _: None) -> Factor | list[Join]:
+        """The factor that a product is when it is summed; or where a join is large, joins that it is the sum of.
+
+        count_pairs(pairs) is called before those of a join are made, and may raise.
+        """
         while isinstance(task, Join) or task.others:
             if isinstance(task, Product):
                 task = self._join(task)
+                count_pairs(task.pairs)
                 most = MAX_DENSE_PRODUCTS if self._is_summed_by_place(task) else MAX_PRODUCTS
                 if task.pairs > most and len(task.matched.keys) > 1:
                     return _blocks(task, 2 * task.pairs // most)
