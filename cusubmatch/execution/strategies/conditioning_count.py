@@ -2,9 +2,10 @@
 
 How many steps conditioning takes is not known beforehand. Variable elimination takes turns with it, or goes on beside
 (`elimination_turns.py`). Where it suits the pattern that begins soon, and a long count leaves most cores to it for a
-while, since it is either done soon or given up, unless conditioning expects to be done soon itself. When conditioning
-has taken longer than it takes to plan a walk, walks have turns, too (`walk_turns.py`). Turns are counted in steps and
-work, not in seconds, so that on one core equal calls go the same way.
+while, since it is either done soon or given up, unless conditioning expects to be done soon itself; so it does while
+elimination uses a device, which would wait for threads that wait for cores. When conditioning has taken longer than it
+takes to plan a walk, walks have turns, too (`walk_turns.py`). Turns are counted in steps and work, not in seconds, so
+that on one core equal calls go the same way.
 
 The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,
 they go on while it plans a walk.
@@ -46,6 +47,7 @@ from cusubmatch.plan import Plan
 from cusubmatch.plan.conditioning import STEP_NS, ConditioningPlan
 from cusubmatch.plan.elimination import suits_elimination
 from cusubmatch.system.deadlines import ended_by
+from cusubmatch.system.device_claim import claim_of_thread
 
 __all__ = ["Conditioning", "ConditioningCount", "WorkRace", "begun_without_plan"]
 
@@ -169,7 +171,7 @@ class ConditioningCount:
         self.progress: ProgressCallback | None = None if progress is None else Monotonic(progress)
         self._progress: ProgressCallback | None = self.progress  # of what is begun
         self.walks = WalkTurns(strategy.engine, strategy.prepared, strategy.walking, soon=first is None)
-        self.suits_elimination = False
+        self.suits_elimination, self.claim = False, claim_of_thread()
         self.elimination_at = LATE_STEPS  # the steps at which it is looked at, at the soonest
 
     def total(self) -> int:
@@ -226,8 +228,7 @@ class ConditioningCount:
         WalkIsDueError
         """
         if eliminated is not None:
-            if self.suits_elimination:
-                _leave_cores(eliminated, conditioned)
+            _leave_cores(eliminated, conditioned, self.suits_elimination, self.claim.is_set())
             if conditioned.steps >= self.elimination_at:
                 self._go_on_with(eliminated, conditioned.steps)
             if conditioned.yields:
@@ -282,10 +283,16 @@ class ConditioningCount:
         return matches
 
 
-def _leave_cores(eliminated: EliminationTurns, conditioned: ConditionedCount) -> None:
-    """Let one of two long counts, beside each other, leave most cores to the one that is expected to be done soon."""
-    is_beside, is_short = 0.0 < eliminated.seconds_beside < YIELD_S, is_soon_done(conditioned)
-    conditioned.yields = is_beside and conditioned.steps >= YIELD_STEPS and not is_short
+def _leave_cores(
+    eliminated: EliminationTurns, conditioned: ConditionedCount, is_suited: bool, has_device: bool
+) -> None:
+    """Let one of two long counts, beside each other, leave most cores to the one that is expected to be done soon.
+
+    That is conditioning where it expects so itself, and else elimination, where the pattern suits it or a device helps.
+    """
+    is_beside = is_suited and 0.0 < eliminated.seconds_beside < YIELD_S
+    is_short = is_soon_done(conditioned)
+    conditioned.yields = not is_short and (has_device or (is_beside and conditioned.steps >= YIELD_STEPS))
     eliminated.count.yields = is_beside and conditioned.steps >= LONG_STEPS and is_short
 
 

@@ -369,8 +369,19 @@ def test_cores_are_left_to_the_count_that_is_expected_to_be_done_soon(
 ):
     conditioned = SimpleNamespace(steps=steps, steps_left=left, yields=None)
     eliminated = SimpleNamespace(seconds_beside=seconds, count=SimpleNamespace(yields=None))
-    conditioning_count._leave_cores(eliminated, conditioned)
+    conditioning_count._leave_cores(eliminated, conditioned, is_suited=True, has_device=False)
     assert (conditioned.yields, eliminated.count.yields) == (conditioning_yields, elimination_yields)
+
+
+@pytest.mark.parametrize(
+    ("left", "has_device", "yields"), [(1 << 62, True, True), (1 << 62, False, False), (1, True, False)]
+)
+def test_conditioning_leaves_cores_to_elimination_with_a_device(left, has_device, yields):
+    """Also where elimination does not suit the pattern."""
+    conditioned = SimpleNamespace(steps=1 << 26, steps_left=left, yields=None)
+    eliminated = SimpleNamespace(seconds_beside=1.0, count=SimpleNamespace(yields=None))
+    conditioning_count._leave_cores(eliminated, conditioned, is_suited=False, has_device=has_device)
+    assert (conditioned.yields, eliminated.count.yields) == (yields, False)
 
 
 class EndlessCount:

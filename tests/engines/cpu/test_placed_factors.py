@@ -151,12 +151,21 @@ def test_a_device_is_claimed_by_turns_that_become_longer(monkeypatch):
     assert turns == [(True, 10), (False, 5), (True, 20), (False, 10), (True, 30)]
 
 
-@pytest.mark.parametrize("case", ["none", "not free yet", "still loading"])
+@pytest.mark.parametrize("case", ["none", "not free yet"])
 def test_nothing_is_claimed_where_no_device_is_to_be_had(case):
     claim, now = threading.Event(), time.monotonic()
-    cases = {"none": (None, now), "not free yet": (on_numpy, now + 100), "still loading": (lambda *_: None, now)}
-    device = awaited(*cases[case], claim)
+    device = awaited(*{"none": (None, now), "not free yet": (on_numpy, now + 100)}[case], claim)
     assert device(Fields(4)) is None
+    assert not claim.is_set()
+    device.end()
+
+
+def test_a_device_is_claimed_while_it_is_loaded():
+    """What is loaded waits for all that runs there."""
+    claim = threading.Event()
+    device = awaited(lambda *_: None, time.monotonic(), claim)
+    assert device(Fields(4)) is None
+    assert claim.is_set()
     device.end()
     assert not claim.is_set()
 

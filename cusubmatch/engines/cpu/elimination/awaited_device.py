@@ -35,7 +35,7 @@ class AwaitedDevice:
     free_at_s : float
         Since when the device is free (`time.monotonic`).
     claim : Event
-        Set in its turns, in which others are not to use the device.
+        Set in its turns, in which others are not to use the device, and while it is loaded.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class AwaitedDevice:
             return None
         with self._lock:
             if self._made is None:
+                self._claim.set()  # also while it is loaded, which waits for whatever runs there
                 self._made = self._make(fields, self._kinds, self._check)
                 if self._made is None:
                     return None
-                self._claim.set()
                 self._turn_ends_s = time.monotonic() + self._turn_s
             self._take_turns()
             return self._made

@@ -72,12 +72,18 @@ class Eliminations:
         self._parts: list[list[Factor]] = [[] for _ in products]  # the sum of which is made
         self._pairs = [0] * len(products)  # of their joins on the host
 
-    def do(self, check: Callable[[], None], threads: int, alone_until_s: float) -> list[tuple[int, PlacedFactor]]:
-        """The sums that are made, each with the number of its product; arguments as those of `do_all`."""
+    def do(
+        self, check: Callable[[], None], threads: int, alone_until_s: float, meanwhile: Callable[[], None]
+    ) -> list[tuple[int, PlacedFactor]]:
+        """The sums that are made, each with the number of its product.
+
+        Arguments as those of `do_all`, and what one thread does while a device makes some.
+        """
         number = len(self._products)
         if self._waiting.suit_device:  # some threads are its
             there = min(DEVICE_THREADS, max(threads - 1, 1))
-            tasks: list[_Task] = [*[self._here] * min(max(threads - there, 1), number), *[self._there] * there]
+            tasks: list[_Task] = [self._here] * min(max(threads - there, 1), number)
+            tasks += [functools.partial(_without_others, meanwhile), *[self._there] * there]
             do_all(tasks, _do, check, min(threads, len(tasks)), 0.0)
         else:
             do_all([self._here] * min(threads, number), _do, check, threads, alone_until_s)
@@ -161,3 +167,9 @@ class Eliminations:
 
 def _do(task: _Task) -> list[_Task]:
     return task()
+
+
+def _without_others(do: Callable[[], None]) -> list[_Task]:
+    """A task that gives no others."""
+    do()
+    return []

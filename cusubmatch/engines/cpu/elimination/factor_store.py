@@ -153,8 +153,10 @@ class FactorStore:
         """That are needed for what an elimination makes, about."""
         return 0.0 if step in self._known else self.costs.words(step)
 
-    def eliminate(self, steps: Iterable[Step]) -> None:
+    def eliminate(self, steps: Iterable[Step], meanwhile: Callable[[], None] = lambda: None) -> None:
         """Do these steps, in threads if that is worth it, and on a device; `eliminated` then has what they made.
+
+        `meanwhile` may be called while a device does some, by any thread.
 
         At least one is begun, and others as long as there is room for what they make. One that turns out to take much
         more than expected is not done: what it takes is known then. Nor is one that a device lacks memory for: it is
@@ -173,7 +175,7 @@ class FactorStore:
         self._words_made, room = 0, self.room
         how = self._summed_product, self._places, self._spend, self._count_words, lambda: self._words_made < room
         eliminations = Eliminations(products, [costs[step] for step in new], *how)
-        for number, factor in eliminations.do(*self._how()):
+        for number, factor in eliminations.do(*self._how(), meanwhile):
             self._known[new[number]] = self._add(factor)
         self._memory_errors += eliminations.memory_errors
         if self._memory_errors > MOST_MEMORY_ERRORS:

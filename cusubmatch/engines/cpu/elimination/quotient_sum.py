@@ -25,7 +25,7 @@ Costs = Sequence[Sequence[float]]
 
 _Key = tuple[Conflicts, tuple[int, ...], int]  # conflicts, the scope of a factor, and a hash of the other factors
 
-TERMS_AT_ONCE = 256
+TERMS_AT_ONCE, DEVICE_TERMS_AT_ONCE = 256, 64  # while a device works on some terms, it is chosen how others go on
 TERM_NS = 2e6  # that one more term costs, at the least, until it is at its end,
 TERM_SHARE = 0.1  # or this share of what one without conflicts costs, of which it has most in common with others;
 DEVICE_TERM_SHARE = 1.0  # all of it on a device, which is soon done with that
@@ -96,6 +96,7 @@ class _QuotientSum:
         self.spent: dict[int, list[float]] = {}  # as `Quotients.costs`
         self.pools: dict[int, _Pool] = {}
         self.waiting: list[list[_Term]] = []  # terms that are next when those that have been made are at their end
+        self.chosen: dict[_Term, Step] = {}  # of terms that are next, where it has been chosen
 
     def run(self, term: _Term, vertices: int) -> Quotients:
         self._add(term, vertices)
@@ -126,16 +127,19 @@ class _QuotientSum:
 
     def _reduce(self, terms: list[_Term], size: int) -> None:
         """Take some terms with so many vertices, as many as there is memory for, and put others with one less."""
-        candidates = terms[: -TERMS_AT_ONCE - 1 : -1]
+        at_once = DEVICE_TERMS_AT_ONCE if self.store.costs.has_device else TERMS_AT_ONCE
+        candidates = terms[: -at_once - 1 : -1]
+        self._choose(candidates, size)
         some: list[tuple[_Term, Step]] = []
         words = 0.0
-        for term, step in zip(candidates, self._next(candidates, size), strict=True):
+        for term, step in zip(candidates, map(self.chosen.pop, candidates), strict=True):
             if some and words > self.store.room:
                 break
             some.append((term, step))
             words += self.store.expected_words(step)
         del terms[len(terms) - len(some) :]
-        self.store.eliminate([step for _, step in some])
+        others = terms[: -at_once - 1 : -1]
+        self.store.eliminate([step for _, step in some], lambda: self._choose(others, size))
         done = [one for one in some if self.store.is_done(one[1])]
         terms += [term for term, step in some if not self.store.is_done(step)]
         self.store.merge_all(merge for term, step in done for merge in self._merges(term, step))
@@ -175,19 +179,19 @@ class _QuotientSum:
                     break
         return term if conflicts is term.conflicts else term._replace(factors=factors, conflicts=conflicts)
 
-    def _next(self, terms: Sequence[_Term], size: int) -> list[Step]:
-        """Of each term with so many vertices, the elimination that takes the least time, for all terms that it makes.
+    def _choose(self, terms: Iterable[_Term], size: int) -> None:
+        """Choose of each term with so many vertices the elimination that takes least, for all terms that it makes.
 
         Samples are followed of those that seem to, until no others seem to.
         """
         prices = self._prices_of_terms(size)
-        choices = [self._steps(term) for term in terms]
-        chosen = [self._cheapest(steps, prices) for steps in choices]
-        while new := self.store.look_at(chosen):
-            for number, step in enumerate(chosen):
+        choices = {term: self._steps(term) for term in terms if term not in self.chosen}
+        chosen = {term: self._cheapest(steps, prices) for term, steps in choices.items()}
+        while new := self.store.look_at(chosen.values()):
+            for term, step in chosen.items():
                 if step in new:
-                    chosen[number] = self._cheapest(choices[number], prices)
-        return chosen
+                    chosen[term] = self._cheapest(choices[term], prices)
+        self.chosen |= chosen
 
     def _prices_of_terms(self, size: int) -> list[float]:
         """What one more term costs, by the number of its vertices, up to so many."""
