@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import time
+import weakref
 from itertools import pairwise
 from multiprocessing import get_context
 from types import SimpleNamespace
@@ -161,11 +162,15 @@ def test_a_candidate_graph_that_is_too_large_is_left_to_the_host(monkeypatch):
     assert run_of(graph, pattern, device(emulator())) is None
 
 
-def test_nothing_is_loaded_after_the_launch(monkeypatch):
-    """It would wait for the launch, and nobody can stop that before the run is made."""
+def test_nothing_is_loaded_or_freed_after_the_launch(monkeypatch):
+    """Either may wait for the launch, and nobody can stop that before the run is made."""
     aside = runs._aside(True, 0)
     monkeypatch.setattr(runs, "_aside", lambda *_: aside)
-    make, loading = runs.make_condition, SimpleNamespace(**vars(np))
+    make, numpy, kept = runs.make_condition, SimpleNamespace(**vars(np)), []
+
+    def arrays_of(arguments):
+        for one in arguments:
+            yield from arrays_of(one) if isinstance(one, tuple) else [one] * isinstance(one, np.ndarray)
 
     class Last:
         """The kernel, after the launch of which NumPy has no functions."""
@@ -176,14 +181,18 @@ def test_nothing_is_loaded_after_the_launch(monkeypatch):
         def __getitem__(self, shape):
             def launch(*arguments):
                 self.kernel[shape](*arguments)
-                vars(loading).clear()
+                kept.extend(map(weakref.ref, arrays_of(arguments)))
+                vars(numpy).clear()
 
             return launch
 
     monkeypatch.setattr(runs, "make_condition", Last)
     graph, pattern = multipartite(3, 8), path([0, 1, 2, 0, 1])
-    assert run_of(graph, pattern, device(one_lane()), loading).poll() == count_of(graph, pattern)
-    assert not vars(loading)
+    run = run_of(graph, pattern, device(one_lane()), numpy)
+    assert run.poll() == count_of(graph, pattern)
+    assert not vars(numpy)
+    assert len(kept) > 8
+    assert all(array() is not None for array in kept)
 
 
 def test_kernels_that_are_not_compiled_are_ordered():
@@ -246,8 +255,13 @@ def begin_and_stop():
 
 
 @pytest.mark.gpu
-def test_a_gpu_stops_soon():
-    begin_and_stop()
+@pytest.mark.parametrize("pooled", [True, False])
+def test_a_gpu_stops_soon(pooled):
+    """Also where memory is freed at once, as RMM's is without a pool: that waits for all that runs."""
+    import cupy
+
+    with cupy.cuda.using_allocator(cupy.get_default_memory_pool().malloc if pooled else None):
+        begin_and_stop()
     assert waited_for(begun_on_gpu(random_graph(160, 4, 30), PATTERNS["path"])) is not None
 
 

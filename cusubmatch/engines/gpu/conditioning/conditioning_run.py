@@ -109,13 +109,15 @@ class ConditioningRun:
         cache = xp.zeros(SLOT_WORDS * gpu.tunables.conditioning_slots, np.uint64)
         arrays = CountArrays(xp.asarray(program.sizes), self._store(), self._factors(), cache)
         threads = gpu.tunables.conditioning_block_warps * gpu.target.WARP
-        make_condition(gpu.target, program.lane_words)[program.blocks, threads, 4 * program.shared_words](
+        arguments = (
             self._put(program.words),
             gpu.to_device(arrays),
             gpu.to_device(control),
             np.int32(self._number),
             gpu.to_device(out),
         )
+        make_condition(gpu.target, program.lane_words)[program.blocks, threads, 4 * program.shared_words](*arguments)
+        self._kept = arguments, number  # to free memory without a pool, as RMM does, waits for the launch, too
         # One after the other: whoever sees that it has ended sees the result. They are copied, since to load what
         # writes them would wait for the launch, which nobody could stop before this returns.
         _copy_then(out, aside.results[self._place])
