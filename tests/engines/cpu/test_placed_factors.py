@@ -193,7 +193,7 @@ def test_where_the_device_has_no_memory_another_way_may_still_do(monkeypatch, er
     summed_product = ArrayFactors.summed_product
 
     monkeypatch.setattr(ArrayFactors, "summed_product", fail)
-    graph = random_graph(16, 0.6, 2, seed=4)
+    graph = random_graph(14, 0.6, 2, seed=4)
     engine, prepared = prepared_for(
         graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism", threads=2
     )
@@ -237,7 +237,7 @@ def test_nothing_that_a_count_has_made_is_kept(monkeypatch):
 
     monkeypatch.setattr(ArrayFactors, "to_device", lambda *a: kept(to_device(*a)))
     monkeypatch.setattr(ArrayFactors, "summed_product", lambda *a: kept(summed_product(*a)))
-    graph = random_graph(16, 0.6, 2, seed=4)
+    graph = random_graph(14, 0.6, 2, seed=4)
     pattern = Pattern(EDGES["wheel"], labels={v: v % 2 for v in range(8)})
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2)
     gc.disable()
@@ -272,7 +272,7 @@ def test_an_elimination_that_takes_more_than_expected_is_given_up_and_counted_in
             raise
 
     monkeypatch.setattr(place, operation, watched)
-    graph = random_graph(16, 0.6, 2, seed=4)
+    graph = random_graph(15, 0.6, 2, seed=4)
     pattern = Pattern(EDGES["wheel"], labels={v: v % 2 for v in range(8)})
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=2)
     run = engine.eliminate(prepared, RunOptions())
@@ -292,7 +292,7 @@ def test_what_a_device_lacks_memory_for_now_and_then_is_chosen_again(monkeypatch
         return summed_product(*arguments)
 
     monkeypatch.setattr(ArrayFactors, "summed_product", failing)
-    graph = random_graph(16, 0.6, 2, seed=4)
+    graph = random_graph(14, 0.6, 2, seed=4)
     engine, prepared = prepared_for(
         graph, Pattern(EDGES["wheel"], labels={v: v % 2 for v in range(8)}), "monomorphism", threads=2
     )
