@@ -17,6 +17,7 @@ from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["AwaitedDevice"]
 
+LOADING_S = 5.0  # that others leave it alone while it is loaded, at the most: to compile takes longer
 TURN_S = 10.0  # the first one
 OTHERS_SHARE = 0.5  # of a turn, that others have after it
 TURN_FACTOR = 2.0  # from one to the next
@@ -35,7 +36,7 @@ class AwaitedDevice:
     free_at_s : float
         Since when the device is free (`time.monotonic`).
     claim : Event
-        Set in its turns, in which others are not to use the device, and while it is loaded.
+        Set in its turns, in which others are not to use the device, and for a while when it is loaded.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class AwaitedDevice:
     ):
         self._make, self._kinds, self._check, self._free_at_s, self._claim = make, kinds, check, free_at_s, claim
         self._made: DeviceFactors | None = None
+        self._loaded_by_s: float | None = None  # until when others leave it alone for that, once it is wanted
         self._lock = threading.Lock()
         self._turn_s, self._turn_ends_s = TURN_S, 0.0
 
@@ -57,13 +59,20 @@ class AwaitedDevice:
             return None
         with self._lock:
             if self._made is None:
-                self._claim.set()  # also while it is loaded, which waits for whatever runs there
-                self._made = self._make(fields, self._kinds, self._check)
-                if self._made is None:
-                    return None
-                self._turn_ends_s = time.monotonic() + self._turn_s
-            self._take_turns()
+                self._begin(self._make, fields)
+            else:
+                self._take_turns()
             return self._made
+
+    def _begin(self, make: MakeDeviceFactors, fields: Fields) -> None:
+        """Begin to use the device, or to load what that takes, which waits for whatever others run there."""
+        now = time.monotonic()
+        self._loaded_by_s = self._loaded_by_s or now + LOADING_S
+        self._turn_ends_s = now + self._turn_s
+        self._claim.set()
+        self._made = make(fields, self._kinds, self._check)
+        if self._made is None and now >= self._loaded_by_s:
+            self._claim.clear()
 
     def _take_turns(self) -> None:
         """Let others have the device for a while after each turn."""
