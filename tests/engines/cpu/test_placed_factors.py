@@ -25,6 +25,7 @@ from cusubmatch.engines.cpu.elimination import (
     elimination_run,
     eliminations,
     placed_factors,
+    quotient_sum,
     shared_steps,
     step_costs,
 )
@@ -52,7 +53,8 @@ on_numpy = functools.partial(factors_on_device, np, lane_device(), 0)
 
 
 def give_all_to_device(patch, small=0):
-    """Let everything be done there, but what makes a factor with few entries."""
+    """Let everything be done there, but what makes a factor with few entries, while others are chosen."""
+    patch.setattr(quotient_sum, "DEVICE_TERMS_AT_ONCE", 2)
     patch.setattr(elimination_run, "DEVICE_AFTER_S", 0.0)
     patch.setattr(placed_factors, "LARGE", 1)
     patch.setattr(placed_factors, "SMALL", small)
@@ -94,6 +96,22 @@ def test_device_and_threads_share_a_count(monkeypatch, name, threads, share):
     run.device = on_numpy
     assert run.total() == wanted > 0
     assert done
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_the_next_eliminations_are_chosen_while_a_device_works(monkeypatch, threads):
+    give_all_to_device(monkeypatch)
+    known, choose = [], quotient_sum._QuotientSum._choose
+    monkeypatch.setattr(
+        quotient_sum._QuotientSum, "_choose", lambda sums, *a: known.append(len(sums.chosen)) or choose(sums, *a)
+    )
+    graph = random_graph(14, 0.6, 2, seed=4)
+    pattern = Pattern(EDGES["tree"], labels={v: v % 2 for v in range(8)})
+    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=threads)
+    run = engine.eliminate(prepared, RunOptions())
+    run.device = on_numpy
+    assert run.total() == engine.condition(prepared, RunOptions(), None).total() > 0
+    assert any(known)
 
 
 def test_host_does_the_smallest_and_device_the_largest():
