@@ -3,9 +3,9 @@
 How many steps conditioning takes is not known beforehand. Variable elimination takes turns with it, or goes on beside
 (`elimination_turns.py`). Where it suits the pattern that begins soon, and a long count leaves most cores to it for a
 while, since it is either done soon or given up, unless conditioning expects to be done soon itself; so it does while
-elimination uses a device, which would wait for threads that wait for cores. When conditioning has taken longer than it
-takes to plan a walk, walks have turns, too (`walk_turns.py`). Turns are counted in steps and work, not in seconds, so
-that on one core equal calls go the same way.
+elimination uses a device, since the thread that launches there is not to wait for a core. When conditioning has taken
+longer than it takes to plan a walk, walks have turns, too (`walk_turns.py`). Turns are counted in steps and work, not
+in seconds, so that on one core equal calls go the same way.
 
 The thread that asked for the count looks at all this between its turns of conditioning: where there are other threads,
 they go on while it plans a walk.

@@ -19,7 +19,7 @@ __all__ = ["PlacedFactor", "PlacedFactors"]
 
 LARGE = 1 << 17  # entries, from which an operation is the device's
 SMALL = 1 << 14  # entries, up to which what the device has made comes back at once
-AT_ONCE = 3  # operations on the device, each of a thread, before one is done: what they make takes memory
+AT_ONCE = 3  # operations on the device that threads may begin before one is done; what they make takes memory
 
 
 class PlacedFactor:
@@ -61,7 +61,7 @@ class PlacedFactors:
 
     def __init__(self, host: HostFactors, device: Callable[[], DeviceFactors | None] = lambda: None):
         self.host, self._device = host, device
-        self._places = threading.Semaphore(AT_ONCE)  # for operations on the device
+        self._turns = threading.Semaphore(AT_ONCE)  # of operations on the device
 
     @property
     def device(self) -> DeviceFactors | None:
@@ -167,7 +167,7 @@ class PlacedFactors:
 
     @contextmanager
     def _on_device(self) -> Iterator[DeviceFactors]:
-        with self._places, self._beside_others() as device:
+        with self._turns, self._beside_others() as device:
             yield device
 
     @contextmanager
