@@ -69,9 +69,10 @@ class AwaitedDevice:
         now = time.monotonic()
         self._loaded_by_s = self._loaded_by_s or now + LOADING_S
         self._turn_ends_s = now + self._turn_s
-        self._claim.set()
         self._made = make(fields, self._kinds, self._check)
-        if self._made is None and now >= self._loaded_by_s:
+        if self._made is not None or now < self._loaded_by_s:
+            self._claim.set()
+        else:
             self._claim.clear()
 
     def _take_turns(self) -> None:

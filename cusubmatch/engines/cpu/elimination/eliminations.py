@@ -110,8 +110,8 @@ class Eliminations:
         while (number := self._next(self._waiting.for_device)) is not None:
             self._spend(OPERATION_NS)
             try:
-                most_pairs = max(MANY_PAIRS, MORE * self._expected(number))
-                self._sums[number] = self._places.summed_product(*self._products[number], most_pairs)
+                most = self._most_pairs(number, MANY_PAIRS)
+                self._sums[number] = self._places.summed_product(*self._products[number], most)
             except MorePairs as found:
                 self.given_up[number] = found.pairs
             except MemoryError:
@@ -149,8 +149,12 @@ class Eliminations:
     def _count_pairs(self, number: int, pairs: int) -> None:
         """Count pairs that are about to be made here; raise where they are better left to a device."""
         self._pairs[number] += pairs  # about: threads may do this at the same time
-        if self._places.has_device and self._pairs[number] > max(HOST_MANY_PAIRS, MORE * self._expected(number)):
+        if self._pairs[number] > self._most_pairs(number, HOST_MANY_PAIRS) and self._places.has_device:
             raise MorePairs(self._pairs[number])
+
+    def _most_pairs(self, number: int, many: int) -> float:
+        """From which a product is given up; no fewer than `many`."""
+        return max(many, MORE * self._expected(number))
 
     def _expected(self, number: int) -> float:
         """Pairs."""

@@ -127,19 +127,18 @@ class _QuotientSum:
 
     def _reduce(self, terms: list[_Term], size: int) -> None:
         """Take some terms with so many vertices, as many as there is memory for, and put others with one less."""
-        at_once = DEVICE_TERMS_AT_ONCE if self.store.costs.has_device else TERMS_AT_ONCE
-        candidates = terms[: -at_once - 1 : -1]
+        candidates = self._next(terms)
         self._choose(candidates, size)
         some: list[tuple[_Term, Step]] = []
         words = 0.0
-        for term, step in zip(candidates, map(self.chosen.pop, candidates), strict=True):
+        for term in candidates:
             if some and words > self.store.room:
                 break
+            step = self.chosen.pop(term)
             some.append((term, step))
             words += self.store.expected_words(step)
         del terms[len(terms) - len(some) :]
-        others = terms[: -at_once - 1 : -1]
-        self.store.eliminate([step for _, step in some], lambda: self._choose(others, size))
+        self.store.eliminate([step for _, step in some], lambda: self._choose(self._next(terms), size))
         done = [one for one in some if self.store.is_done(one[1])]
         terms += [term for term, step in some if not self.store.is_done(step)]
         self.store.merge_all(merge for term, step in done for merge in self._merges(term, step))
@@ -178,6 +177,11 @@ class _QuotientSum:
                     conflicts = conflicts - {(u, w)}
                     break
         return term if conflicts is term.conflicts else term._replace(factors=factors, conflicts=conflicts)
+
+    def _next(self, terms: Sequence[_Term]) -> Sequence[_Term]:
+        """Those that are looked at together."""
+        at_once = DEVICE_TERMS_AT_ONCE if self.store.costs.has_device else TERMS_AT_ONCE
+        return terms[: -at_once - 1 : -1]
 
     def _choose(self, terms: Iterable[_Term], size: int) -> None:
         """Choose of each term with so many vertices the elimination that takes least, for all terms that it makes.

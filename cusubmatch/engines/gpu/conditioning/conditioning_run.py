@@ -203,8 +203,9 @@ def _pinned(number: int, shape: int | tuple[int, ...], dtype: Any) -> np.ndarray
     """Zeros in pinned memory."""
     import cupy
 
+    size = int(np.prod(shape))
     with cupy.cuda.Device(number):
-        memory = cupy.cuda.alloc_pinned_memory(int(np.prod(shape)) * np.dtype(dtype).itemsize)
-    array = np.frombuffer(memory, dtype, int(np.prod(shape))).reshape(shape)
+        memory = cupy.cuda.alloc_pinned_memory(size * np.dtype(dtype).itemsize)
+    array = np.frombuffer(memory, dtype, size).reshape(shape)
     array[:] = 0
     return array
