@@ -42,6 +42,35 @@ assert rmm.statistics.get_statistics().peak_bytes > len(rows) * 16, "the pool of
 print("all from one pool")
 """
 
+UNPOOLED = """
+import itertools
+import time
+
+import cudf
+import cupy
+import numpy as np
+import rmm
+
+import cusubmatch as csm
+
+assert type(rmm.mr.get_current_device_resource()) is rmm.mr.CudaMemoryResource, rmm.mr.get_current_device_resource()
+ends = np.random.default_rng(1).integers(0, 1200, (2, 600_000))
+edges = cudf.DataFrame({"src": ends[0], "dst": ends[1]})
+vertices = cudf.DataFrame({"vertex": np.arange(1200), "label": np.arange(1200) % 2})
+graph = csm.Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+clique = csm.Pattern(list(itertools.combinations(range(9), 2)), labels={v: v % 2 for v in range(9)})
+for _ in range(2):  # once in the time that kernels are compiled or loaded
+    begin = time.monotonic()
+    try:
+        print(csm.count_matches(graph, clique, engine="gpu", time_limit=4.0))
+    except csm.TimeLimitExceeded:
+        print(f"ended after {time.monotonic() - begin:.1f} s")
+assert time.monotonic() - begin < 6.0
+assert cupy.get_default_memory_pool().total_bytes() > 0, "CuPy's pool was not used"
+assert cupy.cuda.get_allocator() is rmm.allocators.cupy.rmm_cupy_allocator
+print("ended")
+"""
+
 
 @pytest.fixture(scope="module")
 def payments():
@@ -248,3 +277,12 @@ def test_all_device_memory_comes_from_the_rmm_pool_that_the_readme_shows(tmp_pat
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
     assert run.stdout.split("\n")[-2] == "all from one pool"
+
+
+def test_a_count_ends_where_rmm_has_no_pool(tmp_path):
+    """To free memory there waits for all that runs, and one count on the GPU runs until another one stops it."""
+    script = tmp_path / "unpooled.py"
+    script.write_text(UNPOOLED, encoding="utf-8")
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=150)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert run.stdout.split("\n")[-2] == "ended"

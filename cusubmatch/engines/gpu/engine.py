@@ -17,6 +17,7 @@ from cusubmatch.engines.gpu.cliques.specialised import clique_parts
 from cusubmatch.engines.gpu.cost_model import TABLE_COSTS
 from cusubmatch.engines.gpu.expected_kernels import expect, expect_walk
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
+from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool
 from cusubmatch.engines.gpu.runtime.places import CudaPlace, Place
 from cusubmatch.engines.gpu.runtime.transfer import DeviceTransfer, to_host
 from cusubmatch.engines.gpu.search.autotune import fastest_plan
@@ -83,7 +84,7 @@ class GpuEngine:
 
     def current(self) -> contextlib.AbstractContextManager[Any]:
         """Let the calling thread work on the GPU that the engine is bound to."""
-        return contextlib.nullcontext() if self.at is None else self.at.current()
+        return from_a_pool() if self.at is None else self.at.current()
 
     def place(self, graph: Graph) -> Graph:
         """The graph in device memory."""

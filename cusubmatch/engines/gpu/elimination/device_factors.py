@@ -14,6 +14,7 @@ from cusubmatch.engines.factors.factor import WORD_BYTES, Factor
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool
 from cusubmatch.plan.crt import PRIMES
 from cusubmatch.system.host_memory import free_bytes
 from cusubmatch.system.kept_threads import Work, begin
@@ -111,7 +112,7 @@ class CudaFactors(ArrayFactors):
     @contextlib.contextmanager
     def current(self) -> Iterator[None]:
         """Let the calling thread put operations on the stream."""
-        with self._device, self._stream:
+        with self._device, self._stream, from_a_pool():
             yield
 
     def end(self) -> None:

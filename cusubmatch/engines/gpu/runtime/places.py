@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cusubmatch.engines.device_engine import Brought, Landing
+from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool
 
 __all__ = ["CudaPlace", "Place"]
 
@@ -65,8 +66,10 @@ class CudaPlace:
 
         return cupy
 
-    def current(self) -> AbstractContextManager[Any]:
-        return self.xp.cuda.Device(self.number)
+    @contextlib.contextmanager
+    def current(self) -> Iterator[None]:
+        with self.xp.cuda.Device(self.number), from_a_pool():
+            yield
 
     def holds(self, array: Any) -> bool:
         return not isinstance(array, np.ndarray) and array.device.id == self.number

@@ -1,0 +1,73 @@
+"""Device memory from a pool where RMM has none: what frees memory through the driver waits for all that runs there.
+
+Several counts may run on a GPU at the same time, one of them in a launch that goes on until somebody stops it.
+Importing cuDF lets CuPy take memory from RMM, which without a pool takes and frees each piece through the driver:
+whoever frees one waits for that launch, also who would have stopped it. So threads that work for a call take memory
+from CuPy's pool then. Most of what this does not use is given back when no call is under way: cuDF does not find it
+there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+__all__ = ["from_a_pool"]
+
+KEPT_BYTES = 1 << 30  # that the pool keeps between calls
+
+
+def from_a_pool() -> AbstractContextManager[Any]:
+    """Let the calling thread take device memory from a pool: from CuPy's, where RMM would ask the driver each time."""
+    return _from_cupys_pool() if _asks_driver() else contextlib.nullcontext()
+
+
+def _asks_driver() -> bool:
+    """Whether CuPy takes memory from RMM, and this has no pool, nor anything else that looks at memory."""
+    rmm = sys.modules.get("rmm")
+    if rmm is None:
+        return False
+    import cupy
+    from rmm.allocators.cupy import rmm_cupy_allocator
+
+    if cupy.cuda.get_allocator() is not rmm_cupy_allocator:
+        return False
+    return type(rmm.mr.get_current_device_resource()) is rmm.mr.CudaMemoryResource
+
+
+class _Users:
+    """How many threads take memory from CuPy's pool in place of RMM."""
+
+    def __init__(self) -> None:
+        self.lock, self.number = threading.Lock(), 0
+
+    def enter(self) -> None:
+        with self.lock:
+            self.number += 1
+
+    def leave(self) -> bool:
+        """Whether none is left."""
+        with self.lock:
+            self.number -= 1
+            return self.number == 0
+
+
+_users = _Users()
+
+
+@contextlib.contextmanager
+def _from_cupys_pool() -> Iterator[None]:
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    _users.enter()
+    try:
+        with cupy.cuda.using_allocator(pool.malloc):
+            yield
+    finally:
+        if _users.leave() and pool.free_bytes() > KEPT_BYTES:
+            pool.free_all_blocks()

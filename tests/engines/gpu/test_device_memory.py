@@ -1,0 +1,115 @@
+"""Which memory a thread takes on a GPU, with modules that stand for CuPy and RMM."""
+
+import contextlib
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from cusubmatch.engines.gpu.runtime import device_memory
+from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool
+
+
+class CudaMemoryResource:
+    """Stands for RMM's resource that asks the driver."""
+
+
+class PoolMemoryResource(CudaMemoryResource):
+    """Stands for one that does not."""
+
+
+class Pool:
+    """As much of CuPy's pool as is used; `given_back` has how much it was asked to give back."""
+
+    def __init__(self):
+        self.free, self.given_back = 0, []
+
+    def malloc(self, size):
+        return "from the pool", size
+
+    def free_bytes(self):
+        return self.free
+
+    def free_all_blocks(self):
+        self.given_back.append(self.free)
+        self.free = 0
+
+
+def rmm_cupy_allocator(size):
+    return "from RMM", size
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    """CuPy after cuDF has been imported; `cupy.allocator` and `rmm.resource` may be set."""
+    pool, cupy, rmm, allocators = Pool(), ModuleType("cupy"), ModuleType("rmm"), ModuleType("rmm.allocators.cupy")
+    cupy.allocator, rmm.resource = rmm_cupy_allocator, CudaMemoryResource()
+
+    @contextlib.contextmanager
+    def using_allocator(allocator):
+        before, cupy.allocator = cupy.allocator, allocator
+        try:
+            yield
+        finally:
+            cupy.allocator = before
+
+    cupy.cuda = SimpleNamespace(get_allocator=lambda: cupy.allocator, using_allocator=using_allocator)
+    cupy.get_default_memory_pool = lambda: pool
+    rmm.mr = SimpleNamespace(CudaMemoryResource=CudaMemoryResource, get_current_device_resource=lambda: rmm.resource)
+    allocators.rmm_cupy_allocator = rmm_cupy_allocator
+    for name, module in (
+        ("cupy", cupy),
+        ("rmm", rmm),
+        ("rmm.allocators", ModuleType("rmm.allocators")),
+        ("rmm.allocators.cupy", allocators),
+    ):
+        monkeypatch.setitem(sys.modules, name, module)
+    return SimpleNamespace(cupy=cupy, rmm=rmm, pool=pool)
+
+
+def test_memory_comes_from_cupys_pool_where_rmm_has_none(modules):
+    with from_a_pool():
+        assert modules.cupy.allocator(7) == ("from the pool", 7)
+        with from_a_pool():
+            assert modules.cupy.allocator(7) == ("from the pool", 7)
+        assert modules.cupy.allocator(7) == ("from the pool", 7)
+    assert modules.cupy.allocator(7) == ("from RMM", 7)
+
+
+@pytest.mark.parametrize("case", ["a pool", "another allocator", "no RMM"])
+def test_what_the_caller_has_chosen_is_used(modules, monkeypatch, case):
+    if case == "a pool":
+        modules.rmm.resource = PoolMemoryResource()
+    elif case == "another allocator":
+        modules.cupy.allocator = lambda size: ("from another one", size)
+    else:
+        monkeypatch.delitem(sys.modules, "rmm")
+    before = modules.cupy.allocator
+    with from_a_pool():
+        assert modules.cupy.allocator is before
+    assert modules.pool.given_back == []
+
+
+def test_much_memory_is_given_back_when_no_thread_takes_any(modules):
+    with from_a_pool():
+        modules.pool.free = device_memory.KEPT_BYTES + 1
+        with from_a_pool():
+            pass
+        assert modules.pool.given_back == []
+    assert modules.pool.given_back == [device_memory.KEPT_BYTES + 1]
+
+
+def test_little_memory_is_kept(modules):
+    with from_a_pool():
+        modules.pool.free = device_memory.KEPT_BYTES
+    assert modules.pool.given_back == []
+
+
+def test_nothing_is_given_back_while_another_thread_takes_memory(modules):
+    with contextlib.ExitStack() as other:
+        with from_a_pool():
+            modules.cupy.allocator = rmm_cupy_allocator  # allocators are of a thread: this is what another one sees
+            other.enter_context(from_a_pool())
+            modules.pool.free = device_memory.KEPT_BYTES + 1
+        assert modules.pool.given_back == []
+    assert len(modules.pool.given_back) == 1
