@@ -5,7 +5,7 @@ import contextlib
 import numpy as np
 import pytest
 from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factor, random_factors, vertices_together
-from targets import lane_device
+from targets import emulator, lane_device
 
 from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
 from cusubmatch.engines.factors import fields as fields_module
@@ -13,10 +13,10 @@ from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.factors.device_factors import MorePairs
 from cusubmatch.engines.factors.factor import Factor
 from cusubmatch.engines.factors.fields import Fields
-from cusubmatch.engines.gpu.elimination import array_factors, array_joins
+from cusubmatch.engines.gpu.elimination import array_factors, array_joins, array_operations
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.elimination.device_factors import CudaFactors
-from cusubmatch.engines.gpu.runtime.device import current_device
+from cusubmatch.engines.gpu.runtime.device import Device, current_device
 
 
 @pytest.fixture(params=["numpy", pytest.param("cupy", marks=pytest.mark.gpu)])
@@ -55,6 +55,25 @@ def test_a_summed_product_is_that_of_dense_arrays(
     there = [device.to_device(factor) for factor in factors]
     assert all(factor.is_plain == (most == 2) for factor in there)
     for vertices in vertices_together(scopes):
+        check_sum(fields, device.to_host(device.summed_product(vertices, there)), dense)
+
+
+@pytest.mark.parametrize("name", ["two arcs", "a star and what its ends have", "what the vertex has twice"])
+@pytest.mark.parametrize(("pairs", "places"), [(1 << 24, 1 << 26), (300, 1), (300, 1 << 26)])
+def test_warps_make_the_same_sums(monkeypatch, name, pairs, places):
+    """Each of several warps has parts of the pairs, the last of which are not whole."""
+    for module, constant, value in (
+        (array_operations, "THREADS", 64),
+        (array_operations, "BLOCKS", 2),
+        (array_joins, "MAX_PAIRS", pairs),
+        (array_joins, "MAX_PLACES", places),
+    ):
+        monkeypatch.setattr(module, constant, value)
+    fields, scopes = Fields(SIZE), SCOPES[name]
+    factors, dense = random_factors(fields, scopes, 0.5, 1)
+    device = ArrayFactors(np, Device(emulator(1), 1, 228 << 10), fields, KINDS, lambda: None)
+    there = [device.to_device(factor) for factor in factors]
+    for vertices in vertices_together(scopes)[-2:]:
         check_sum(fields, device.to_host(device.summed_product(vertices, there)), dense)
 
 

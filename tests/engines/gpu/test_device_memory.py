@@ -7,7 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from cusubmatch.engines.gpu.runtime import device_memory
-from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool
+from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool, keep_memory_during
 
 
 class CudaMemoryResource:
@@ -33,6 +33,12 @@ class Pool:
     def free_all_blocks(self):
         self.given_back.append(self.free)
         self.free = 0
+
+
+class Launch:
+    """One that goes on until it is said to have ended."""
+
+    ended = False
 
 
 def rmm_cupy_allocator(size):
@@ -112,4 +118,29 @@ def test_nothing_is_given_back_while_another_thread_takes_memory(modules):
             other.enter_context(from_a_pool())
             modules.pool.free = device_memory.KEPT_BYTES + 1
         assert modules.pool.given_back == []
+    assert len(modules.pool.given_back) == 1
+
+
+def test_nothing_is_given_back_while_a_launch_goes_on(modules, monkeypatch):
+    """Whoever began it would wait for it, and nobody would stop it."""
+    asked = []
+    monkeypatch.setattr(modules.pool, "free_bytes", lambda: asked.append("free") or modules.pool.free)
+    launch, modules.pool.free = Launch(), device_memory.KEPT_BYTES + 1
+    with from_a_pool():
+        keep_memory_during(launch)
+    assert modules.pool.given_back == []
+    assert not asked  # the pool is locked while another thread gives memory back, which waits for the launch
+    launch.ended = True
+    with from_a_pool():
+        pass
+    assert len(modules.pool.given_back) == 1
+
+
+def test_a_launch_that_nobody_has_any_more_is_forgotten(modules):
+    launch, modules.pool.free = Launch(), device_memory.KEPT_BYTES + 1
+    with from_a_pool():
+        keep_memory_during(launch)
+    del launch
+    with from_a_pool():
+        pass
     assert len(modules.pool.given_back) == 1

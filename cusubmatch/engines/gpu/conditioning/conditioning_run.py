@@ -28,6 +28,7 @@ from cusubmatch.engines.gpu.conditioning.program import Program, factors, make_p
 from cusubmatch.engines.gpu.conditioning.row_sets import make_fill_sets
 from cusubmatch.engines.gpu.conditioning.shared_tasks import TASK_WORDS
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.device_memory import keep_memory_during
 from cusubmatch.engines.gpu.walker import task_ring as r
 from cusubmatch.plan.candidate_graph import CandidateGraph
 
@@ -66,6 +67,7 @@ class ConditioningRun:
         self._place = self._number % PLACES
         with self._aside.stream:
             self._begin()
+        keep_memory_during(self)
 
     @property
     def ended(self) -> bool:

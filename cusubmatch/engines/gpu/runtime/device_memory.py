@@ -3,8 +3,8 @@
 Several counts may run on a GPU at the same time, one of them in a launch that goes on until somebody stops it.
 Importing cuDF lets CuPy take memory from RMM, which without a pool takes and frees each piece through the driver:
 whoever frees one waits for that launch, also who would have stopped it. So threads that work for a call take memory
-from CuPy's pool then. Most of what this does not use is given back when no call is under way: cuDF does not find it
-there.
+from CuPy's pool then. Most of what this does not use is given back, since cuDF does not find it there, but not while a
+call or such a launch is under way.
 """
 
 from __future__ import annotations
@@ -12,18 +12,55 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["from_a_pool"]
+__all__ = ["from_a_pool", "keep_memory_during"]
 
 KEPT_BYTES = 1 << 30  # that the pool keeps between calls
+
+
+class _Launch(Protocol):
+    """One that goes on until somebody stops it."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended; told without a call of the driver."""
+        ...
+
+
+class _Users:
+    """Threads that take memory from CuPy's pool in place of RMM, how many, and launches that may go on for long."""
+
+    def __init__(self) -> None:
+        self.lock, self.threads = threading.Lock(), 0
+        self.launches: weakref.WeakSet[_Launch] = weakref.WeakSet()
+
+    def enter(self) -> None:
+        with self.lock:
+            self.threads += 1
+
+    def leave(self) -> bool:
+        """Whether none is left."""
+        with self.lock:
+            self.threads -= 1
+            return self.threads == 0 and all(launch.ended for launch in self.launches)
+
+
+_users = _Users()
 
 
 def from_a_pool() -> AbstractContextManager[Any]:
     """Let the calling thread take device memory from a pool: from CuPy's, where RMM would ask the driver each time."""
     return _from_cupys_pool() if _asks_driver() else contextlib.nullcontext()
+
+
+def keep_memory_during(launch: _Launch) -> None:
+    """Give no memory back until a launch has ended; for the thread that has begun it, while it takes memory."""
+    with _users.lock:
+        _users.launches.add(launch)
 
 
 def _asks_driver() -> bool:
@@ -37,26 +74,6 @@ def _asks_driver() -> bool:
     if cupy.cuda.get_allocator() is not rmm_cupy_allocator:
         return False
     return type(rmm.mr.get_current_device_resource()) is rmm.mr.CudaMemoryResource
-
-
-class _Users:
-    """How many threads take memory from CuPy's pool in place of RMM."""
-
-    def __init__(self) -> None:
-        self.lock, self.number = threading.Lock(), 0
-
-    def enter(self) -> None:
-        with self.lock:
-            self.number += 1
-
-    def leave(self) -> bool:
-        """Whether none is left."""
-        with self.lock:
-            self.number -= 1
-            return self.number == 0
-
-
-_users = _Users()
 
 
 @contextlib.contextmanager
