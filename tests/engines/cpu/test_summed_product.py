@@ -6,6 +6,7 @@ from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factors, verti
 from tiers import thorough
 
 from cusubmatch.engines.cpu.elimination import key_ranges, summed_product
+from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
 from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
 from cusubmatch.engines.cpu.elimination.summed_product import SummedProduct
 from cusubmatch.engines.factors import fields as fields_module
@@ -25,7 +26,8 @@ def test_a_summed_product_is_that_of_dense_arrays(monkeypatch, scopes, products,
     monkeypatch.setattr(key_ranges, "ENTRIES_OF_A_RANGE", 64)
     fields = Fields(SIZE)
     factors, dense = random_factors(fields, scopes, share, seed=len(scopes))
-    summed = SummedProduct(fields, KINDS, lambda _: None, np.zeros(1, np.int64))
+    how = fields, KINDS, lambda _: None, np.zeros(1, np.int64)
+    summed, host = SummedProduct(*how), HostFactors(*how)
     for vertices in vertices_together(scopes):
         tasks, made = [summed.begin(vertices, factors)], []
         while tasks:
@@ -34,7 +36,7 @@ def test_a_summed_product_is_that_of_dense_arrays(monkeypatch, scopes, products,
                 made.append(one)
             else:
                 tasks += one
-        total = concatenated([summed.sum(some) for some in cut_at_same_keys(made)])
+        total = concatenated([host.sum(some) for some in cut_at_same_keys(made)])
         check_sum(fields, total, dense)
 
 

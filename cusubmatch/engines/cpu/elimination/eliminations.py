@@ -8,7 +8,7 @@ from typing import Any
 
 from cusubmatch.engines.cpu.elimination.costs import OPERATION_NS, PRODUCT_NS
 from cusubmatch.engines.cpu.elimination.key_ranges import concatenated, cut_at_same_keys
-from cusubmatch.engines.cpu.elimination.placed_factors import PlacedFactor, PlacedFactors
+from cusubmatch.engines.cpu.elimination.placed_factors import DEVICE_THREADS, PlacedFactor, PlacedFactors
 from cusubmatch.engines.cpu.elimination.shared_steps import SharedSteps
 from cusubmatch.engines.cpu.elimination.summed_product import Join, Product, SummedProduct
 from cusubmatch.engines.cpu.elimination.task_stack import do_all
@@ -17,7 +17,6 @@ from cusubmatch.engines.factors.factor import Factor
 
 __all__ = ["Eliminations"]
 
-DEVICE_THREADS = 2  # that make sums on a device: it works for one while the other prepares what is next
 MANY_PAIRS = 1 << 26  # from which it is worth to give one up that makes more than expected,
 HOST_MANY_PAIRS = 1 << 22  # or, on the host, to leave it to a device
 MORE = 3.0  # times as many
@@ -162,7 +161,7 @@ class Eliminations:
 
     def _add_up(self, some: list[Factor]) -> list[list[Factor]]:
         """Put the sum of some parts in their place."""
-        some[:] = [self._summed_product.sum(some)]
+        some[:] = [self._places.host.sum(some)]
         return []
 
     def _whole(self, pieces: Sequence[Sequence[Factor]]) -> PlacedFactor:

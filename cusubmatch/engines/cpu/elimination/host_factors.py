@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -42,6 +42,14 @@ class HostFactors:
         weights, other_weights = weights_of(weight, self.kinds), weights_of(other_weight, self.kinds)
         entries = combined(factor.keys, factor.values, weights, other.keys, other.values, other_weights, self.kinds)
         return Factor(factor.scope, *entries)
+
+    def sum(self, factors: Sequence[Factor]) -> Factor:
+        """The sum of factors of one scope."""
+        left = list(factors)
+        while len(left) > 1:
+            sums = [self.weighted_sum(one, 1, other, 1) for one, other in zip(left[::2], left[1::2], strict=False)]
+            left = sums + left[len(left) - len(left) % 2 :]
+        return left[0]
 
     def multiplied(self, factor: Factor, other: Factor) -> Factor:
         """The product of two factors of one scope."""

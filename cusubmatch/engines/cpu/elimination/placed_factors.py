@@ -15,11 +15,12 @@ from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
 from cusubmatch.engines.factors.device_factors import DeviceFactor, DeviceFactors
 from cusubmatch.engines.factors.factor import Factor
 
-__all__ = ["PlacedFactor", "PlacedFactors"]
+__all__ = ["DEVICE_THREADS", "PlacedFactor", "PlacedFactors"]
 
 LARGE = 1 << 17  # entries, from which an operation is the device's
 SMALL = 1 << 14  # entries, up to which what the device has made comes back at once
-AT_ONCE = 3  # operations on the device that threads may begin before one is done; what they make takes memory
+DEVICE_THREADS = 2  # that make sums on the device: it works for one while the other prepares what is next
+AT_ONCE = DEVICE_THREADS + 1  # that may use it, the one that chooses what is next too: what they make takes memory
 
 
 class PlacedFactor:

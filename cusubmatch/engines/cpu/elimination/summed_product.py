@@ -16,7 +16,6 @@ import numpy as np
 
 from cusubmatch.engines.cpu.elimination.costs import DENSE_PRODUCT_NS, ENTRY_NS, PRODUCT_NS
 from cusubmatch.engines.cpu.elimination.factor_kernels import summed_out
-from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
 from cusubmatch.engines.cpu.elimination.join import (
     Matched,
     Ordered,
@@ -100,7 +99,6 @@ class SummedProduct:
 
     def __init__(self, fields: Fields, kinds: np.ndarray, spend: Callable[[float], None], ended: np.ndarray):
         self.fields, self.kinds, self._spend, self._ended = fields, kinds, spend, ended
-        self._factors = HostFactors(fields, kinds, spend, ended)
         self._scratches: list[np.ndarray] = []  # that no thread writes to just now
 
     def is_dense(self, products: float, vertices: int) -> bool:
@@ -127,16 +125,6 @@ class SummedProduct:
                     return _blocks(task, 2 * task.pairs // most)
             task = Product(self._joined(task), task.others, task.result)
         return self._summed_out(task.part, task.result)
-
-    def sum(self, factors: Sequence[Factor]) -> Factor:
-        """The sum of factors of one scope."""
-        left = list(factors)
-        while len(left) > 1:
-            sums = [
-                self._factors.weighted_sum(one, 1, other, 1) for one, other in zip(left[::2], left[1::2], strict=False)
-            ]
-            left = sums + left[len(left) - len(left) % 2 :]
-        return left[0]
 
     def _summed_out(self, factor: Factor, result: tuple[int, ...]) -> Factor:
         if factor.scope == result:
