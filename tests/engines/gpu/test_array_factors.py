@@ -58,6 +58,7 @@ def test_a_summed_product_is_that_of_dense_arrays(
         check_sum(fields, device.to_host(device.summed_product(vertices, there)), dense)
 
 
+@pytest.mark.one_each
 @pytest.mark.parametrize("name", ["two arcs", "a star and what its ends have", "what the vertex has twice"])
 @pytest.mark.parametrize(("pairs", "places"), [(1 << 24, 1 << 26), (300, 1), (300, 1 << 26)])
 def test_warps_make_the_same_sums(monkeypatch, name, pairs, places):

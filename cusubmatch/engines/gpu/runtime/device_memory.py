@@ -35,7 +35,7 @@ class _Users:
     """Threads that take memory from CuPy's pool in place of RMM, how many, and launches that may go on for long."""
 
     def __init__(self) -> None:
-        self.lock, self.threads = threading.Lock(), 0
+        self.lock, self.threads = threading.RLock(), 0  # garbage that is collected meanwhile may be a user, too
         self.launches: weakref.WeakSet[_Launch] = weakref.WeakSet()
 
     def enter(self) -> None:
