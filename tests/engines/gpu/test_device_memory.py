@@ -6,6 +6,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from cusubmatch.engines.gpu.elimination.device_factors import CudaFactors
 from cusubmatch.engines.gpu.runtime import device_memory
 from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool, keep_memory_during
 
@@ -30,7 +31,7 @@ class Pool:
     def free_bytes(self):
         return self.free
 
-    def free_all_blocks(self):
+    def free_all_blocks(self, stream=None):
         self.given_back.append(self.free)
         self.free = 0
 
@@ -134,6 +135,20 @@ def test_nothing_is_given_back_while_a_launch_goes_on(modules, monkeypatch):
     with from_a_pool():
         pass
     assert len(modules.pool.given_back) == 1
+
+
+def test_factors_give_nothing_back_while_a_launch_goes_on(modules):
+    launch, waited = Launch(), []
+    factors = object.__new__(CudaFactors)
+    factors.xp, factors._device = modules.cupy, contextlib.nullcontext()
+    factors._stream = SimpleNamespace(synchronize=lambda: waited.append("for its operations"))
+    with from_a_pool():
+        keep_memory_during(launch)
+    factors.end()
+    assert (len(waited), modules.pool.given_back) == (1, [])
+    launch.ended = True
+    factors.end()
+    assert (len(waited), len(modules.pool.given_back)) == (2, 1)
 
 
 def test_a_launch_that_nobody_has_any_more_is_forgotten(modules):

@@ -14,7 +14,7 @@ from cusubmatch.engines.factors.factor import WORD_BYTES, Factor
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.runtime.device import Device
-from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool
+from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool, give_back
 from cusubmatch.plan.crt import PRIMES
 from cusubmatch.system.host_memory import free_bytes
 from cusubmatch.system.kept_threads import Work, begin
@@ -119,4 +119,4 @@ class CudaFactors(ArrayFactors):
         """Give memory back that only this stream would use again."""
         with self._device:
             self._stream.synchronize()
-            self.xp.get_default_memory_pool().free_all_blocks(stream=self._stream)
+            give_back(self.xp.get_default_memory_pool(), self._stream)

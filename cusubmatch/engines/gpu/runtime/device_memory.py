@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-__all__ = ["from_a_pool", "keep_memory_during"]
+__all__ = ["from_a_pool", "give_back", "keep_memory_during"]
 
 KEPT_BYTES = 1 << 30  # that the pool keeps between calls
 
@@ -35,7 +35,7 @@ class _Users:
     """Threads that take memory from CuPy's pool in place of RMM, how many, and launches that may go on for long."""
 
     def __init__(self) -> None:
-        self.lock, self.threads = threading.RLock(), 0  # garbage that is collected meanwhile may be a user, too
+        self.lock, self.threads = threading.RLock(), 0  # also of garbage that is collected meanwhile
         self.launches: weakref.WeakSet[_Launch] = weakref.WeakSet()
 
     def enter(self) -> None:
@@ -46,7 +46,12 @@ class _Users:
         """Whether none is left."""
         with self.lock:
             self.threads -= 1
-            return self.threads == 0 and all(launch.ended for launch in self.launches)
+            return self.threads == 0 and self.launches_have_ended()
+
+    def launches_have_ended(self) -> bool:
+        """Whether none of the launches goes on."""
+        with self.lock:
+            return all(launch.ended for launch in self.launches)
 
 
 _users = _Users()
@@ -61,6 +66,12 @@ def keep_memory_during(launch: _Launch) -> None:
     """Give no memory back until a launch has ended; for the thread that has begun it, while it takes memory."""
     with _users.lock:
         _users.launches.add(launch)
+
+
+def give_back(pool: Any, stream: Any) -> None:
+    """Give back what a pool of CuPy keeps for a stream, unless a launch goes on: that would lock the pool meanwhile."""
+    if _users.launches_have_ended():
+        pool.free_all_blocks(stream=stream)
 
 
 def _asks_driver() -> bool:
