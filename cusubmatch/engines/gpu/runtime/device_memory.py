@@ -48,6 +48,11 @@ class _Users:
             self.threads -= 1
             return self.threads == 0 and self.launches_have_ended()
 
+    def add(self, launch: _Launch) -> None:
+        """Keep memory during a launch."""
+        with self.lock:
+            self.launches.add(launch)
+
     def launches_have_ended(self) -> bool:
         """Whether none of the launches goes on."""
         with self.lock:
@@ -64,8 +69,7 @@ def from_a_pool() -> AbstractContextManager[Any]:
 
 def keep_memory_during(launch: _Launch) -> None:
     """Give no memory back until a launch has ended; for the thread that has begun it, while it takes memory."""
-    with _users.lock:
-        _users.launches.add(launch)
+    _users.add(launch)
 
 
 def give_back(pool: Any, stream: Any) -> None:
