@@ -128,11 +128,13 @@ class Engine(Protocol):
         """The pattern's vertices as conditioning branches on them where nothing has narrowed their domains."""
         ...
 
-    def condition_copy(self, graph: Graph, local: CandidateGraph, order: Sequence[int]) -> CopiedCount | None:
+    def condition_copy(
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float
+    ) -> CopiedCount | None:
         """Begin a count by conditioning on a copy of the host's candidate graph; None where none is offered just now.
 
         `graph` is the placed graph; `order` has the pattern's vertices as the host branches on them
-        (`conditioning_order`). Raises `MemoryError`.
+        (`conditioning_order`); it ends after so many seconds. Raises `MemoryError`.
         """
         ...
 

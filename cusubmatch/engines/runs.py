@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
 
 __all__ = [
+    "COPIED_S",
     "DEFAULT_OPTIONS",
     "ConditionedCount",
     "CopiedCount",
@@ -27,6 +28,8 @@ __all__ = [
 ]
 
 ProgressCallback = Callable[[float, int], None]
+
+COPIED_S = 0.3  # that a copy is counted, at the most: others may wait for a device that they use in another way then
 
 
 class TaskRange(NamedTuple):
@@ -169,8 +172,13 @@ class ConditionedCount(Count, Protocol):
 class CopiedCount(Protocol):
     """A count by conditioning on a copy of a candidate graph, which has begun."""
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing goes on any more."""
+        ...
+
     def poll(self) -> int | None:
-        """The number of embeddings, once it is known; None for ever if it was stopped, or is too large."""
+        """The number of embeddings, once it is known; None for ever if it was ended before, or is too large."""
         ...
 
     def stop(self) -> None:

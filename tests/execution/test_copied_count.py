@@ -30,8 +30,8 @@ SECONDS = 600.0  # that nothing here takes
 class Copy:
     """A count on a device that is known after so many looks."""
 
-    def __init__(self, total, looks):
-        self.total, self.looks, self.stopped = total, looks, 0
+    def __init__(self, total, looks, ended=False):
+        self.total, self.looks, self.stopped, self.ended = total, looks, 0, ended
 
     def poll(self):
         self.looks -= 1
@@ -69,14 +69,14 @@ class OnHost:
 
 def test_the_device_ends_the_count_on_the_host():
     copy, reported = Copy(20, looks=2), []
-    count = BesideCopy(OnHost(10, reports=10**9), LARGE, lambda: copy).run(None, lambda *now: reported.append(now))
+    count = BesideCopy(OnHost(10, reports=10**9), LARGE, lambda _: copy).run(None, lambda *now: reported.append(now))
     assert count.count() == 10
     assert reported == [(0.0, 0), (0.0, 0), (1.0, 10)]
 
 
 def test_the_host_ends_the_count_on_the_device():
     copy = Copy(20, looks=10**9)
-    assert BesideCopy(OnHost(10, reports=3), LARGE, lambda: copy).run(None, None).count() == 5
+    assert BesideCopy(OnHost(10, reports=3), LARGE, lambda _: copy).run(None, None).count() == 5
     assert copy.stopped == 1
 
 
@@ -85,7 +85,7 @@ def test_a_small_count_is_copied_when_it_takes_long(monkeypatch, alone_s, done, 
     monkeypatch.setattr(copied_count, "ALONE_S", alone_s)
     copies = []
 
-    def begin():
+    def begin(_):
         copies.append(Copy(20, looks=10**9))
         return copies[-1]
 
@@ -97,7 +97,7 @@ def test_a_small_count_is_copied_when_it_takes_long(monkeypatch, alone_s, done, 
 def test_a_device_that_does_not_count_is_not_asked_again(error):
     asked = []
 
-    def begin():
+    def begin(_):
         asked.append(1)
         if error is not None:
             raise error
@@ -108,7 +108,7 @@ def test_a_device_that_does_not_count_is_not_asked_again(error):
 
 def test_a_deadline_of_the_host_ends_both():
     copy = Copy(20, looks=10**9)
-    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda: copy).run(None, None)
+    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda _: copy).run(None, None)
     with pytest.raises(DeadlinePassed):
         count.count()
     assert copy.stopped == 1
@@ -116,7 +116,7 @@ def test_a_deadline_of_the_host_ends_both():
 
 def test_what_the_device_has_counted_when_the_deadline_comes_is_the_count():
     copy = Copy(20, looks=2)
-    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda: copy).run(None, None)
+    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda _: copy).run(None, None)
     assert count.count() == 10
 
 
@@ -130,7 +130,7 @@ def test_who_waits_for_the_host_hears_of_the_device_at_once(error):
             heard.wait(SECONDS)
             return super().count()
 
-    strategy = BesideCopy(Busy(10, reports=1 if error is None else 0, error=error), LARGE, lambda: copy)
+    strategy = BesideCopy(Busy(10, reports=1 if error is None else 0, error=error), LARGE, lambda _: copy)
     host = HostCount(strategy, None, head_start_s=SECONDS, keep_time=times.append)
     host.begin()
     try:
@@ -147,39 +147,28 @@ def test_who_waits_for_the_host_hears_of_the_device_at_once(error):
     assert len(times) == 1
 
 
-def test_a_device_is_left_to_others_after_a_while(monkeypatch):
-    monkeypatch.setattr(copied_count, "MOST_S", 0.0)
-    copy = Copy(20, looks=10**9)
-    assert BesideCopy(OnHost(10, reports=3), LARGE, lambda: copy).run(None, None).count() == 5
-    assert copy.stopped == 1
+@pytest.mark.parametrize(("limit_s", "most_s"), [(None, copied_count.COPIED_S), (0.05, 0.05), (-1.0, 0.0)])
+def test_a_device_counts_for_a_while_only(limit_s, most_s):
+    """Whoever begins the count may not be able to stop it; a deadline ends it sooner."""
+    given = []
+    deadline = None if limit_s is None else time.monotonic() + limit_s
+    strategy = BesideCopy(OnHost(10, reports=3), LARGE, given.append)
+    assert strategy.run(deadline, None).count() == 5
+    (seconds,) = given
+    assert max(most_s - 1.0, 0.0) <= seconds <= most_s
 
 
-def test_who_waits_for_the_host_stops_a_device_that_takes_long(monkeypatch):
-    """Also while the host looks at nothing, such as where it plans a walk: the device may be waited for elsewhere."""
-    monkeypatch.setattr(copied_count, "MOST_S", 0.0)
-    copy, begun = Copy(20, looks=10**9), threading.Event()
-
-    class Busy(OnHost):
-        def count(self):
-            begun.set()
-            end_s = time.monotonic() + 10.0
-            while not copy.stopped and time.monotonic() < end_s:
-                time.sleep(1e-3)
-            return super().count()
-
-    counted, count = [], BesideCopy(Busy(10, reports=3), LARGE, lambda: copy).run(None, None)
-    host = threading.Thread(target=lambda: counted.append(count.count()))
-    host.start()
-    assert begun.wait(10.0)
+def test_a_device_that_has_ended_without_a_count_is_let_go():
+    copy = Copy(20, looks=10**9, ended=True)
+    count = BesideCopy(OnHost(10, reports=3), LARGE, lambda _: copy).run(None, None)
+    assert count.count() == 5
+    assert copy.looks == 10**9 - 1
     assert count.poll() is None
-    assert copy.stopped == 1
-    host.join()
-    assert (counted, copy.stopped) == ([5], 1)
 
 
 def test_a_part_of_a_count_is_counted_on_the_host():
     host = OnHost(10, reports=0)
-    strategy = BesideCopy(host, LARGE, lambda: pytest.fail("a part is not copied"))
+    strategy = BesideCopy(host, LARGE, lambda _: pytest.fail("a part is not copied"))
     assert strategy.run(None, None, TaskRange(0, 2)) is host
     assert host.tasks == TaskRange(0, 2)
     assert (strategy.estimate, strategy.number_of_tasks, strategy.matches_of(8)) == (7.0, 3, 4)

@@ -154,7 +154,9 @@ class CpuEngine:
 
         return order_of(_candidate_graph(prepared))
 
-    def condition_copy(self, graph: Graph, local: CandidateGraph, order: Sequence[int]) -> CopiedCount | None:
+    def condition_copy(
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float
+    ) -> CopiedCount | None:
         """None: the candidate graph lies here."""
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:

@@ -186,12 +186,14 @@ class GpuEngine:
         """Not offered: this engine builds no candidate graph."""
         raise NotImplementedError
 
-    def condition_copy(self, graph: Graph, local: CandidateGraph, order: Sequence[int]) -> CopiedCount | None:
+    def condition_copy(
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float
+    ) -> CopiedCount | None:
         """A count on a copy of a candidate graph, begun; None where that is too large, or is still to be compiled."""
         from cusubmatch.engines.gpu.conditioning.conditioning_run import conditioning_run
 
         with self.current():
-            return conditioning_run(local, order, self.gpu, graph.xp)
+            return conditioning_run(local, order, self.gpu, graph.xp, seconds)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """Not offered: this engine builds no candidate graph."""

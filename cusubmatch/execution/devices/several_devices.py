@@ -135,9 +135,11 @@ class SeveralDevices:
         """As on the first device."""
         return self.home.conditioning_order(prepared)
 
-    def condition_copy(self, graph: Graph, local: CandidateGraph, order: Sequence[int]) -> CopiedCount | None:
+    def condition_copy(
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float
+    ) -> CopiedCount | None:
         """As on the first device."""
-        return self.home.condition_copy(graph, local, order)
+        return self.home.condition_copy(graph, local, order, seconds)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """As on the first device."""

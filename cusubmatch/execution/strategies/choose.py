@@ -94,9 +94,9 @@ def host_strategy(
     return OnHost(planned)
 
 
-def _begun_copy(engine: Engine, host: Engine, placed: Graph, prepared: Prepared) -> CopiedCount | None:
-    """A count on a copy of the host's candidate graph."""
+def _begun_copy(engine: Engine, host: Engine, placed: Graph, prepared: Prepared, seconds: float) -> CopiedCount | None:
+    """A count on a copy of the host's candidate graph, which takes so many seconds at the most."""
     local = prepared.candidate_graph
     assert local is not None  # noqa: S101 - it is what conditioning works on
     with engine.current():
-        return engine.condition_copy(placed, local, host.conditioning_order(prepared))
+        return engine.condition_copy(placed, local, host.conditioning_order(prepared), seconds)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from cusubmatch.engines.runs import CopiedCount, Count, ProgressCallback, TaskRange
+from cusubmatch.engines.runs import COPIED_S, CopiedCount, Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 
@@ -18,7 +18,6 @@ __all__ = ["BesideCopy", "BesideCopyCount"]
 AT_ONCE_NS = 5e6  # that conditioning costs, at the least, from which a copy is made before the host begins
 ALONE_S = 0.001  # that the host counts before one is made
 HALF = 0.5
-MOST_S = 1.0  # that a copy is counted, at the most: a walk may wait for it, and some systems end what takes longer
 
 
 class _CopyIsDoneError(Exception):
@@ -39,10 +38,10 @@ class BesideCopy:
     cost : float
         Nanoseconds of conditioning, at the least.
     begin : callable
-        begin() begins a count on a device, of embeddings; None if that is not offered.
+        begin(seconds) begins a count on a device, of embeddings, for so long at the most; None if that is not offered.
     """
 
-    def __init__(self, on_host: Strategy, cost: float, begin: Callable[[], CopiedCount | None]):
+    def __init__(self, on_host: Strategy, cost: float, begin: Callable[[float], CopiedCount | None]):
         self.on_host, self.cost, self.begin = on_host, cost, begin
 
     @property
@@ -80,7 +79,7 @@ class BesideCopyCount:
     def __init__(self, strategy: BesideCopy, deadline: float | None, progress: ProgressCallback | None):
         self.strategy, self.progress = strategy, progress
         self._begun, self._copy = False, None  # type: bool, CopiedCount | None
-        self._begun_s = time.monotonic()
+        self._begun_s, self._deadline = time.monotonic(), deadline
         self._on_host = strategy.on_host.run(deadline, self._look)
 
     def total(self) -> int:
@@ -120,22 +119,23 @@ class BesideCopyCount:
         return matches
 
     def poll(self) -> int | None:
-        """The number of matches, once the device has counted them; for any thread. What takes long is stopped."""
+        """The number of matches, once the device has counted them; for any thread. What has ended without is let go."""
         copy = self._copy
         if copy is None:
             return None
-        total = copy.poll()
+        ended, total = copy.ended, copy.poll()
         if total is not None:
             return self.strategy.matches_of(total)
-        if time.monotonic() > self._begun_s + MOST_S:
+        if ended:
             self._copy = None
-            copy.stop()
         return None
 
     def _begin(self) -> None:
-        self._begun = True
+        self._begun, end_s = True, self._begun_s + COPIED_S
+        if self._deadline is not None:
+            end_s = min(end_s, self._deadline)
         try:
-            self._copy = self.strategy.begin()
+            self._copy = self.strategy.begin(max(end_s - time.monotonic(), 0.0))
         except MemoryError:  # the host goes on
             return
 

@@ -55,7 +55,7 @@ on_numpy = functools.partial(factors_on_device, np, lane_device(), 0)
 def give_all_to_device(patch, small=0):
     """Let everything be done there, but what makes a factor with few entries, while others are chosen."""
     patch.setattr(quotient_sum, "DEVICE_TERMS_AT_ONCE", 2)
-    patch.setattr(elimination_run, "DEVICE_AFTER_S", 0.0)
+    patch.setattr(elimination_run, "COPIED_S", 0.0)
     patch.setattr(placed_factors, "LARGE", 1)
     patch.setattr(placed_factors, "SMALL", small)
     for module in (costs, shared_steps):

@@ -37,6 +37,7 @@ from cusubmatch.engines.runs import RunOptions
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
 SMALL = {"conditioning_block_warps": 2, "conditioning_slots": 64, "ring_slots": 16}  # the cache forgets, the ring fills
+SECONDS = 600.0  # that a count may take: more than it does
 CLIQUE = [(u, w) for w in range(4) for u in range(w)]
 
 
@@ -45,11 +46,13 @@ def device(target, **changes):
     return Device(target, 2, 228 << 10, tunables=Tunables(**({"grid": (2, 2)} | SMALL | changes)))
 
 
-def run_of(graph, pattern, gpu, xp=np, semantics="monomorphism"):
+def run_of(graph, pattern, gpu, xp=np, semantics="monomorphism", seconds=SECONDS):
     """A count on a copy of the CPU engine's candidate graph; None where there is no such graph, or no count."""
     engine, prepared = prepared_for(graph, pattern, semantics)
     local = prepared.candidate_graph
-    return None if local is None else runs.conditioning_run(local, engine.conditioning_order(prepared), gpu, xp)
+    if local is None:
+        return None
+    return runs.conditioning_run(local, engine.conditioning_order(prepared), gpu, xp, seconds)
 
 
 # Counts --------------------------------------------------------------------------------------------------------------
@@ -130,7 +133,7 @@ def test_a_sum_of_many_large_terms_is_left_to_the_host():
     pattern = Pattern([(0, leaf) for leaf in range(1, 1 + leaves)], labels=dict(enumerate(range(1 + leaves))))
     _, prepared = prepared_for(graph, pattern, "monomorphism")
     order = list(range(1 + leaves))  # the centre first
-    assert runs.conditioning_run(prepared.candidate_graph, order, device(one_lane()), np).poll() is None
+    assert runs.conditioning_run(prepared.candidate_graph, order, device(one_lane()), np, SECONDS).poll() is None
 
 
 def test_what_is_known_is_not_counted_again():
@@ -151,8 +154,19 @@ def test_a_count_that_is_stopped_has_no_total():
     first = next(aside.numbers)
     aside.stopped.on_host[(first + 1) % runs.PLACES] = first + 1  # before it has begun
     local, order = prepared.candidate_graph, engine.conditioning_order(prepared)
-    assert runs.conditioning_run(local, order, device(one_lane()), np).poll() is None
-    assert runs.conditioning_run(local, order, device(one_lane()), np).poll() is not None
+    assert runs.conditioning_run(local, order, device(one_lane()), np, SECONDS).poll() is None
+    assert runs.conditioning_run(local, order, device(one_lane()), np, SECONDS).poll() is not None
+
+
+@pytest.mark.parametrize("make_target", [one_lane, pytest.param(emulator, marks=pytest.mark.thorough)])
+def test_a_count_stops_by_itself_when_its_time_is_over(make_target, monkeypatch):
+    """Its warps look at the clock themselves: whoever has begun it may wait for it."""
+    monkeypatch.setattr(conditioner, "STEPS_BETWEEN_POLLS", 2)
+    gpu = device(make_target(), grid=(1, 1), conditioning_block_warps=1)
+    run = run_of(multipartite(3, 4), path([0, 1, 2, 0, 1]), gpu, seconds=0.0)
+    assert run.poll() is None
+    assert run.ended
+    assert run.steps <= 2
 
 
 def test_a_candidate_graph_that_is_too_large_is_left_to_the_host(monkeypatch):
@@ -205,12 +219,12 @@ def test_kernels_that_are_not_compiled_are_ordered():
 # On a GPU ------------------------------------------------------------------------------------------------------------
 
 
-def begun_on_gpu(graph, pattern):
+def begun_on_gpu(graph, pattern, seconds=SECONDS):
     """A count on the current GPU, once its kernels are compiled."""
     import cupy
 
     end = time.monotonic() + 120.0
-    while (run := run_of(graph, pattern, current_device(), cupy)) is None and time.monotonic() < end:
+    while (run := run_of(graph, pattern, current_device(), cupy, seconds=seconds)) is None and time.monotonic() < end:
         time.sleep(0.1)
     return run
 
@@ -241,17 +255,33 @@ def test_a_gpu_counts_as_the_host_does(name, size):
         assert run.steps > 0
 
 
+def long_count():
+    """A graph, and a pattern of which it takes long to count the matches."""
+    clique = Pattern([(u, w) for w in range(9) for u in range(w)], labels=dict(enumerate([0, 1] * 4 + [0])))
+    return random_graph(1200, 2, 500), clique
+
+
 def begin_and_stop():
-    """A count of cliques that takes long."""
-    graph = random_graph(1200, 2, 500)
-    pattern = Pattern([(u, w) for w in range(9) for u in range(w)], labels=dict(enumerate([0, 1] * 4 + [0])))
-    run = begun_on_gpu(graph, pattern)
+    run = begun_on_gpu(*long_count())
     assert run.poll() is None
     begin = time.monotonic()
     run.stop()
     assert waited_for(run) is None
     assert run.ended
     assert time.monotonic() - begin < 1.0
+
+
+@pytest.mark.gpu
+def test_a_gpu_stops_by_itself():
+    """Nobody stops it; a call of the driver that waits for it ends, too."""
+    import cupy
+
+    run = begun_on_gpu(*long_count(), seconds=0.2)
+    begin = time.monotonic()
+    cupy.cuda.runtime.deviceSynchronize()
+    assert 0.1 < time.monotonic() - begin < 1.0
+    assert run.ended
+    assert run.poll() is None
 
 
 @pytest.mark.gpu
@@ -280,7 +310,7 @@ def test_a_gpu_makes_the_factors_of_a_count_by_elimination(monkeypatch):
     """From the first one on; some have 10^6 entries."""
     import cupy
 
-    monkeypatch.setattr(elimination_run, "DEVICE_AFTER_S", 0.0)
+    monkeypatch.setattr(elimination_run, "COPIED_S", 0.0)
     monkeypatch.setattr(placed_factors, "LARGE", 1 << 10)
     monkeypatch.setattr(placed_factors, "SMALL", 1 << 8)
     for module in (costs, shared_steps):

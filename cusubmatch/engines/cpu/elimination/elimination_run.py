@@ -17,7 +17,7 @@ from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS, kinds_of
 from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
 from cusubmatch.engines.factors.factor import WORD_BYTES
-from cusubmatch.engines.runs import RunOptions, StepsSpent
+from cusubmatch.engines.runs import COPIED_S, RunOptions, StepsSpent
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.plan.crt import WORD, chinese_remainder, primes_beside_word
@@ -29,7 +29,6 @@ __all__ = ["EliminationRun", "compile_elimination"]
 
 MEMORY_SHARE = 4  # of the memory that is left, factors may take one part of so many
 MANY_STEPS = 1 << 10  # that threads do at the same time
-DEVICE_AFTER_S = 1.0  # since it was made: until then a device counts in another way
 
 
 class EliminationRun:
@@ -74,7 +73,7 @@ class EliminationRun:
         required = local.constraints.required
         self._conflicts: Conflicts = frozenset(pair for pair in local.constraints.distinct if pair not in required)
         self._ended, self._claim = flag_of_thread(), claim_of_thread()
-        self._device_at_s = time.monotonic() + DEVICE_AFTER_S
+        self._device_at_s = time.monotonic() + COPIED_S  # until then it counts in another way
 
     def count(self) -> int:
         """The number of embeddings."""

@@ -38,7 +38,7 @@ def make_condition(target: Target, words: int) -> Any:
     """The kernel for domains of so many words a lane.
 
     Its arguments: the program (`state_format`); `CountArrays`; `ControlArrays`; the number of the count, which whoever
-    stops it writes to `control.stopped`; the output.
+    stops it writes to `control.stopped`; the nanoseconds after which it stops by itself; the output.
     """
     cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
     domains, counts, cached = domain_functions(target, words), wide_counts(target), cache_functions(target, words)
@@ -50,9 +50,9 @@ def make_condition(target: Target, words: int) -> Any:
     undo, next_candidate, plus, times, get = domains.undo, domains.next_candidate, counts.plus, counts.times, counts.get
     load_program, write = _load_function(target), _write_function(target)
 
-    def condition(program, arrays, control, number, out):
+    def condition(program, arrays, control, number, nanoseconds, out):
         sh = cuda.shared.array(0, uint32)
-        w = load_program(sh, program)
+        w = load_program(sh, program, nanoseconds)
         warp = U(U(cuda.blockIdx.x) * U(U(cuda.blockDim.x) // U(WARP)) + warp_of())
         frames, bottom = U(w + U(sh[f.FRAMES])), U(U(sh[f.POOLS]) + U(warp * U(sh[f.POOL_WORDS])))
         depth, given, trail, steps, all_steps = U(0), U(0), U(0), U(0), L(0)
@@ -71,7 +71,7 @@ def make_condition(target: Target, words: int) -> Any:
                         begin_root(sh, w, x)
                         given, begun = U(0), True
                 else:
-                    found, task = wait(control, number, bool(idle))  # typed once, not for a constant too
+                    found, task = wait(sh, control, number, bool(idle))  # typed once, not for a constant too
                     idle, stopped = True, found == U(r.OVER)
                     if found == U(r.TAKEN):
                         given = take(sh, w, task, control)
@@ -102,7 +102,7 @@ def make_condition(target: Target, words: int) -> Any:
                 failed = failed or too_much
             if steps >= U(STEPS_BETWEEN_POLLS) and not idle:
                 all_steps, steps = L(all_steps + L(steps)), U(0)
-                stop, wanted = poll(control, number)
+                stop, wanted = poll(sh, control, number)
                 if stop or failed:
                     stopped, failed = True, True
                 elif wanted:
@@ -115,17 +115,19 @@ def make_condition(target: Target, words: int) -> Any:
 
 def _load_function(target):
     """The program in shared memory."""
-    cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
+    cuda, WARP, lane_of, warp_of, clock = target.cuda, target.WARP, target.lane, target.warp, target.clock
 
     @target.device
-    def load_program(sh, program):
-        """Copy the program, which the whole block does; where the warp's state begins."""
+    def load_program(sh, program, nanoseconds):
+        """Copy the program, which the whole block does, and set its end; where the warp's state begins."""
         i = U(U(warp_of() * WARP) + lane_of())
         while i < U(f.PROGRAM_WORDS):
             sh[i] = program[i]
             i = U(i + U(cuda.blockDim.x))
+        if U(cuda.threadIdx.x) == U(0):
+            sh[f.ENDS] = U((clock() + nanoseconds) >> f.TICK_BITS)
         cuda.syncthreads()
-        return U(U(f.PROGRAM_WORDS) + U(warp_of() * U(sh[f.WARP_WORDS])))
+        return U(U(f.BLOCK_WORDS) + U(warp_of() * U(sh[f.WARP_WORDS])))
 
     return load_program
 

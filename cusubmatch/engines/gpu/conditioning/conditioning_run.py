@@ -3,7 +3,8 @@
 The candidate graph is copied, its rows become bitmaps, and one launch counts all, unless it is stopped. It runs on a
 stream of its own, so that what the caller's stream does is not waited for. Whoever began it asks now and then whether
 it has ended. That is told, and a launch is stopped, by words in pinned host memory: a call of the driver may have to
-wait for one of another thread, which waits for the launch.
+wait for one of another thread, which waits for the launch. After its time it stops by itself, since that may happen to
+whoever begins it, too, who then cannot stop it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ FILL_SHAPE = 1024, 8  # blocks and warps of the kernel that writes rows
 PLACES = 64  # for counts that are under way on a GPU: more than there are threads that ask
 
 
-def conditioning_run(local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any) -> ConditioningRun | None:
+def conditioning_run(
+    local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float
+) -> ConditioningRun | None:
     """A count on a candidate graph, which begins; None where that is too large, or kernels are still to be compiled."""
     program = make_program(local, order, gpu)
     if program is None or 4 * program.store_words > gpu.tunables.conditioning_store_bytes:
@@ -49,24 +52,24 @@ def conditioning_run(local: CandidateGraph, order: Sequence[int], gpu: Device, x
         if gpu.target.ahead is not None:
             gpu.target.ahead(declared)
         return None
-    return ConditioningRun(local, program, gpu, xp)
+    return ConditioningRun(local, program, gpu, xp, seconds)
 
 
 class ConditioningRun:
-    """One count of the embeddings, which begins when it is made.
+    """One count of the embeddings, which begins when it is made, and takes so many seconds at the most.
 
     Raises
     ------
     MemoryError
     """
 
-    def __init__(self, local: CandidateGraph, program: Program, gpu: Device, xp: Any):
+    def __init__(self, local: CandidateGraph, program: Program, gpu: Device, xp: Any, seconds: float):
         self.local, self.program, self.gpu, self.xp = local, program, gpu, xp
         self._aside = _aside(xp is np, gpu.number())
         self._number = next(self._aside.numbers)
         self._place = self._number % PLACES
         with self._aside.stream:
-            self._begin()
+            self._begin(int(seconds * 1e9))
         keep_memory_during(self)
 
     @property
@@ -75,7 +78,7 @@ class ConditioningRun:
         return int(self._aside.ended[self._place]) == self._number
 
     def poll(self) -> int | None:
-        """The number of embeddings, once it is known; None for ever if it was stopped, or may pass 110 bits."""
+        """The number of embeddings, once it is known; None for ever if it was ended before, or may pass 110 bits."""
         if not self.ended:
             return None
         words = self._aside.results[self._place].tolist()
@@ -95,7 +98,7 @@ class ConditioningRun:
         """Tasks that warps have handed on, of a count that has ended."""
         return int(self._words[r.DONATED])
 
-    def _begin(self):
+    def _begin(self, nanoseconds):
         gpu, xp, program = self.gpu, self.xp, self.program
         words = np.zeros(r.CONTROL_WORDS, np.int32)
         words[r.FREE] = slots = gpu.tunables.ring_slots
@@ -116,6 +119,7 @@ class ConditioningRun:
             gpu.to_device(arrays),
             gpu.to_device(control),
             np.int32(self._number),
+            np.int64(nanoseconds),
             gpu.to_device(out),
         )
         make_condition(gpu.target, program.lane_words)[program.blocks, threads, 4 * program.shared_words](*arguments)

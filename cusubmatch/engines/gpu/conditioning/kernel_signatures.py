@@ -51,7 +51,7 @@ def condition_kernel(words: int) -> DeclaredKernel:
     """The kernel for domains of so many words a lane."""
     control = block_of(ControlArrays, _SIGNED, _SIGNED, _WORDS, _SIGNED)
     arrays = block_of(CountArrays, _WORDS, _WORDS, _WIDE, _WIDE)
-    signature = nb.void(_WORDS, arrays, control, nb.int32, _WIDE)
+    signature = nb.void(_WORDS, arrays, control, nb.int32, nb.int64, _WIDE)
     return DeclaredKernel(f"condition {words}", make_condition.recipe(words), signature)
 
 

@@ -82,7 +82,7 @@ def make_program(local: CandidateGraph, order: Sequence[int], gpu: Device) -> Pr
     given = f.AFTER_DOMAINS + f.TRAIL_FIELDS * narrowings
     frames = given + 2 * room
     warp_words = frames + f.FRAME_WORDS * room
-    shared_words = f.PROGRAM_WORDS + warps * warp_words
+    shared_words = f.BLOCK_WORDS + warps * warp_words
     registers = REGISTERS[words > FEW_WORDS]
     blocks = settings.grid[0] if settings.grid else gpu.resident(shared_words, warps, registers)
     for at, value in {

@@ -35,9 +35,9 @@ class SharedTasks(NamedTuple):
         The next root; the number of local indices if there is none.
     take : (sh, w, number, control) -> given
         Read a task into the first frame; how many images are given.
-    wait : (control, number, idle) -> outcome, task
+    wait : (sh, control, number, idle) -> outcome, task
         Look once for a task; a warp that was not idle becomes so.
-    poll : (control, number) -> stop, wanted
+    poll : (sh, control, number) -> stop, wanted
         Whether to stop, and whether more warps are idle than the ring has tasks.
     donate : (sh, w, store, depth, given, control)
         Donate half of what is left of the lowest sum that has something left, if it goes on in the whole count.
@@ -63,13 +63,14 @@ def task_functions(target: Target, domains: Domains) -> SharedTasks:
 
 
 def _hear_function(target):
-    cuda, peek = target.cuda, target.peek
+    cuda, peek, clock = target.cuda, target.peek, target.clock
 
     @target.device
-    def hear(control, number):
-        """Let all warps stop if the host says so; one lane. Few look, since the host's memory is far."""
+    def hear(sh, control, number):
+        """Let all warps stop if the host says so, or it is time; one lane. Few look, since the host's memory is far."""
         if U(cuda.blockIdx.x) == U(0):
-            if peek(control.stopped, 0) == number:
+            left = np.int32(U(sh[f.ENDS]) - U(clock() >> f.TICK_BITS))  # also where the ticks pass 32 bits
+            if left <= np.int32(0) or peek(control.stopped, 0) == number:
                 cuda.atomic.exch(control.words, r.STOP, np.int32(1))
 
     return hear
@@ -79,9 +80,9 @@ def _wait_function(target, hear):
     lane_of, look_once = target.lane, r.wait_function(target, r.poll_function(target))
 
     @target.device
-    def wait(control, number, idle):
+    def wait(sh, control, number, idle):
         if lane_of() == U(0):
-            hear(control, number)
+            hear(sh, control, number)
         return look_once(control.words, idle)
 
     return wait
@@ -91,10 +92,10 @@ def _poll_function(target, hear):
     cuda, FULL, lane_of, peek = target.cuda, target.FULL, target.lane, target.peek
 
     @target.device
-    def poll(control, number):
+    def poll(sh, control, number):
         wanted, stop, ctl = np.int32(0), np.int32(0), control.words
         if lane_of() == U(0):
-            hear(control, number)
+            hear(sh, control, number)
             wanted = np.int32(np.int32(peek(ctl, r.IDLE)) - np.int32(peek(ctl, r.ITEMS)))
             stop = np.int32(peek(ctl, r.STOP))
         stop = np.int32(cuda.shfl_sync(FULL, stop, 0))

@@ -1,14 +1,15 @@
 """Where the numbers of a count lie in shared memory: the program, which a block shares, and each warp's state.
 
 The program says which pattern vertices are adjacent or in conflict, which is branched on first, and how large all is.
-Behind it each warp has its domains (where in the store they are, and how many candidates they have), the trail of
-domains that were narrowed, the images that a task has begun with, and a stack of frames. A frame is a sum over the
-candidates of a vertex, inside a product over components. Numbers of 128 bits are four words, the lowest first.
+Behind it stands when the launch has to end. Then each warp has its domains (where in the store they are, and how many
+candidates they have), the trail of domains that were narrowed, the images that a task has begun with, and a stack of
+frames. A frame is a sum over the candidates of a vertex, inside a product over components. Numbers of 128 bits are four
+words, the lowest first.
 """
 
 from __future__ import annotations
 
-__all__ = ["FRAME_WORDS", "MAX_VERTICES", "PROGRAM_WORDS", "TRAIL_FIELDS"]
+__all__ = ["BLOCK_WORDS", "FRAME_WORDS", "MAX_VERTICES", "PROGRAM_WORDS", "TICK_BITS", "TRAIL_FIELDS"]
 
 MAX_VERTICES = 32
 
@@ -33,6 +34,9 @@ SCALARS = RELATIONS + MAX_VERTICES * MAX_VERTICES
     BUCKET_MASK,
 ) = range(SCALARS, SCALARS + 12)
 PROGRAM_WORDS = SCALARS + 12
+ENDS = PROGRAM_WORDS  # when the launch has to end, in ticks
+BLOCK_WORDS = PROGRAM_WORDS + 1  # all that a block shares
+TICK_BITS = 20  # of nanoseconds, that are left away: a tick is a millisecond
 
 # A warp's state: where each domain is, and its size; then what the program says.
 DOMAINS, SIZES, AFTER_DOMAINS = 0, MAX_VERTICES, 2 * MAX_VERTICES
