@@ -15,7 +15,7 @@ from cusubmatch.engines.cpu.elimination.factor_kernels import (
     rearranged,
 )
 from cusubmatch.engines.factors.arithmetic import weights_of
-from cusubmatch.engines.factors.factor import Factor
+from cusubmatch.engines.factors.factor import Factor, merged_names
 from cusubmatch.engines.factors.fields import Fields
 
 __all__ = ["HostFactors"]
@@ -60,11 +60,10 @@ class HostFactors:
         """A factor of a vertex as one of another vertex, which has the same image."""
         scope, keys, values = factor
         self._spend(OPERATION_NS + ENTRY_NS * len(keys))
-        fields, both = self.fields, into in scope
-        result = tuple(sorted({into if u == vertex else u for u in scope}))
-        equal = fields.places(scope, [vertex, into] if both else [])
-        kept = [(u, into if u == vertex else u) for u in scope if not (both and u == vertex)]
-        form = fields.renaming_moves(scope, result, kept), fields.mask, equal
+        fields, names = self.fields, merged_names(scope, vertex, into)
+        result = tuple(name for _, name in names)
+        equal = fields.places(scope, [vertex, into] if into in scope else [])
+        form = fields.renaming_moves(scope, result, names), fields.mask, equal
         order = fields.words(len(result)), fields.digits(result, result)
         entries = rearranged(keys, values, *form, *order, self._ended)
         self._spend(0.0)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.engines.factors.factor import Factor, scope_without
+from cusubmatch.engines.factors.factor import Factor, merged_names, scope_without
 from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.elimination.array_factor import ArrayFactor
 from cusubmatch.engines.gpu.elimination.array_joins import ArrayJoins
@@ -112,13 +112,11 @@ class ArrayFactors:
 
     def merged(self, factor: ArrayFactor, vertex: int, into: int) -> ArrayFactor:
         """A factor of a vertex as one of another vertex, which has the same image."""
-        scope, both = factor.scope, into in factor.scope
-        result = tuple(sorted({into if u == vertex else u for u in scope}))
-        if both:
+        names = merged_names(factor.scope, vertex, into)
+        result = tuple(name for _, name in names)
+        if into in factor.scope:
             factor = self._where(factor, self._images(factor, vertex) == self._images(factor, into))
-        names = [(u, into if u == vertex else u) for u in scope if not both or u != vertex]
-        names.sort(key=lambda pair: pair[1])
-        moves = self._do.moves_there(self.fields.renaming_moves(scope, result, names))
+        moves = self._do.moves_there(self.fields.renaming_moves(factor.scope, result, names))
         keys = self._do.moved(factor, self.fields.words(len(result)), moves)
         renamed = ArrayFactor(result, keys, factor.values, is_plain=factor.is_plain)
         return self._do.taken(renamed, self._do.order(keys, len(factor)))
