@@ -71,7 +71,7 @@ def test_warps_make_the_same_sums(monkeypatch, name, pairs, places):
     ):
         monkeypatch.setattr(module, constant, value)
     fields, scopes = Fields(SIZE), SCOPES[name]
-    factors, dense = random_factors(fields, scopes, 0.3, 1)
+    factors, dense = random_factors(fields, scopes, 0.5, 1)
     device = ArrayFactors(np, Device(emulator(1), 1, 228 << 10), fields, KINDS, lambda: None)
     there = [device.to_device(factor) for factor in factors]
     for vertices in vertices_together(scopes)[-2:]:

@@ -63,8 +63,10 @@ def most_registers(module, name, *, older):
     """Registers of a thread; where an older GPU needs more, it holds fewer warps of those that are launched."""
     if older and (module, name) == ("walk", WEIGHTS):
         return WIDE_REGISTERS
-    if older and module.startswith("conditioning"):
-        return 112 if module == "conditioning on long sets" else 88
+    if older and (module, name) == ("conditioning", "condition 4"):
+        return 88
+    if older and module == "conditioning on long sets":
+        return 112
     return SUFFIX_REGISTERS if older and module == "walk of rows" else MOST[module]
 
 
