@@ -305,6 +305,38 @@ def test_what_samples_said_is_believed_of_others_in_part(monkeypatch):
     assert expected < believed < store.costs.cost(alike)
 
 
+def test_an_elimination_has_conflicts_apart_that_it_holds():
+    """A path of four vertices whose second and last ones, and whose first and last ones, must differ."""
+    store = FactorStore(4, np.array([WORDS]), lambda _: None)
+    offsets, targets = np.arange(0, 20, 4), np.tile(np.arange(4, dtype=np.int32), 4)
+    arcs = frozenset(store.add_arcs(v, v + 1, offsets, targets) for v in range(3))
+    term = quotient_sum._Term(1, arcs, frozenset({(1, 3), (0, 3)}))
+    choices = quotient_sum._QuotientSum(store, ())._choices(term)
+    found = {choice.step.vertices: (choice.merges, choice.conflicts) for choice in choices}
+    assert found == {(0,): (1, 2), (1,): (1, 2), (2,): (0, 1), (3,): (2, 2)}
+
+
+def test_terms_with_many_conflicts_are_rather_not_made(monkeypatch):
+    """Of two eliminations the one that holds a conflict is dearer, but makes no term for it."""
+    store = FactorStore(64, np.array([WORDS]), lambda _: None)
+    random = np.random.default_rng(1)
+    rows = [np.sort(random.choice(64, 8, replace=False)).astype(np.int32) for _ in range(64)]
+    offsets, targets = np.arange(0, 64 * 8 + 1, 8), np.concatenate(rows)
+    edges = [(0, 1), (1, 2), (2, 3), (0, 4), (2, 4), (3, 5)]
+    arcs = frozenset(store.add_arcs(*edge, offsets, targets) for edge in edges)
+    sums = quotient_sum._QuotientSum(store, ())
+    prices = [0.0] + [1e5] * 6
+    chosen = []
+    for factor in (1.0, 16.0):
+        monkeypatch.setattr(quotient_sum, "CONFLICT_FACTOR", factor)
+        term = quotient_sum._Term(1, arcs, frozenset({(1, 5), (0, 5), (1, 3), (1, 4), (0, 3)}))
+        choices = sums._choices(term)
+        chosen.append(next(one for one in choices if one.step == sums._cheapest(choices, prices)))
+    one, other = chosen
+    assert one.conflicts >= other.conflicts + 1
+    assert store.costs.cost(one.step) < store.costs.cost(other.step)
+
+
 # How it is chosen, and how it ends -----------------------------------------------------------------------------------
 
 
@@ -407,7 +439,7 @@ def test_terms_wait_where_memory_is_full(monkeypatch, threads):
         graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism", threads=threads
     )
     wanted = engine.condition(prepared, RunOptions(), None).total()
-    for words, waits in ((1 << 27, False), (100_000, True)):
+    for words, waits in ((1 << 27, False), (130_000, True)):
         give_words(monkeypatch, words)
         assert engine.eliminate(prepared, RunOptions()).total() == wanted
         assert (len(begun) > 2) == waits  # one for floats, one for the moduli

@@ -28,7 +28,8 @@ _Key = tuple[Conflicts, tuple[int, ...], int]  # conflicts, the scope of a facto
 TERMS_AT_ONCE, DEVICE_TERMS_AT_ONCE = 256, 64  # while a device works on some terms, it is chosen how others go on
 TERM_NS = 2e6  # that one more term costs, at the least, until it is at its end,
 TERM_SHARE = 0.1  # or this share of what one without conflicts costs, of which it has most in common with others;
-DEVICE_TERM_SHARE = 1.0  # all of it on a device, which is soon done with that
+DEVICE_TERM_SHARE = 1.0  # all of it on a device, which is soon done with that;
+CONFLICT_FACTOR = 1.3  # times as much for each of its conflicts, since such a term becomes several
 
 
 class Quotients(NamedTuple):
@@ -82,6 +83,23 @@ def sum_of_quotients(
         Those of the same sum without conflicts.
     """
     return _QuotientSum(store, costs).run(_Term(1, frozenset(arcs), conflicts), vertices)
+
+
+class _Choice(NamedTuple):
+    """An elimination that a term may have next, and what that does about its conflicts.
+
+    Attributes
+    ----------
+    step : Step
+    merges : int
+        Conflicts of the vertex that it eliminates, each of which makes another term.
+    conflicts : int
+        Those and all others that are left: what it makes has the other ones apart, since it holds both their vertices.
+    """
+
+    step: Step
+    merges: int
+    conflicts: int
 
 
 class _QuotientSum:
@@ -189,7 +207,7 @@ class _QuotientSum:
         Samples are followed of those that seem to, until no others seem to.
         """
         prices = self._prices_of_terms(size)
-        choices = {term: self._steps(term) for term in terms if term not in self.chosen}
+        choices = {term: self._choices(term) for term in terms if term not in self.chosen}
         chosen = {term: self._cheapest(steps, prices) for term, steps in choices.items()}
         while new := self.store.look_at(chosen.values()):
             for term, step in chosen.items():
@@ -198,26 +216,32 @@ class _QuotientSum:
         self.chosen |= chosen
 
     def _prices_of_terms(self, size: int) -> list[float]:
-        """What one more term costs, by the number of its vertices, up to so many."""
+        """What one more term without conflicts costs, by the number of its vertices, up to so many."""
         share = DEVICE_TERM_SHARE if self.store.costs.has_device else TERM_SHARE
         of_sizes = self.costs[: size + 1] or [()] * (size + 1)
         _, *sums = accumulate(sum(map(self.store.costs.cost_now, costs)) for costs in of_sizes)
         return [0.0, *(max(TERM_NS, share * cost) for cost in sums)]
 
-    def _steps(self, term: _Term) -> list[tuple[Step, int]]:
-        """The eliminations of a term, those with few entries first, each with how many other terms it makes."""
+    def _choices(self, term: _Term) -> list[_Choice]:
+        """The eliminations of a term, those with few entries first."""
         merges = Counter(v for pair in term.conflicts for v in pair)
-        kept = sum(1 << v for v in merges)
-        return [(step, merges[vertex]) for step, vertex in self.store.costs.steps(term.factors, kept).items()]
+        pairs = [1 << u | 1 << w for u, w in term.conflicts]
+        choices = []
+        for step, vertex in self.store.costs.steps(term.factors, sum(1 << v for v in merges)).items():
+            held = self.store.costs.left(step)
+            choices.append(_Choice(step, merges[vertex], sum(pair & ~held > 0 for pair in pairs)))
+        return choices
 
-    def _cheapest(self, steps: Sequence[tuple[Step, int]], prices: Sequence[float]) -> Step:
+    def _cheapest(self, choices: Sequence[_Choice], prices: Sequence[float]) -> Step:
         """Of the eliminations of a term the one that takes least, with all that it leaves.
 
-        `prices`: what a term costs, by the number of its vertices; the last one is that of this term.
+        `prices`: what a term without conflicts costs, by the number of its vertices; the last one is that of this term.
         """
-        best, price, size = steps[0][0], math.inf, len(prices) - 1
-        for step, merges in steps:
-            terms, more = 1 + merges, merges * prices[size - 1] + prices[size - len(step.vertices)]
+        best, price, size = choices[0].step, math.inf, len(prices) - 1
+        for step, merges, conflicts in choices:
+            terms = 1 + merges
+            more = CONFLICT_FACTOR ** (conflicts - merges) * prices[size - len(step.vertices)]
+            more += sum(CONFLICT_FACTOR ** (conflicts - made) for made in range(1, terms)) * prices[size - 1]
             if more < price:
                 cost = terms * self.store.costs.cost(step, (price - more) / terms) + more
                 if cost < price:

@@ -95,6 +95,13 @@ class StepCosts:
         """Of all factors of an elimination."""
         return sum(self._factors[number].entries for number in step.factors)
 
+    def left(self, step: Step) -> int:
+        """The vertices of what an elimination makes, as bits."""
+        left = self._scope(step.factors)
+        for vertex in step.vertices:
+            left &= ~(1 << vertex)
+        return left
+
     def numbers(self, step: Step) -> tuple[int, ...]:
         """Its factors in the order of their joins."""
         return self._order(step).numbers
@@ -108,7 +115,7 @@ class StepCosts:
         """What it takes, about, or so much that is more than `most`."""
         if not self.has_device:
             return self.cost_here(step, most)
-        return self.cost_now(self.cost_here(step, max(most, host_ns(most))), not self._left(step))
+        return self.cost_now(self.cost_here(step, max(most, host_ns(most))), not self.left(step))
 
     def cost_now(self, cost: float, is_total: bool = False) -> float:
         """What one, perhaps of all vertices, takes that takes a thread of the host so long.
@@ -125,7 +132,7 @@ class StepCosts:
 
     def words(self, step: Step) -> float:
         """That the factor takes which it makes, about, if no two of its products have one key."""
-        left = self._left(step)
+        left = self.left(step).bit_count()
         return (self._fields.words(left) + self._kinds) * self.cost_here(step) / PRODUCT_NS if left else 0.0
 
     def may_be_more(self, step: Step) -> bool:
@@ -202,10 +209,6 @@ class StepCosts:
     def _vertices(self, step: Step) -> int:
         """Of the product that an elimination sums."""
         return self._scope(step.factors).bit_count()
-
-    def _left(self, step: Step) -> int:
-        """Vertices of what an elimination makes."""
-        return self._vertices(step) - len(step.vertices)
 
     def _scope(self, numbers: Iterable[int]) -> int:
         """The vertices of some factors, as bits."""
