@@ -324,14 +324,13 @@ def test_terms_with_many_conflicts_are_rather_not_made(monkeypatch):
     offsets, targets = np.arange(0, 64 * 8 + 1, 8), np.concatenate(rows)
     edges = [(0, 1), (1, 2), (2, 3), (0, 4), (2, 4), (3, 5)]
     arcs = frozenset(store.add_arcs(*edge, offsets, targets) for edge in edges)
-    sums = quotient_sum._QuotientSum(store, ())
-    prices = [0.0] + [1e5] * 6
-    chosen = []
+    term = quotient_sum._Term(1, arcs, frozenset({(1, 5), (0, 5), (1, 3), (1, 4), (0, 3)}))
+    sums, prices, chosen = quotient_sum._QuotientSum(store, ()), [0.0] + [1e5] * 6, []
+    choices = sums._choices(term)
     for factor in (1.0, 16.0):
         monkeypatch.setattr(quotient_sum, "CONFLICT_FACTOR", factor)
-        term = quotient_sum._Term(1, arcs, frozenset({(1, 5), (0, 5), (1, 3), (1, 4), (0, 3)}))
-        choices = sums._choices(term)
-        chosen.append(next(one for one in choices if one.step == sums._cheapest(choices, prices)))
+        cheapest = sums._cheapest(choices, prices)
+        chosen.append(next(choice for choice in choices if choice.step == cheapest))
     one, other = chosen
     assert one.conflicts >= other.conflicts + 1
     assert store.costs.cost(one.step) < store.costs.cost(other.step)

@@ -66,6 +66,23 @@ class _Term(NamedTuple):
     conflicts: Conflicts
 
 
+class _Choice(NamedTuple):
+    """An elimination that a term may have next, and what that does about its conflicts.
+
+    Attributes
+    ----------
+    step : Step
+    merges : int
+        Conflicts of the vertex that it eliminates, each of which makes another term.
+    conflicts : int
+        Those and all others that are left: what it makes has the other ones apart, since it holds both their vertices.
+    """
+
+    step: Step
+    merges: int
+    conflicts: int
+
+
 def sum_of_quotients(
     store: FactorStore, arcs: Iterable[int], vertices: int, conflicts: Conflicts, costs: Costs = ()
 ) -> Quotients:
@@ -83,23 +100,6 @@ def sum_of_quotients(
         Those of the same sum without conflicts.
     """
     return _QuotientSum(store, costs).run(_Term(1, frozenset(arcs), conflicts), vertices)
-
-
-class _Choice(NamedTuple):
-    """An elimination that a term may have next, and what that does about its conflicts.
-
-    Attributes
-    ----------
-    step : Step
-    merges : int
-        Conflicts of the vertex that it eliminates, each of which makes another term.
-    conflicts : int
-        Those and all others that are left: what it makes has the other ones apart, since it holds both their vertices.
-    """
-
-    step: Step
-    merges: int
-    conflicts: int
 
 
 class _QuotientSum:
