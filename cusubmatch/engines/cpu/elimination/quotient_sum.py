@@ -75,7 +75,7 @@ class _Choice(NamedTuple):
     merges : int
         Conflicts of the vertex that it eliminates, each of which makes another term.
     conflicts : int
-        Those and all others that are left: what it makes has the other ones apart, since it holds both their vertices.
+        All of the term, these among them, but those whose vertices what it makes holds both: it has these apart.
     """
 
     step: Step
@@ -208,7 +208,7 @@ class _QuotientSum:
         """
         prices = self._prices_of_terms(size)
         choices = {term: self._choices(term) for term in terms if term not in self.chosen}
-        chosen = {term: self._cheapest(steps, prices) for term, steps in choices.items()}
+        chosen = {term: self._cheapest(of_term, prices) for term, of_term in choices.items()}
         while new := self.store.look_at(chosen.values()):
             for term, step in chosen.items():
                 if step in new:

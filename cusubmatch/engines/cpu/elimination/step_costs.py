@@ -97,10 +97,7 @@ class StepCosts:
 
     def left(self, step: Step) -> int:
         """The vertices of what an elimination makes, as bits."""
-        left = self._scope(step.factors)
-        for vertex in step.vertices:
-            left &= ~(1 << vertex)
-        return left
+        return self._scope(step.factors) & ~sum(1 << v for v in step.vertices)
 
     def numbers(self, step: Step) -> tuple[int, ...]:
         """Its factors in the order of their joins."""
