@@ -44,6 +44,10 @@ class Fields:
         """Of a key with so many."""
         return max(-(-vertices // self.of_word), 1)
 
+    def bits_of(self, vertices: int, word: int) -> int:
+        """The bits that a word of a key with so many vertices has."""
+        return self.bits * min(self.of_word, vertices - word * self.of_word)
+
     def different_keys(self, vertices: int) -> float:
         """That there may be with so many vertices; inf where they have several words."""
         return math.inf if self.words(vertices) > 1 else 1 << self.bits * vertices

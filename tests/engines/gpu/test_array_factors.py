@@ -111,6 +111,27 @@ def test_operations_do_what_those_of_the_host_do(array_factors_of, monkeypatch, 
     assert np.array_equal(device.some_keys(there, 3), one.keys[::3])
 
 
+@pytest.mark.parametrize("size", [2, 1 << 8, 1 << 12, 1 << 16, (1 << 16) + 1, 1 << 31])
+@pytest.mark.parametrize("vertices", range(1, 8))
+def test_keys_of_all_widths_ascend(array_factors_of, size, vertices):
+    fields, random = Fields(size), np.random.default_rng(vertices)
+    host, device = HostFactors(fields, KINDS, lambda _: None, np.zeros(1, np.int64)), array_factors_of(fields)
+    scope = tuple(range(vertices))
+    images = np.concatenate([random.integers(0, size, (200, vertices)), np.full((1, vertices), size - 1)])
+    images[::2, : vertices - 1] = images[0, : vertices - 1]  # the last field tells these apart
+    images = np.unique(images, axis=0).astype(np.uint64)
+    keys = np.zeros((len(images), fields.words(vertices)), np.uint64)
+    for vertex in scope:
+        word, bit = fields.place(scope, vertex)
+        keys[:, word] |= images[:, vertex] << np.uint64(bit)
+    whole = Factor(scope, keys, random.integers(1, 9, (len(keys), len(KINDS)), np.uint64))
+    some = Factor(scope, keys[::3], whole.values[::3])
+    wanted = host.weighted_sum(whole, 1, some, 1)
+    found = device.to_host(device.weighted_sum(device.to_device(some), 1, device.to_device(whole), 1))
+    assert np.array_equal(found.keys, keys)
+    assert np.array_equal(found.values, wanted.values)
+
+
 @pytest.mark.parametrize("pairs", [30, 60, 90, 120, 1 << 20])
 def test_parts_that_come_after_others_were_added_up_are_added_too(array_factors_of, monkeypatch, pairs):
     monkeypatch.setattr(array_joins, "MAX_PAIRS", pairs)

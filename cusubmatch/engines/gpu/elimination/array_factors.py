@@ -100,7 +100,7 @@ class ArrayFactors:
     def multiplied(self, factor: ArrayFactor, other: ArrayFactor) -> ArrayFactor:
         """The product of two factors of one scope."""
         keys = self.xp.concatenate([factor.keys, other.keys], axis=1)
-        order = self._do.order(keys, keys.shape[1])
+        order = self._do.order(keys, len(factor.scope), keys.shape[1])
         keys = self.xp.take(keys, order, axis=1)
         places = self.xp.nonzero((keys[:, 1:] == keys[:, :-1]).all(axis=0))[0]
         first, second = order[places], order[places + 1] - len(factor)  # equal keys stay as they were
@@ -119,7 +119,7 @@ class ArrayFactors:
         moves = self._do.moves_there(self.fields.renaming_moves(factor.scope, result, names))
         keys = self._do.moved(factor, self.fields.words(len(result)), moves)
         renamed = ArrayFactor(result, keys, factor.values, is_plain=factor.is_plain)
-        return self._do.taken(renamed, self._do.order(keys, len(factor)))
+        return self._do.taken(renamed, self._do.order(keys, len(result), len(factor)))
 
     def kept_apart(self, factor: ArrayFactor, u: int, w: int) -> ArrayFactor:
         """A factor where two of its vertices have different images, 0 elsewhere."""

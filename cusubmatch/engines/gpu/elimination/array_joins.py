@@ -98,7 +98,7 @@ class ArrayJoins:
         common = tuple(u for u in factor.scope if u in other.scope)
         order, values = None, ordered.values
         if not ordered.ascends or ordered.scope[: len(common)] != common:
-            order = do.order(do.columns(ordered, [common]), len(ordered))
+            order = do.order(do.columns(ordered, [common]), len(common), len(ordered))
             values = values if ordered.is_plain else xp.take(values, order, axis=1)
         scopes = [scope, *(one.scope for one in looked_up), common]
         first = do.first_columns(scopes)

@@ -108,12 +108,14 @@ class ArrayOperations:
         self.launch(make_move_fields, n, factor.keys.ravel(), factor.space, *form)
         return out
 
-    def order(self, keys: Any, entries: int) -> Any:
-        """int64 (n,): the order in which keys ascend; equal ones stay as they were."""
-        *others, last = keys
-        order = self.xp.argsort(last[:entries], kind="stable")
+    def order(self, keys: Any, vertices: int, entries: int) -> Any:
+        """int64 (n,): the order in which keys of so many vertices ascend; equal ones stay as they were."""
+        *others, last = (
+            _narrow(word[:entries], self.fields.bits_of(vertices, number)) for number, word in enumerate(keys)
+        )
+        order = self.xp.argsort(last, kind="stable")
         for word in reversed(others):
-            order = order[self.xp.argsort(word[:entries][order], kind="stable")]
+            order = order[self.xp.argsort(word[order], kind="stable")]
         return order
 
     def taken(self, factor: ArrayFactor, places: Any) -> ArrayFactor:
@@ -129,7 +131,7 @@ class ArrayOperations:
         if not factor.scope:
             totals = xp.stack([of_kind[:n].sum() for of_kind in factor.values])  # by all blocks, unlike along an axis
             return ArrayFactor((), xp.zeros((1, 1), np.uint64), self._reduced(totals[:, None]))
-        order = self.order(factor.keys, n)
+        order = self.order(factor.keys, len(factor.scope), n)
         keys, values = factor.keys.ravel(), factor.values.ravel()
         marks = xp.empty(n, np.int32)
         self.launch(make_mark_firsts, n, keys, factor.space, words, order, marks)
@@ -185,3 +187,11 @@ class ArrayOperations:
         if factor.is_plain:  # such as the pattern's arcs, which are looked up often
             factor.table = table
         return table
+
+
+def _narrow(words: Any, bits: int) -> Any:
+    """Words that have so many bits, of a type that is sorted by no more passes than they need."""
+    for narrow in (np.uint16, np.uint32):
+        if bits <= 8 * np.dtype(narrow).itemsize:
+            return words.astype(narrow)
+    return words
