@@ -55,7 +55,7 @@ class Fields:
     def place(self, scope: Sequence[int], vertex: int) -> tuple[int, int]:
         """The word that has the field of a vertex, and its lowest bit there."""
         word, before = divmod(scope.index(vertex), self.of_word)
-        return word, self.bits * (min(self.of_word, len(scope) - word * self.of_word) - 1 - before)
+        return word, self.bits_of(len(scope), word) - self.bits * (before + 1)
 
     def places(self, scope: Sequence[int], vertices: Sequence[int]) -> np.ndarray:
         """uint64 (vertices, 2): the places of the fields of some vertices, word and lowest bit."""
@@ -84,12 +84,10 @@ class Fields:
 
         Also the lowest of them in the first word, and how many there are.
         """
-        of_word, masks = self.of_word, []
-        for before in range(0, max(first, 1), of_word):
-            here, those = min(of_word, vertices - before), min(of_word, first - before)
-            masks.append(((1 << self.bits * those) - 1) << self.bits * (here - those))
-        here, those = min(of_word, vertices), min(of_word, first)
-        return np.array(masks, np.uint64), np.uint64(self.bits * (here - those)), self.bits * those
+        bits = [(self.bits_of(vertices, word), self.bits_of(first, word)) for word in range(self.words(first))]
+        masks = [((1 << those) - 1) << (here - those) for here, those in bits]
+        here, those = bits[0]
+        return np.array(masks, np.uint64), np.uint64(here - those), those
 
     def digits(self, scope: Sequence[int], order: Sequence[int]) -> np.ndarray:
         """uint64 (digits, 3): words, lowest bits and masks of what keys are sorted by, the least first.

@@ -4,6 +4,7 @@ import contextlib
 
 import numpy as np
 import pytest
+from factor_keys import keys_of
 from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factor, random_factors, vertices_together
 from targets import emulator, lane_device
 
@@ -119,11 +120,7 @@ def test_keys_of_all_widths_ascend(array_factors_of, size, vertices):
     scope = tuple(range(vertices))
     images = np.concatenate([random.integers(0, size, (200, vertices)), np.full((1, vertices), size - 1)])
     images[::2, : vertices - 1] = images[0, : vertices - 1]  # the last field tells these apart
-    images = np.unique(images, axis=0).astype(np.uint64)
-    keys = np.zeros((len(images), fields.words(vertices)), np.uint64)
-    for vertex in scope:
-        word, bit = fields.place(scope, vertex)
-        keys[:, word] |= images[:, vertex] << np.uint64(bit)
+    keys = keys_of(fields, scope, np.unique(images, axis=0).T)
     whole = Factor(scope, keys, random.integers(1, 9, (len(keys), len(KINDS)), np.uint64))
     some = Factor(scope, keys[::3], whole.values[::3])
     wanted = host.weighted_sum(whole, 1, some, 1)
