@@ -16,6 +16,7 @@ from cusubmatch.engines.gpu.conditioning.kernel_signatures import conditioning_k
 from cusubmatch.engines.gpu.elimination.array_operations import THREADS
 from cusubmatch.engines.gpu.elimination.factor_kernels import factor_kernels
 from cusubmatch.engines.gpu.elimination.join_kernels import join_kernels
+from cusubmatch.engines.gpu.elimination.match_kernels import match_kernels
 from cusubmatch.engines.gpu.row_walk.open_tasks import make_open_tasks
 from cusubmatch.engines.gpu.row_walk.row_kernel_arguments import open_tasks_signature, walk_rows_signature
 from cusubmatch.engines.gpu.row_walk.row_walker import make_walk_rows
@@ -56,7 +57,8 @@ def all_kernels(slots: tuple[int, ...] = SLOTS) -> Iterator[tuple[str, DeclaredK
         "triangles": [*triangles.signatures(), *full_row_triangles.needed()],
         "cliques": clique_kernels.signatures(),
         "filters": filter_kernels.signatures(),
-        "factors": [*factor_kernels(THREADS), *join_kernels(THREADS)],
+        "factors": factor_kernels(THREADS),
+        "joins of factors": [*match_kernels(THREADS), *join_kernels(THREADS)],
     }.items():
         yield from ((group, kernel) for kernel in found)
     yield from conditioning_kernels()

@@ -14,7 +14,13 @@ from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.factors.device_factors import MorePairs
 from cusubmatch.engines.factors.factor import Factor
 from cusubmatch.engines.factors.fields import Fields
-from cusubmatch.engines.gpu.elimination import array_factors, array_joins, array_operations
+from cusubmatch.engines.gpu.elimination import (
+    array_factors,
+    array_joins,
+    array_lookups,
+    array_matches,
+    array_operations,
+)
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.elimination.device_factors import CudaFactors
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
@@ -39,17 +45,28 @@ def array_factors_of(request):
 
 @pytest.mark.one_each
 @pytest.mark.parametrize("scopes", SCOPES.values(), ids=SCOPES)
-@pytest.mark.parametrize(("pairs", "places", "entries"), [(1 << 24, 1 << 26, 1 << 25), (16, 1, 64), (40, 1 << 8, 1)])
+@pytest.mark.parametrize(
+    ("pairs", "places", "entries", "many", "firsts", "bits", "few"),
+    [(1 << 24, 1 << 26, 1 << 25, 1 << 23, 1 << 18, 20, 4), (16, 1, 64, 4, 1, 3, 1), (40, 1 << 8, 1, 1, 1, 20, 99)],
+)
 @pytest.mark.parametrize("share", [0.1, 0.6])
 @pytest.mark.parametrize("word_bits", [63, 8, 4])  # keys of one word; of two fields a word; of one
 @pytest.mark.parametrize("most", [2, 100])  # values are 1; any
 def test_a_summed_product_is_that_of_dense_arrays(
-    array_factors_of, monkeypatch, scopes, pairs, places, entries, share, word_bits, most
+    array_factors_of, monkeypatch, scopes, pairs, places, entries, many, firsts, bits, few, share, word_bits, most
 ):
-    monkeypatch.setattr(fields_module, "WORD_BITS", word_bits)
-    monkeypatch.setattr(array_joins, "MAX_PAIRS", pairs)
-    monkeypatch.setattr(array_joins, "MAX_PLACES", places)
-    monkeypatch.setattr(array_factors, "MAX_ENTRIES", entries)
+    for module, constant, value in (
+        (fields_module, "WORD_BITS", word_bits),
+        (array_joins, "MAX_PAIRS", pairs),
+        (array_joins, "MAX_ADDED", pairs),
+        (array_lookups, "MAX_PLACES", places),
+        (array_factors, "MAX_ENTRIES", entries),
+        (array_matches, "MANY_ENTRIES", many),
+        (array_matches, "FEW", few),
+        (array_operations, "FIRSTS_ENTRIES", firsts),
+        (array_operations, "FIRST_BITS", bits),
+    ):
+        monkeypatch.setattr(module, constant, value)
     fields = Fields(SIZE)
     factors, dense = random_factors(fields, scopes, share, len(scopes), most)
     device = array_factors_of(fields)
@@ -68,7 +85,9 @@ def test_warps_make_the_same_sums(monkeypatch, name, pairs, places):
         (array_operations, "THREADS", 64),
         (array_operations, "BLOCKS", 2),
         (array_joins, "MAX_PAIRS", pairs),
-        (array_joins, "MAX_PLACES", places),
+        (array_lookups, "MAX_PLACES", places),
+        (array_matches, "MANY_ENTRIES", pairs),
+        (array_operations, "FIRSTS_ENTRIES", pairs),
     ):
         monkeypatch.setattr(module, constant, value)
     fields, scopes = Fields(SIZE), SCOPES[name]
@@ -210,3 +229,26 @@ def test_sums_are_modulo_two_to_the_64(array_factors_of):
     factor = Factor((0,), keys, np.full((3, 1), (1 << 64) - 1, np.uint64))
     summed = device.to_host(device.summed_product((0,), [device.to_device(factor)]))
     assert summed.values.tolist() == [[(1 << 64) - 3]]
+
+
+def test_sums_of_lanes_are_reduced_before_they_are_added_up(array_factors_of):
+    """Together they may be more than 2^64."""
+    fields = Fields(SIZE)
+    device = array_factors_of(fields)
+    do, lanes = device._do, [(1 << 63) + 1, (1 << 63) + 5]
+    joins = array_joins.ArrayJoins(do, lambda: None, np.inf, ())
+    joins._sums = device.xp.zeros((len(KINDS), do.most_lanes), np.uint64)
+    joins._sums[:, :2] = device.xp.asarray(np.array(lanes, np.uint64))
+    (part,) = joins.parts(do.empty((0,)), [do.empty((0,))])
+    moduli = [1 << 64 if kind == WORDS else int(kind) for kind in KINDS]
+    assert device.to_host(do.summed(part)).values.tolist() == [[sum(lanes) % modulus for modulus in moduli]]
+
+
+def test_a_factor_that_kernels_cannot_number_takes_too_much_memory(array_factors_of, monkeypatch):
+    fields = Fields(SIZE)
+    device = array_factors_of(fields)
+    factors, _ = random_factors(fields, SCOPES["two arcs"], 0.5, 1)
+    there = [device.to_device(factor) for factor in factors]
+    monkeypatch.setattr(array_matches, "MOST_ENTRIES", max(map(len, there)))
+    with pytest.raises(MemoryError):
+        device.summed_product((0,), there)

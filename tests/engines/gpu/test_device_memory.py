@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from cusubmatch.engines.gpu.elimination.device_factors import CudaFactors
+from cusubmatch.engines.gpu.elimination.device_factors import CudaFactors, _Streams
 from cusubmatch.engines.gpu.runtime import device_memory
 from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool, keep_memory_during
 
@@ -141,7 +141,8 @@ def test_factors_give_nothing_back_while_a_launch_goes_on(modules):
     launch, waited = Launch(), []
     factors = object.__new__(CudaFactors)
     factors.xp, factors._device = modules.cupy, contextlib.nullcontext()
-    factors._stream = SimpleNamespace(synchronize=lambda: waited.append("for its operations"))
+    stream = SimpleNamespace(synchronize=lambda: waited.append("for its operations"))
+    factors._streams = SimpleNamespace(all=[stream])
     with from_a_pool():
         keep_memory_during(launch)
     factors.end()
@@ -159,3 +160,24 @@ def test_a_launch_that_nobody_has_any_more_is_forgotten(modules):
     with from_a_pool():
         pass
     assert len(modules.pool.given_back) == 1
+
+
+def test_each_thread_has_a_stream_whose_operations_are_over_when_it_leaves():
+    made, over = [], []
+
+    class Stream(contextlib.nullcontext):
+        def __init__(self, non_blocking):
+            super().__init__()
+            made.append(non_blocking)
+
+        def synchronize(self):
+            over.append(self)
+
+    streams = _Streams(SimpleNamespace(cuda=SimpleNamespace(Device=contextlib.nullcontext, Stream=Stream)), 0)
+    with streams.one(), streams.one():
+        assert over == []
+    assert over == streams.all[::-1]
+    with pytest.raises(InterruptedError), streams.one():
+        raise InterruptedError
+    with streams.one(), streams.one():
+        assert made == [True, True]  # kept for others

@@ -22,6 +22,7 @@ MOST = {
     "triangles": 40,
     "filters": 48,
     "factors": 48,
+    "joins of factors": 72,
     "conditioning": 80,
     "conditioning on long sets": 96,
     "rows": 40,

@@ -175,7 +175,7 @@ def test_a_launch_that_comes_again_joins_the_words_of_its_arguments(monkeypatch,
         return array
 
     class Compiled:  # Numba's
-        argument_types, debug, converted = (ARC_BATCH, nb.int64), False, []
+        argument_types, debug, converted = (ARC_BATCH, nb.int64, nb.uint32), False, []
         _codelibrary = SimpleNamespace(get_cufunc=lambda: SimpleNamespace(kernel="function"))
 
         def _prepare_args(self, kind, argument, _stream, _written_back, words):
@@ -186,7 +186,7 @@ def test_a_launch_that_comes_again_joins_the_words_of_its_arguments(monkeypatch,
                 words.append(ctypes.c_int64(argument))
 
     class Configured:
-        dispatcher = SimpleNamespace(overloads={(ARC_BATCH, nb.int64): Compiled()})
+        dispatcher = SimpleNamespace(overloads={(ARC_BATCH, nb.int64, nb.uint32): Compiled()})
         griddim, blockdim, sharedmem, stream = (3, 1, 1), (64, 1, 1), 8, "stream"
 
         def __call__(self, *arguments):
@@ -200,16 +200,16 @@ def test_a_launch_that_comes_again_joins_the_words_of_its_arguments(monkeypatch,
     arrays = device_array(nb.int32[::1], (1, 2)), device_array(nb.int64[::1], (3,))
     block = as_device_array(ArcBatch(*arrays, np.int64(4), np.int64(5)))
     for last in range(4):
-        launch(block, np.int64(last))
+        launch(block, np.int64(last), np.uint32(6))
     if numba_makes_other_words:
         assert (by_numba, launched) == ([0, 1, 2, 3], [])
         return
     shape = ((3, 1, 1), (64, 1, 1), 8)
     plain = [tuple(getattr(word, "value", word) for word in words) for words in launched]
-    assert plain == [("stream", shape, "function", 1, 2, 3, 4, 5, last) for last in (1, 2, 3)]
-    assert Compiled.converted == [ARC_BATCH, nb.int64] + 3 * [nb.int64] + 3 * [nb.int64]
-    launch(block, 4)  # an int may have another type than the last one had
-    thread = threading.Thread(target=launch, args=(block, np.int64(9)))
+    assert plain == [("stream", shape, "function", 1, 2, 3, 4, 5, last, 6) for last in (1, 2, 3)]
+    assert Compiled.converted == [ARC_BATCH, nb.int64, nb.uint32] + 4 * [nb.uint32]  # once to compare; int64 are plain
+    launch(block, 4, np.uint32(6))  # an int may have another type than the last one had
+    thread = threading.Thread(target=launch, args=(block, np.int64(9), np.uint32(6)))
     thread.start()  # which has no context of the GPU before Numba launches
     thread.join()
     assert by_numba == [0, 4, 9]

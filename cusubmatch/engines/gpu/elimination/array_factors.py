@@ -85,8 +85,8 @@ class ArrayFactors:
         first, *others = factors
         result = scope_without(factors, vertices)
         sums: list[ArrayFactor] = []
-        joins = ArrayJoins(self._do, self._check, most_pairs)
-        for part in joins.parts(first, others, result):
+        joins = ArrayJoins(self._do, self._check, most_pairs, result)
+        for part in joins.parts(first, others):
             sums.append(self._do.summed(part))
             if sum(map(len, sums[1:])) > max(MAX_ENTRIES, len(sums[0])):  # each entry is added a few times, no more
                 sums = [self._do.sum(sums)]
@@ -116,10 +116,14 @@ class ArrayFactors:
         result = tuple(name for _, name in names)
         if into in factor.scope:
             factor = self._where(factor, self._images(factor, vertex) == self._images(factor, into))
-        moves = self._do.moves_there(self.fields.renaming_moves(factor.scope, result, names))
-        keys = self._do.moved(factor, self.fields.words(len(result)), moves)
+        ascends = sorted(names) == names and (into not in factor.scope or into < vertex)  # keys still do
+        if ascends and len(result) == len(factor.scope):
+            return ArrayFactor(result, factor.keys, factor.values, is_plain=factor.is_plain)
+        words = self.fields.words(len(result))
+        moves = self._do.moves_there(self.fields.renaming_moves(factor.scope, result, names), words)
+        keys = self._do.moved(factor, words, moves)
         renamed = ArrayFactor(result, keys, factor.values, is_plain=factor.is_plain)
-        return self._do.taken(renamed, self._do.order(keys, len(result), len(factor)))
+        return renamed if ascends else self._do.taken(renamed, self._do.order(keys, len(result), len(factor)))
 
     def kept_apart(self, factor: ArrayFactor, u: int, w: int) -> ArrayFactor:
         """A factor where two of its vertices have different images, 0 elsewhere."""

@@ -87,10 +87,34 @@ def _complete(fields: Fields, scope: tuple[int, ...], kinds: int) -> Factor:
     return Factor(scope, keys, np.ones((len(keys), kinds), np.uint64))
 
 
-@functools.cache  # kept, since launches are configured anew for each stream
-def _stream(xp: Any, number: int) -> Any:
-    with xp.cuda.Device(number):
-        return xp.cuda.Stream(non_blocking=True)
+class _Streams:
+    """Streams of a GPU, each for one thread at a time; kept, since launches are configured anew for each."""
+
+    def __init__(self, xp: Any, number: int):
+        self._xp, self._number = xp, number
+        self.all: list[Any] = []
+        self._free: list[Any] = []
+
+    @contextlib.contextmanager
+    def one(self) -> Iterator[None]:
+        """Let the calling thread put operations on a stream; they are over at the end, so all threads see them."""
+        try:
+            stream = self._free.pop()
+        except IndexError:
+            with self._xp.cuda.Device(self._number):
+                stream = self._xp.cuda.Stream(non_blocking=True)
+            self.all.append(stream)
+        try:
+            with stream:
+                yield
+            stream.synchronize()
+        finally:
+            self._free.append(stream)
+
+
+@functools.cache
+def _streams(xp: Any, number: int) -> _Streams:
+    return _Streams(xp, number)
 
 
 def _memory(xp: Any) -> int:
@@ -100,23 +124,24 @@ def _memory(xp: Any) -> int:
 
 
 class CudaFactors(ArrayFactors):
-    """Operations on a stream that they share, so that what the caller's stream does is not waited for."""
+    """Operations on streams of their own, so that neither the caller's stream nor another thread's is waited for."""
 
     def __init__(self, xp: Any, gpu: Device, number: int, fields: Fields, kinds: np.ndarray, check: Callable[[], None]):
         self.xp, self._device = xp, xp.cuda.Device(number)
-        self._stream = _stream(xp, number)
+        self._streams = _streams(xp, number)
         with self._device:
             self.words = int(FACTORS_SHARE * _memory(xp)) // WORD_BYTES
         super().__init__(xp, gpu, fields, kinds, check)
 
     @contextlib.contextmanager
     def current(self) -> Iterator[None]:
-        """Let the calling thread put operations on the stream."""
-        with self._device, self._stream, from_a_pool():
+        """Let the calling thread put operations on a stream, which are over at the end."""
+        with self._device, from_a_pool(), self._streams.one():
             yield
 
     def end(self) -> None:
-        """Give memory back that only this stream would use again."""
+        """Give memory back that only these streams would use again."""
         with self._device:
-            self._stream.synchronize()
-            give_back(self.xp.get_default_memory_pool(), self._stream)
+            for stream in self._streams.all:
+                stream.synchronize()
+                give_back(self.xp.get_default_memory_pool(), stream)

@@ -6,6 +6,7 @@ values of each kind of arithmetic. Values are uint64, or float64 where a kernel 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,39 @@ from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import lane_of_launch
 
-__all__ = ["factor_kernels", "make_add_up", "make_count_images", "make_mark_firsts", "make_move_fields"]
+__all__ = [
+    "MOVE_NUMBERS",
+    "factor_kernels",
+    "make_add_up",
+    "make_count_images",
+    "make_mark_firsts",
+    "make_move_fields",
+    "moved_word",
+]
 
 L, S = np.uint64, np.int64
-MOVE_NUMBERS = 4  # of a field that is moved: its word and lowest bit, and those that it gets
+MOVE_NUMBERS = 4  # of a move, see `moved_word`
+
+
+@functools.cache
+def moved_word(target: Target) -> Any:
+    """A device function (keys, space, i, moves, column): the word in a column that moves make of the key of an entry.
+
+    `moves` has where the moves of each column begin, and their end, then the moves: a word, the lowest of its bits that
+    are moved, as many bits, set, and where the lowest one is put. All numbers are uint64.
+    """
+
+    @target.device
+    def word_of(keys, space, i, moves, column):
+        word, move, end = L(0), L(moves[column]), L(moves[L(column + L(1))])
+        while move < end:
+            key = L(keys[L(L(L(moves[move]) * space) + i)])
+            bits = L(L(key >> L(moves[L(move + L(1))])) & L(moves[L(move + L(2))]))
+            word = L(word | L(bits << L(moves[L(move + L(3))])))
+            move = L(move + L(MOVE_NUMBERS))
+        return word
+
+    return word_of
 
 
 @kernel_factory
@@ -26,28 +56,23 @@ def make_move_fields(target: Target, threads: int) -> Any:
     """The kernel that makes columns of words of other keys from the fields of keys.
 
     Its arguments: the words of keys, and how many entries there is space for; an order of the entries, and whether it
-    is to be followed; how many they are; moves (4 numbers each), by column; the number of columns; the mask of a field;
-    the columns.
+    is to be followed; how many they are; moves (see `moved_word`); the number of columns; the columns.
     """
-    cuda = target.cuda
+    cuda, word_of = target.cuda, moved_word(target)
     first, THREADS = lane_of_launch(target, threads)
 
     @target.kernel
-    def move_fields(keys, space, order, is_ordered, n, moves, columns, mask, out):
-        i = first()
-        while i < n:
+    def move_fields(keys, space, order, is_ordered, n, moves, columns, out):
+        i = L(first())
+        while i < L(n):
             row = i
             if is_ordered:
-                row = order[i]
-            m = S(0)
-            for column in range(columns):
-                word = L(0)
-                while m < len(moves) and moves[m + 2] == column:
-                    field = L(L(L(keys[moves[m] * space + row]) >> L(moves[m + 1])) & L(mask))
-                    word = L(word | L(field << L(moves[m + 3])))
-                    m += MOVE_NUMBERS
-                out[S(column) * n + i] = word
-            i += S(cuda.gridDim.x) * THREADS
+                row = L(order[i])
+            column = L(0)
+            while column < L(columns):
+                out[L(L(column * L(n)) + i)] = word_of(keys, L(space), row, moves, column)
+                column = L(column + L(1))
+            i = L(i + L(L(cuda.gridDim.x) * L(THREADS)))
 
     return move_fields
 
@@ -130,7 +155,7 @@ def make_count_images(target: Target, threads: int) -> Any:
 def factor_kernels(threads: int) -> list[DeclaredKernel]:
     """The kernels as a GPU gets them."""
     places, words, marks = int64[::1], uint64[::1], int32[::1]
-    moved = void(words, int64, places, int64, int64, places, int64, uint64, words)
+    moved = void(words, int64, places, int64, int64, words, int64, words)
     marked = void(words, int64, int64, places, marks)
     counted = void(words, int64, places, uint64, int64, words)
     kernels = [

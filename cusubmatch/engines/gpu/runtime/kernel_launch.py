@@ -11,6 +11,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from cusubmatch.engines.gpu.runtime.launch_arguments import (
     DeviceArray,
     as_device_array,
@@ -98,6 +100,8 @@ class _LoadedKernel:
         """What is handed over for an argument; a parameter block keeps it."""
         if isinstance(argument, DeviceArray):
             return argument.words
+        if type(argument) is np.int64:
+            return (int(argument),)
         words: list[Any] = []
         if not isinstance(argument, tuple):
             self._convert(kind, argument, self._stream, [], words)  # of a scalar
