@@ -249,6 +249,6 @@ def test_a_factor_that_kernels_cannot_number_takes_too_much_memory(array_factors
     device = array_factors_of(fields)
     factors, _ = random_factors(fields, SCOPES["two arcs"], 0.5, 1)
     there = [device.to_device(factor) for factor in factors]
-    monkeypatch.setattr(array_matches, "MOST_ENTRIES", max(map(len, there)))
+    monkeypatch.setattr(array_joins, "MOST_ENTRIES", max(map(len, there)))
     with pytest.raises(MemoryError):
         device.summed_product((0,), there)

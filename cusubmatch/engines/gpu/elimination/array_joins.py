@@ -21,6 +21,7 @@ __all__ = ["ArrayJoins"]
 
 MAX_PAIRS = 1 << 25  # that are written out at the same time
 MAX_ADDED = 1 << 28  # or added up by one launch
+MOST_ENTRIES = 1 << 31  # of a factor, that kernels can number
 
 
 class _Join(NamedTuple):
@@ -55,6 +56,8 @@ class ArrayJoins:
 
     def parts(self, part: ArrayFactor, others: Sequence[ArrayFactor]) -> Iterator[ArrayFactor]:
         """Parts of the product of a part and others, in no order, each key of the result any number of times."""
+        if max(map(len, (part, *others))) >= MOST_ENTRIES:
+            raise MemoryError
         if others:
             yield from self._products(part, others)
         else:

@@ -19,9 +19,9 @@ MAX_PLACES = 1 << 26  # of a table of keys
 def choose_lookups(
     do: ArrayOperations, factors: Sequence[ArrayFactor], scope: Scope
 ) -> tuple[list[ArrayFactor], list[ArrayFactor]]:
-    """The factors that products of a scope are looked up in, and the others; of the former the first may lack a table.
+    """The factors that products of a scope are looked up in, and those that are left.
 
-    In others without a table, whose keys products of this scope have too, those that are made may be looked up later.
+    Of the former the first may lack a table: its keys are searched. Others without one are left, to come next.
     """
     inside = [factor for factor in factors if {*factor.scope} <= {*scope}]
     searched = [factor for factor in inside if not _has_table(do, factor)][:1]

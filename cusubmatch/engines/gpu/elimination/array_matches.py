@@ -20,7 +20,6 @@ __all__ = ["ArrayMatches"]
 
 MANY_ENTRIES = 1 << 23  # from which those that agree with others are counted before there is space for them
 FEW = 4  # times as many entries are looked for in, rather than being looked for
-MOST_ENTRIES = 1 << 31  # of a factor, that kernels can number
 
 
 class _Side(NamedTuple):
@@ -64,8 +63,6 @@ class ArrayMatches:
         """
         do, common = self._do, scopes[-1]
         small, large = sorted((part, other), key=len)
-        if len(large) >= MOST_ENTRIES:
-            raise MemoryError
         if _ascends_by(large, common) and (len(small) * FEW <= len(large) or not _ascends_by(small, common)):
             matched, factor = small, large
         else:

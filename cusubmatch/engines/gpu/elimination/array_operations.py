@@ -131,7 +131,7 @@ class ArrayOperations:
         return order
 
     def ordered(self, keys: Any, entries: int, words: int, drop: int, bits: int, looked_for: int) -> Ordered:
-        """Entries in the order of the first bits of their keys, as kernels take them, where so many are looked for.
+        """Entries in the order of the first bits of their keys, as kernels take them when so many are looked for.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class ArrayOperations:
         entries, words, drop : int
             See `Ordered`.
         bits : int
-            Of the first word, that do belong to these.
+            Of the first word, that belong to these.
         """
         firsts, first_bits = self.no_table, min(bits, FIRST_BITS, entries.bit_length())
         if looked_for >= FIRSTS_ENTRIES and first_bits:

@@ -107,8 +107,8 @@ class _Streams:
         try:
             with stream:
                 yield
-            stream.synchronize()
         finally:
+            stream.synchronize()
             self._free.append(stream)
 
 
