@@ -132,8 +132,12 @@ class ArrayMatches:
                 raise MorePairs(self._pairs + number)
             return found, entries, number
 
-        space = match(1, is_counted=True)[1] if n > MANY_ENTRIES else n
-        found, entries, number = match(max(space, 1), is_counted=False)
+        space = n
+        if n > MANY_ENTRIES:
+            found, space, number = match(1, is_counted=True)
+            if not number:
+                return found, 0, 0
+        found, entries, number = match(space, is_counted=False)
         self._pairs += number
         return found, entries, number
 

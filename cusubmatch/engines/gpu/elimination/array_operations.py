@@ -144,8 +144,7 @@ class ArrayOperations:
         firsts, first_bits = self.no_table, min(bits, FIRST_BITS, entries.bit_length())
         if looked_for >= FIRSTS_ENTRIES and first_bits:
             firsts = self.xp.empty((1 << first_bits) + 1, np.uint32)
-        numbers = map(np.int64, (keys.shape[1], entries, words, drop, bits - first_bits))
-        space, n, those, dropped, shift = numbers
+        space, n, those, dropped, shift = map(np.int64, (keys.shape[1], entries, words, drop, bits - first_bits))
         ordered = Ordered(keys.ravel(), space, n, those, dropped, firsts, shift)
         if len(firsts) > 1:
             self.launch(make_find_firsts, len(firsts), ordered)

@@ -12,7 +12,7 @@ import numpy as np
 from numba import float64, int64, uint32, uint64, void
 
 from cusubmatch.engines.gpu.elimination.factor_kernels import moved_word
-from cusubmatch.engines.gpu.elimination.match_kernels import ORDERED
+from cusubmatch.engines.gpu.elimination.match_kernels import ORDERED, places_of_warp, range_by_first_bits
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, block_of, kernel_factory
 from cusubmatch.engines.gpu.runtime.modular import residue_functions
@@ -132,17 +132,15 @@ def make_join_pairs(target: Target, threads: int, floats: bool) -> Any:
     the other factors; the kinds of arithmetic, and one in each; what is made. Without words each lane adds its products
     to its own entry.
     """
-    cuda, FULL, lane_of, word_of = target.cuda, target.FULL, target.lane, moved_word(target)
+    cuda, lane_of, word_of = target.cuda, target.lane, moved_word(target)
+    range_of, (take_places, place_of) = range_by_first_bits(target), places_of_warp(target)
     first, THREADS = lane_of_launch(target, threads)
     times = _times(target, floats)
 
     @target.device
     def row_of(ends, pair):
         """The first entry whose pairs end after this one."""
-        low, high = U(0), U(ends.entries)
-        if len(ends.firsts) > 1:
-            bits = L(pair >> L(ends.shift))
-            low, high = U(ends.firsts[bits]), U(ends.firsts[L(bits + L(1))])
+        low, high = range_of(ends, pair)
         while low < high:
             middle = U(U(low + high) >> U(1))
             if L(ends.keys[middle]) > pair:
@@ -171,10 +169,7 @@ def make_join_pairs(target: Target, threads: int, floats: bool) -> Any:
         """The number of the entry of the searched factor that a pair has, from 1 on; 0: there is none."""
         searched, column = lookups.searched, L(lookups.column)
         first_word = key_of(pairs, column, row, other)
-        low, high = U(0), U(searched.entries)
-        if len(searched.firsts) > 1:
-            bits = L(first_word >> L(searched.shift))
-            low, high = U(searched.firsts[bits]), U(searched.firsts[L(bits + L(1))])
+        low, high = range_of(searched, first_word)
         while low < high:
             middle = U(U(low + high) >> U(1))
             word, one, number = first_word, L(searched.keys[middle]), L(1)
@@ -214,11 +209,7 @@ def make_join_pairs(target: Target, threads: int, floats: bool) -> Any:
             if words:
                 to = L(pair - L(begin))
                 if lookups.end > 0 or lookups.searched.entries:
-                    votes, start = U(cuda.ballot_sync(FULL, kept)), L(0)
-                    if lane == U(0) and votes:
-                        start = L(cuda.atomic.add(made.number, 0, L(cuda.popc(votes))))
-                    start = L(cuda.shfl_sync(FULL, S(start), 0))
-                    to = L(start + L(cuda.popc(U(votes & U(U(U(1) << lane) - U(1))))))
+                    to = place_of(*take_places(made.number, lane, kept), lane)
             if kept:
                 column = L(0)
                 while column < L(words):

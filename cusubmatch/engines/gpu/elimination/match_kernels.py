@@ -5,6 +5,7 @@ A lane has an entry. Words of keys and values lie as in `factor_kernels`.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,16 @@ from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, block_of, kernel_factory
 from cusubmatch.engines.gpu.runtime.warp import lane_of_launch, warp_functions
 
-__all__ = ["ORDERED", "Matched", "Ordered", "make_find_firsts", "make_match", "match_kernels"]
+__all__ = [
+    "ORDERED",
+    "Matched",
+    "Ordered",
+    "make_find_firsts",
+    "make_match",
+    "match_kernels",
+    "places_of_warp",
+    "range_by_first_bits",
+]
 
 U, L, S = np.uint32, np.uint64, np.int64
 
@@ -68,6 +78,47 @@ class Matched(NamedTuple):
     number: Any
 
 
+@functools.cache
+def range_by_first_bits(target: Target) -> Any:
+    """A device function (ordered, word) -> (uint32, uint32): the entries among which those with a first word are.
+
+    The first one and the one after the last: those with the same first bits, if these are known, else all.
+    """
+
+    @target.device
+    def range_of(ordered, word):
+        low, high = U(0), U(ordered.entries)
+        if len(ordered.firsts) > 1:
+            bits = L(word >> L(ordered.shift))
+            low, high = U(ordered.firsts[bits]), U(ordered.firsts[L(bits + L(1))])
+        return low, high
+
+    return range_of
+
+
+@functools.cache
+def places_of_warp(target: Target) -> tuple[Any, Any]:
+    """Device functions by which lanes put what they keep one after the other, where `number` counts all that is kept.
+
+    (number, lane, is_kept) -> (uint64, uint32): the first place of a warp, all of which calls it, and who keeps
+    something, as bits. (start, keeping, lane) -> uint64: with these, the place of a lane that does.
+    """
+    cuda, FULL = target.cuda, target.FULL
+
+    @target.device
+    def take_places(number, lane, is_kept):
+        keeping, start = U(cuda.ballot_sync(FULL, is_kept)), L(0)
+        if lane == U(0) and keeping:
+            start = L(cuda.atomic.add(number, 0, L(cuda.popc(keeping))))
+        return L(cuda.shfl_sync(FULL, S(start), 0)), keeping
+
+    @target.device
+    def place_of(start, keeping, lane):
+        return L(start + L(cuda.popc(U(keeping & U(U(U(1) << lane) - U(1))))))
+
+    return take_places, place_of
+
+
 @kernel_factory
 def make_find_firsts(target: Target, threads: int) -> Any:
     """The kernel that finds the first entries of an ordered factor, see `Ordered`; these are its arguments."""
@@ -101,7 +152,8 @@ def make_match(target: Target, threads: int) -> Any:
     at; in how many kinds of arithmetic values are copied; moves that make columns of other keys, and then the words
     that are compared; the number of these columns; the ordered factor; whether entries are counted only; what is found.
     """
-    cuda, FULL, lane_of, word_of = target.cuda, target.FULL, target.lane, moved_word(target)
+    cuda, lane_of, word_of = target.cuda, target.lane, moved_word(target)
+    range_of, (take_places, place_of) = range_by_first_bits(target), places_of_warp(target)
     first, THREADS = lane_of_launch(target, threads)
     warp_sum = warp_functions(target).warp_sum
 
@@ -129,8 +181,7 @@ def make_match(target: Target, threads: int) -> Any:
     def match(keys, values, space, n, kinds, moves, columns, ordered, counted, matched):
         lane, i, stride, column = lane_of(), L(first()), L(space), L(columns)
         base, room = L(i - L(lane)), L(len(matched.begins))
-        has_firsts = len(ordered.firsts) > 1
-        is_exact = has_firsts and ordered.shift == 0 and ordered.words == 1
+        is_exact = len(ordered.firsts) > 1 and ordered.shift == 0 and ordered.words == 1
         at, lowest, mask, to = L(0), L(0), L(0), L(0)  # the first move of the first word, which mostly is all of it
         more, end = L(moves[column]), L(moves[L(column + L(1))])
         if more < end:
@@ -144,10 +195,7 @@ def make_match(target: Target, threads: int) -> Any:
                 word = L(L(L(L(keys[L(at + i)]) >> lowest) & mask) << to)
                 if more < end:
                     word = word_of(keys, stride, i, moves, column)
-                low, high = U(0), U(ordered.entries)
-                if has_firsts:
-                    bits = L(word >> L(ordered.shift))
-                    low, high = U(ordered.firsts[bits]), U(ordered.firsts[L(bits + L(1))])
+                low, high = range_of(ordered, word)
                 begin, last = low, high
                 if is_exact:
                     low = high
@@ -176,12 +224,9 @@ def make_match(target: Target, threads: int) -> Any:
                 if is_found:
                     entries = L(entries + L(1))
             else:
-                votes, start = U(cuda.ballot_sync(FULL, is_found)), L(0)
-                if lane == U(0) and votes:
-                    start = L(cuda.atomic.add(matched.number, 0, L(cuda.popc(votes))))
-                start = L(cuda.shfl_sync(FULL, S(start), 0))
+                start, keeping = take_places(matched.number, lane, is_found)
                 if is_found:
-                    put = L(start + L(cuda.popc(U(votes & U(U(U(1) << lane) - U(1))))))
+                    put = place_of(start, keeping, lane)
                     matched.begins[put], matched.pairs[put] = S(begin), S(number)
                     some = L(0)
                     while some < column:
