@@ -233,6 +233,24 @@ def test_terms_that_differ_in_one_factor_become_one():
     assert len(operations) < 400
 
 
+@pytest.mark.parametrize("vertex", [0, 3])
+def test_what_an_elimination_makes_has_the_same_vertices(vertex):
+    """An end of a path is eliminated, or one with the other end, whose name it has then."""
+    store = FactorStore(4, np.array([WORDS]), lambda _: None)
+    offsets, targets = np.arange(0, 20, 4), np.tile(np.arange(4, dtype=np.int32), 4)
+    arcs = frozenset(store.add_arcs(v, v + 1, offsets, targets) for v in range(3))
+    term, step = quotient_sum._Term(1, arcs, frozenset({(0, 3)})), store.costs.step(vertex, arcs, 0b1111)
+    assert step.vertices == (vertex,)
+    sums = quotient_sum._QuotientSum(store, ())
+    store.eliminate([step])
+    sums._put_in_place(term, step, 4)
+    terms = sums.pools[3].terms
+    assert sorted(one.weight for one in terms) == [-1, 1]
+    assert {frozenset(v for number in one.factors for v in store.scope(number)) for one in terms} == {
+        frozenset({0, 1, 2, 3} - {vertex})
+    }
+
+
 def test_equal_factors_have_one_number():
     """Whichever way a quotient is made, it is the same one."""
     store = FactorStore(8, np.array([WORDS]), lambda _: None)

@@ -167,15 +167,19 @@ class _QuotientSum:
 
     def _merges(self, term: _Term, step: Step) -> Iterator[tuple[int, int, int]]:
         """The factors that are merged where the vertex of a step has the image of one that it is in conflict with."""
-        for u, w in term.conflicts:
-            if u in step.vertices or w in step.vertices:
-                yield from ((number, w, u) for number in self.store.holding(w, term.factors))
+        for vertex, other in self._conflicts(term, step):
+            yield from ((number, vertex, other) for number in self.store.holding(vertex, term.factors))
+
+    def _conflicts(self, term: _Term, step: Step) -> list[tuple[int, int]]:
+        """The conflicts of what a step eliminates: that vertex and the other one, which is left, ascending."""
+        pairs = (pair if pair[0] in step.vertices else pair[::-1] for pair in term.conflicts)
+        return sorted((vertex, other) for vertex, other in pairs if vertex in step.vertices)
 
     def _put_in_place(self, term: _Term, step: Step, size: int) -> None:
         """Put terms with fewer vertices in place of one with so many, from which some are eliminated."""
-        for u, w in sorted(pair for pair in term.conflicts if not set(step.vertices).isdisjoint(pair)):
-            rest = term.conflicts - {(u, w)}
-            self._add(self._merged(term, u, w, rest), size - 1)
+        for vertex, other in self._conflicts(term, step):
+            rest = term.conflicts - {(min(vertex, other), max(vertex, other))}
+            self._add(self._merged(term, vertex, other, rest), size - 1)
             term = term._replace(conflicts=rest)
         number, left = self.store.eliminated(step), size - len(step.vertices)
         if left:
@@ -254,13 +258,16 @@ class _QuotientSum:
         same = next((other for other in factors if self.store.scope(other) == scope), None)
         return factors | {number} if same is None else factors - {same} | {self.store.multiply(same, number)}
 
-    def _merged(self, term: _Term, u: int, w: int, conflicts: Conflicts) -> _Term:
-        """The negated term in which two vertices, u < w, are one, u: so equal quotients have equal names."""
-        holding = self.store.holding(w, term.factors)
+    def _merged(self, term: _Term, vertex: int, into: int, conflicts: Conflicts) -> _Term:
+        """The negated term in which a vertex that is eliminated is one with another, and has its name.
+
+        So it has the vertices of the terms from which that vertex is eliminated, and meets them.
+        """
+        holding = self.store.holding(vertex, term.factors)
         factors = term.factors.difference(holding)
         for number in holding:
-            factors = self._with(factors, self.store.merge(number, w, u))
-        renamed = (sorted(u if v == w else v for v in pair) for pair in conflicts)
+            factors = self._with(factors, self.store.merge(number, vertex, into))
+        renamed = (sorted(into if v == vertex else v for v in pair) for pair in conflicts)
         return _Term(-term.weight, factors, frozenset((a, b) for a, b in renamed))
 
 
