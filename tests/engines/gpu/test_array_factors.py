@@ -252,3 +252,57 @@ def test_a_factor_that_kernels_cannot_number_takes_too_much_memory(array_factors
     monkeypatch.setattr(array_joins, "MOST_ENTRIES", max(map(len, there)))
     with pytest.raises(MemoryError):
         device.summed_product((0,), there)
+
+
+def plain_arcs(fields, random):
+    """A factor of two vertices whose values are 1."""
+    return random_factor(fields, (0, 1), 0.5, random, 2)[0]
+
+
+def test_what_is_kept_is_finished_before_it_is_found(monkeypatch):
+    """Other threads read it on other streams."""
+    fields, events = Fields(SIZE), []
+    device = ArrayFactors(np, lane_device(), fields, KINDS, lambda: None)
+    do, arcs = device._do, device.to_device(plain_arcs(fields, np.random.default_rng(1)))
+
+    @contextlib.contextmanager
+    def aside():
+        yield
+        events.append((len(do._there), arcs.table))
+
+    monkeypatch.setattr(device, "aside", aside)
+    monkeypatch.setattr(do, "_aside", aside)
+    kept = len(do._there)
+    numbers, table = do.there(np.arange(7)), do.table(arcs)
+    assert events == [(kept, None), (kept + 1, None)]
+    assert do.there(np.arange(7)) is numbers
+    assert do.table(arcs) is table
+    device.to_device(device.to_host(arcs))
+    assert len(events) == 3
+
+
+@pytest.mark.gpu
+def test_other_streams_read_what_is_kept_while_its_own_is_busy():
+    cupy, fields, random = pytest.importorskip("cupy"), Fields(SIZE), np.random.default_rng(2)
+    device = CudaFactors(cupy, current_device(), 0, fields, KINDS, lambda: None)
+    arcs, numbers = plain_arcs(fields, random), random.integers(1 << 60, size=1 << 12)
+
+    def keep_busy():
+        much = cupy.ones(1 << 26)
+        for _ in range(40):
+            much *= 1.5
+
+    def read(array):
+        with cupy.cuda.Stream(non_blocking=True):
+            return array.get()
+
+    with device.current():
+        keep_busy()
+        assert np.array_equal(read(device._do.there(numbers)), numbers)
+        keep_busy()
+        there = device.to_device(arcs)
+        assert np.array_equal(read(there.keys), arcs.keys.T)
+        keep_busy()
+        bits = np.unpackbits(read(device._do.table(there)).view(np.uint8), bitorder="little")
+        assert np.array_equal(np.flatnonzero(bits), arcs.keys[:, 0].astype(np.int64))
+    device.end()

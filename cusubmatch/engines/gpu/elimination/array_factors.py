@@ -49,22 +49,27 @@ class ArrayFactors:
     def __init__(self, xp: Any, gpu: Device, fields: Fields, kinds: np.ndarray, check: Callable[[], None]):
         self.xp, self.fields, self.kinds = xp, fields, kinds
         with self.current():
-            self._do = ArrayOperations(xp, gpu, fields, kinds)
+            self._do = ArrayOperations(xp, gpu, fields, kinds, self.aside)
         self._check = check
 
     def current(self) -> AbstractContextManager[None]:
         """Let the calling thread work there: nothing, in host memory."""
         return nullcontext()
 
+    def aside(self) -> AbstractContextManager[None]:
+        """Let the calling thread do something that waits for nothing under way there, and is finished at the end."""
+        return nullcontext()
+
     def end(self) -> None:
         """Nothing is kept."""
 
     def to_device(self, factor: Factor) -> ArrayFactor:
-        """A factor of the host there."""
-        keys = self.xp.asarray(np.ascontiguousarray(factor.keys.T))
+        """A factor of the host there, which other threads may use at once."""
         values = np.ascontiguousarray(factor.values.T).view(self._do.value_type)
         is_plain = bool((values == self._do.weights(1)[:, None]).all())
-        return ArrayFactor(factor.scope, keys, self.xp.asarray(values), is_plain=is_plain)
+        with self.aside():
+            keys = self.xp.asarray(np.ascontiguousarray(factor.keys.T))
+            return ArrayFactor(factor.scope, keys, self.xp.asarray(values), is_plain=is_plain)
 
     def to_host(self, factor: ArrayFactor) -> Factor:
         """A copy of a factor in host memory."""

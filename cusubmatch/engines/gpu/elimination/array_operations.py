@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from itertools import accumulate
 from typing import Any
 
@@ -35,6 +36,8 @@ FIRST_BITS = 20  # at most
 class ArrayOperations:
     """Kernels and arrays for the factors of one count.
 
+    What is kept is finished before anyone finds it, since other threads read it on other streams.
+
     Parameters
     ----------
     xp : module
@@ -43,10 +46,19 @@ class ArrayOperations:
     fields : Fields
     kinds : uint64 (kinds,)
         `FLOATS` alone, or others.
+    aside : callable
+        What is done in `with aside()` waits for nothing that is under way, and is finished at the end.
     """
 
-    def __init__(self, xp: Any, gpu: Device, fields: Fields, kinds: np.ndarray):
-        self.xp, self.gpu, self.fields, self.kinds = xp, gpu, fields, kinds
+    def __init__(
+        self,
+        xp: Any,
+        gpu: Device,
+        fields: Fields,
+        kinds: np.ndarray,
+        aside: Callable[[], AbstractContextManager[None]],
+    ):
+        self.xp, self.gpu, self.fields, self.kinds, self._aside = xp, gpu, fields, kinds, aside
         self.floats = bool((kinds == FLOATS).any())
         self.value_type: Any = np.float64 if self.floats else np.uint64
         if gpu.target.ahead is not None:
@@ -108,7 +120,9 @@ class ArrayOperations:
         """A copy on the device of a small array, which is kept."""
         key = numbers.dtype.char.encode() + numbers.tobytes()
         if key not in self._there:
-            self._there[key] = self.xp.asarray(numbers)
+            with self._aside():
+                copy = self.xp.asarray(numbers)
+            self._there[key] = copy
         return self._there[key]
 
     def moved(self, factor: ArrayFactor, columns: int, moves: Any, order: Any = None) -> Any:
@@ -212,12 +226,17 @@ class ArrayOperations:
 
     def table(self, factor: ArrayFactor) -> Any:
         """uint32: bits by key of a factor whose values are 1, else the numbers of entries, from 1 on."""
-        if factor.table is not None:
-            return factor.table
+        if not factor.is_plain:
+            return self._filled_table(factor)
+        if factor.table is None:  # such as one of the pattern's arcs, which are looked up often
+            with self._aside():
+                table = self._filled_table(factor)
+            factor.table = table
+        return factor.table
+
+    def _filled_table(self, factor: ArrayFactor) -> Any:
         table = self.xp.zeros(self.table_words(factor), np.uint32)
         self.launch(make_fill_table, len(factor), factor.keys[0], int(factor.is_plain), table)
-        if factor.is_plain:  # such as the pattern's arcs, which are looked up often
-            factor.table = table
         return table
 
 

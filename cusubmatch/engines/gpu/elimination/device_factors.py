@@ -139,6 +139,10 @@ class CudaFactors(ArrayFactors):
         with self._device, from_a_pool(), self._streams.one():
             yield
 
+    def aside(self) -> contextlib.AbstractContextManager[None]:
+        """Let the calling thread put operations on another stream, which are over at the end."""
+        return self._streams.one()
+
     def end(self) -> None:
         """Give memory back that only these streams would use again."""
         with self._device:
