@@ -301,11 +301,15 @@ class Query(NamedTuple):
         if self.graph.xp is np:
             with self.engine.current():
                 return self.engine.to_host(array)
-        if not isinstance(array, np.ndarray) and array.device != self.graph.targets.device:
-            with self.engine.current():
-                array = self.graph.xp.ascontiguousarray(array)  # no other array is copied to another device
-            array.device.synchronize()  # a copy to another device does not wait for this one's streams
-        return self.graph.xp.asarray(array)
+        xp = self.graph.xp
+        if isinstance(array, np.ndarray) or array.device == self.graph.targets.device:
+            return xp.asarray(array)
+        with self.engine.current():
+            array = xp.ascontiguousarray(array)  # no other array is copied to another device
+        array.device.synchronize()  # a copy to another device does not wait for this one's streams,
+        there = xp.asarray(array)
+        xp.cuda.get_current_stream().synchronize()  # nor what has the memory of its source next for the copy
+        return there
 
 
 def _in_embeddings(factor: int, progress: ProgressCallback) -> Callable[[float, int], None]:

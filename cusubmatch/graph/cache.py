@@ -54,7 +54,7 @@ class Cache:
                     if first.over or first is mine:
                         first = self._underway[kind, key] = mine
                 if first is mine:
-                    return self._kept(kind, key, self._finished(make()), keep)
+                    return self._kept(kind, key, self.finished(make()), keep)
             finally:
                 mine.over = True  # at once, whatever interrupts what follows
                 mine.end()
@@ -69,7 +69,8 @@ class Cache:
             self._underway.pop((kind, key), None)
             return value
 
-    def _finished(self, value):
+    def finished(self, value: Any) -> Any:
+        """A value, once all is done that the calling thread has begun where the arrays are."""
         if self._xp is not np:
             self._xp.cuda.get_current_stream().synchronize()
         return value

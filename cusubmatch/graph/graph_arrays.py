@@ -121,7 +121,7 @@ class GraphArrays:
             original = None if self.original is None else self.original.copy_at(place, xp, moved)
             other = self._copy(xp, moved, original)
             other.source = weakref.ref(source)
-            return other
+            return other.cache.finished(other)  # the cache that it is kept in may be that of arrays of the host
 
         return source.cache.get("copies", place, make, MAX_CACHED)
 

@@ -5,6 +5,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import cusubmatch as csm
@@ -39,6 +40,19 @@ def test_a_value_on_a_device_is_finished_before_anyone_gets_it():
     for _ in range(2):
         happened.append(cache.get("arrays", "key", lambda: happened.append("made") or "given", 1))
     assert happened == ["made", "finished", "given", "given"]
+
+
+def test_a_copy_of_a_graph_on_a_device_is_finished_before_anyone_gets_it():
+    """It is kept with the graph of the host, for which nothing is waited for."""
+    happened = []
+    stream = SimpleNamespace(synchronize=lambda: happened.append("finished"))
+    device = SimpleNamespace(cuda=SimpleNamespace(get_current_stream=lambda: stream))
+    graph = csm.Graph.from_edgelist(np.array([[0, 1], [1, 2]]))
+    for _ in range(2):
+        happened.append(graph.copy_at("there", device, lambda array: happened.append("copied") or array).n_vertices)
+    assert happened[0] == "copied"
+    assert happened[-3:] == ["finished", 3, 3]
+    assert happened.count("finished") == 1
 
 
 @pytest.fixture

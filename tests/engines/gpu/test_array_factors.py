@@ -1,6 +1,8 @@
 """Operations on factors as arrays, NumPy's or a GPU's, beside dense arrays and the host's compiled code."""
 
 import contextlib
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from random_factors import KINDS, SCOPES, SIZE, check_sum, random_factor, random
 from targets import emulator, lane_device
 
 from cusubmatch.engines.cpu.elimination.host_factors import HostFactors
+from cusubmatch.engines.cpu.elimination.placed_factors import PlacedFactors
 from cusubmatch.engines.factors import fields as fields_module
 from cusubmatch.engines.factors.arithmetic import FLOATS, WORDS
 from cusubmatch.engines.factors.device_factors import MorePairs
@@ -279,6 +282,34 @@ def test_what_is_kept_is_finished_before_it_is_found(monkeypatch):
     assert do.table(arcs) is table
     device.to_device(device.to_host(arcs))
     assert len(events) == 3
+
+
+def test_threads_find_the_same_of_what_is_kept(monkeypatch):
+    """It is made once: what one of them reads may have no other in its place, since its memory would be used again."""
+    fields, begun = Fields(SIZE), []
+    device = ArrayFactors(np, lane_device(), fields, KINDS, lambda: None)
+    do, arcs = device._do, plain_arcs(fields, np.random.default_rng(1))
+
+    @contextlib.contextmanager
+    def aside():
+        begun.append(1)
+        time.sleep(0.05)
+        yield
+
+    monkeypatch.setattr(device, "aside", aside)
+    monkeypatch.setattr(do, "_aside", aside)
+    places = PlacedFactors(HostFactors(fields, KINDS, lambda _: None, np.zeros(1, np.int64)), lambda: device)
+    factor = places.of_host(arcs)
+    for find in (
+        lambda: places._there(device, factor),
+        lambda: do.table(factor.there),
+        lambda: do.there(np.arange(9)),
+    ):
+        begun.clear()
+        with ThreadPoolExecutor(4) as threads:
+            first, *others = [found.result() for found in [threads.submit(find) for _ in range(4)]]
+        assert all(other is first for other in others)
+        assert len(begun) == 1
 
 
 @pytest.mark.gpu

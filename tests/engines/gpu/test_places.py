@@ -131,6 +131,19 @@ def test_the_source_of_a_copy_is_held_until_it_has_ended(cuda):
     assert source() is None
 
 
+def test_a_block_that_nobody_asks_for_is_waited_for_before_its_memory_is_used_again(cuda):
+    landing, block = CudaPlace(0).landing(), Array(np.zeros((2, 4), np.int32), 1, cuda.log)
+    with cuda.device(1):
+        brought, dropped = landing.bring(block), landing.bring(block)
+    before = len(cuda.log)
+    del dropped
+    assert cuda.log[before:] == [("host", "wait", "copies of 1")]
+    brought.settled()
+    before = len(cuda.log)
+    del brought
+    assert len(cuda.log) == before
+
+
 def test_a_thread_works_there_in_the_order_of_the_caller(cuda):
     with cuda.device(1):
         landing = CudaPlace(1).landing()

@@ -63,6 +63,7 @@ class PlacedFactors:
     def __init__(self, host: HostFactors, device: Callable[[], DeviceFactors | None] = lambda: None):
         self.host, self._device = host, device
         self._turns = threading.Semaphore(AT_ONCE)  # of operations on the device
+        self._copying = threading.Lock()  # one copy of a factor: its memory is used again once another has its place
 
     @property
     def device(self) -> DeviceFactors | None:
@@ -180,9 +181,10 @@ class PlacedFactors:
             yield device
 
     def _there(self, device: DeviceFactors, factor: PlacedFactor) -> DeviceFactor:
-        if factor.there is None:
-            assert factor.here is not None  # noqa: S101 - it lies somewhere
-            factor.there = device.to_device(factor.here)
+        with self._copying:
+            if factor.there is None:
+                assert factor.here is not None  # noqa: S101 - it lies somewhere
+                factor.there = device.to_device(factor.here)
         return factor.there
 
     def _made(self, device: DeviceFactors, factor: DeviceFactor) -> PlacedFactor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from itertools import accumulate
@@ -36,7 +37,8 @@ FIRST_BITS = 20  # at most
 class ArrayOperations:
     """Kernels and arrays for the factors of one count.
 
-    What is kept is finished before anyone finds it, since other threads read it on other streams.
+    What is kept is finished before anyone finds it, since other threads read it on other streams. It is made once: a
+    thread goes on reading what another one would take the place of, and so its memory.
 
     Parameters
     ----------
@@ -68,6 +70,7 @@ class ArrayOperations:
         self.no_order, self.no_table, self.no_moves = (xp.zeros(1, kind) for kind in kinds_of_arrays)
         self._moves: dict[tuple[Scope, tuple[Scope, ...]], tuple[int, Any]] = {}  # and numbers of columns
         self._there: dict[bytes, Any] = {}  # small arrays, many of which are the same
+        self._making = threading.Lock()  # what is kept
 
     @property
     def most_lanes(self) -> int:
@@ -120,9 +123,11 @@ class ArrayOperations:
         """A copy on the device of a small array, which is kept."""
         key = numbers.dtype.char.encode() + numbers.tobytes()
         if key not in self._there:
-            with self._aside():
-                copy = self.xp.asarray(numbers)
-            self._there[key] = copy
+            with self._making:
+                if key not in self._there:
+                    with self._aside():
+                        copy = self.xp.asarray(numbers)
+                    self._there[key] = copy
         return self._there[key]
 
     def moved(self, factor: ArrayFactor, columns: int, moves: Any, order: Any = None) -> Any:
@@ -228,10 +233,11 @@ class ArrayOperations:
         """uint32: bits by key of a factor whose values are 1, else the numbers of entries, from 1 on."""
         if not factor.is_plain:
             return self._filled_table(factor)
-        if factor.table is None:  # such as one of the pattern's arcs, which are looked up often
-            with self._aside():
-                table = self._filled_table(factor)
-            factor.table = table
+        with self._making:
+            if factor.table is None:  # such as one of the pattern's arcs, which are looked up often
+                with self._aside():
+                    table = self._filled_table(factor)
+                factor.table = table
         return factor.table
 
     def _filled_table(self, factor: ArrayFactor) -> Any:

@@ -130,7 +130,10 @@ class CudaLanding:
 
 
 class CudaBrought:
-    """A block, its source, which is held until the copy has ended, and an event after the copy."""
+    """A block, its source, which is held until the copy has ended, and an event after the copy.
+
+    A block that nobody asks for is waited for as well: whoever has its memory next is not to get the copy.
+    """
 
     def __init__(self, block: Any, event: Any, source: Any):
         self._block, self._event, self._source = block, event, source
@@ -139,3 +142,7 @@ class CudaBrought:
         self._event.synchronize()
         self._source = None
         return self._block
+
+    def __del__(self) -> None:
+        if self._source is not None:
+            self._event.synchronize()
