@@ -21,6 +21,7 @@ from cusubmatch.execution.results.result_columns import (
     image_columns,
     names_of_columns,
     result_budget,
+    returned_to,
 )
 from cusubmatch.execution.strategies.choose import strategy_of
 from cusubmatch.graph import Graph
@@ -298,18 +299,7 @@ class Query(NamedTuple):
 
     def returned(self, array: Any) -> Any:
         """An array where the caller's graph lies."""
-        if self.graph.xp is np:
-            with self.engine.current():
-                return self.engine.to_host(array)
-        xp = self.graph.xp
-        if isinstance(array, np.ndarray) or array.device == self.graph.targets.device:
-            return xp.asarray(array)
-        with self.engine.current():
-            array = xp.ascontiguousarray(array)  # no other array is copied to another device
-        array.device.synchronize()  # a copy to another device does not wait for this one's streams,
-        there = xp.asarray(array)
-        xp.cuda.get_current_stream().synchronize()  # nor what has the memory of its source next for the copy
-        return there
+        return returned_to(self.graph, self.engine, array)
 
 
 def _in_embeddings(factor: int, progress: ProgressCallback) -> Callable[[float, int], None]:

@@ -21,6 +21,7 @@ __all__ = [
     "names_of_columns",
     "names_with_edges",
     "result_budget",
+    "returned_to",
 ]
 
 BLOCKS_AT_ONCE = 32  # blocks of rows that exist at the same time under a memory limit, about
@@ -95,3 +96,19 @@ def empty_frame(graph: Graph, pattern: Pattern) -> Any:
     """A dataframe of the graph's family for no match of a pattern."""
     ids = graph.to_ids(graph.xp.empty(0, np.int32))
     return graph.family.frame(dict.fromkeys(names_of_columns(graph, pattern), ids))
+
+
+def returned_to(graph: Graph, engine: Engine, array: Any) -> Any:
+    """An array of an engine where a graph lies."""
+    xp = graph.xp
+    if xp is np:
+        with engine.current():
+            return engine.to_host(array)
+    if isinstance(array, np.ndarray) or array.device == graph.targets.device:
+        return xp.asarray(array)
+    with engine.current():
+        array = xp.ascontiguousarray(array)  # no other array is copied to another device
+    array.device.synchronize()  # a copy to another device does not wait for this one's streams,
+    there = xp.asarray(array)
+    xp.cuda.get_current_stream().synchronize()  # nor what has the memory of its source next for the copy
+    return there

@@ -20,7 +20,13 @@ from cusubmatch.errors import GraphError
 from cusubmatch.execution.engine_choice import engine_for
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.execution.refined_calls import key_of
-from cusubmatch.execution.results.result_columns import BLOCKS_AT_ONCE, blocks_of_parts, names_with_edges, result_budget
+from cusubmatch.execution.results.result_columns import (
+    BLOCKS_AT_ONCE,
+    blocks_of_parts,
+    names_with_edges,
+    result_budget,
+    returned_to,
+)
 from cusubmatch.execution.results.row_order import named_vertices
 from cusubmatch.execution.row_walks.distinct_matches import DistinctMatches
 from cusubmatch.execution.row_walks.match_order import MatchOrder
@@ -232,7 +238,7 @@ class RowQuery(NamedTuple):
 
     def returned(self, array: Any) -> Any:
         """An array where the caller's graph lies."""
-        return self.engine.to_host(array) if self.graph.xp is np else self.graph.xp.asarray(array)
+        return returned_to(self.graph, self.engine, array)
 
     def _edge_column(self, rows: Any) -> Any:
         """What the result says of rows of the edge table."""

@@ -1,6 +1,7 @@
 """Parts of a count of cliques: any ranges of them add up to the whole, and each has about its share of the items."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -63,3 +64,13 @@ def test_any_parts_add_up_to_the_count(counters, k, cuts, piece_s):
     assert sum(parts) == whole > 0
     assert counters[k].count() == whole
     assert all(0 <= done <= 1 for done, _ in heard)
+
+
+def test_what_is_dealt_out_on_a_device_is_finished_before_it_is_kept():
+    waited = []
+    stream = SimpleNamespace(synchronize=lambda: waited.append("for all"))
+    cuda = SimpleNamespace(get_current_stream=lambda: stream)
+    device = SimpleNamespace(arange=np.arange, concatenate=np.concatenate, cuda=cuda)
+    items = np.arange(3 * PARTS)
+    assert (interleaved(device, (items,), 1.0).arrays[0] == interleaved(np, (items,), 1.0).arrays[0]).all()
+    assert waited == ["for all"]
