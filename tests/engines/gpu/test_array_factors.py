@@ -285,7 +285,7 @@ def test_what_is_kept_is_finished_before_it_is_found(monkeypatch):
 
 
 def test_threads_find_the_same_of_what_is_kept(monkeypatch):
-    """It is made once: what one of them reads may have no other in its place, since its memory would be used again."""
+    """It is made once: a second one in its place would free memory that a thread still reads."""
     fields, begun = Fields(SIZE), []
     device = ArrayFactors(np, lane_device(), fields, KINDS, lambda: None)
     do, arcs = device._do, plain_arcs(fields, np.random.default_rng(1))

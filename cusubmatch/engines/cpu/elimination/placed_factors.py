@@ -63,7 +63,7 @@ class PlacedFactors:
     def __init__(self, host: HostFactors, device: Callable[[], DeviceFactors | None] = lambda: None):
         self.host, self._device = host, device
         self._turns = threading.Semaphore(AT_ONCE)  # of operations on the device
-        self._copying = threading.Lock()  # one copy of a factor: its memory is used again once another has its place
+        self._copying = threading.Lock()  # to the device, once: a second copy would free one that a thread still reads
 
     @property
     def device(self) -> DeviceFactors | None:

@@ -38,7 +38,7 @@ class ArrayOperations:
     """Kernels and arrays for the factors of one count.
 
     What is kept is finished before anyone finds it, since other threads read it on other streams. It is made once: a
-    thread goes on reading what another one would take the place of, and so its memory.
+    second one in its place would free memory that a thread still reads.
 
     Parameters
     ----------
