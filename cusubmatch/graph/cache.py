@@ -10,7 +10,7 @@ import numpy as np
 
 from cusubmatch.system.deadlines import Pending
 
-__all__ = ["Cache"]
+__all__ = ["Cache", "finished"]
 
 MISSING = object()
 
@@ -54,7 +54,7 @@ class Cache:
                     if first.over or first is mine:
                         first = self._underway[kind, key] = mine
                 if first is mine:
-                    return self._kept(kind, key, self.finished(make()), keep)
+                    return self._kept(kind, key, finished(self._xp, make()), keep)
             finally:
                 mine.over = True  # at once, whatever interrupts what follows
                 mine.end()
@@ -68,12 +68,6 @@ class Cache:
             shelf[key] = value
             self._underway.pop((kind, key), None)
             return value
-
-    def finished(self, value: Any) -> Any:
-        """A value, once all is done that the calling thread has begun where the arrays are."""
-        if self._xp is not np:
-            self._xp.cuda.get_current_stream().synchronize()
-        return value
 
     def holds(self, kind: str, key: Hashable) -> bool:
         """Whether the value of `key` is there."""
@@ -95,3 +89,10 @@ class Cache:
         """The values of a kind that are kept."""
         with self._lock:
             return list(self._shelves.get(kind, {}).values())
+
+
+def finished(xp: Any, value: Any) -> Any:
+    """A value, once all is done that the calling thread has begun on a device, where the module's arrays are there."""
+    if xp is not np:
+        xp.cuda.get_current_stream().synchronize()
+    return value

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from cusubmatch.frames import family_named
-from cusubmatch.graph.cache import Cache
+from cusubmatch.graph.cache import Cache, finished
 from cusubmatch.graph.label_sets import LabelSet, codes_by_label
 from cusubmatch.graph.labels import codes_of_labels, labels_by_code
 from cusubmatch.graph.relations import Adjacency, Relation, adjacency_of, with_label
@@ -121,7 +121,7 @@ class GraphArrays:
             original = None if self.original is None else self.original.copy_at(place, xp, moved)
             other = self._copy(xp, moved, original)
             other.source = weakref.ref(source)
-            return other.cache.finished(other)  # the cache that it is kept in may be that of arrays of the host
+            return finished(xp, other)  # the cache that it is kept in may be that of arrays of the host
 
         return source.cache.get("copies", place, make, MAX_CACHED)
 

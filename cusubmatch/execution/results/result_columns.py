@@ -9,6 +9,7 @@ import numpy as np
 
 from cusubmatch.engines.base import Engine
 from cusubmatch.graph import Graph
+from cusubmatch.graph.cache import finished
 from cusubmatch.pattern import Pattern, PatternError
 from cusubmatch.system.host_memory import free_bytes
 
@@ -109,6 +110,4 @@ def returned_to(graph: Graph, engine: Engine, array: Any) -> Any:
     with engine.current():
         array = xp.ascontiguousarray(array)  # no other array is copied to another device
     array.device.synchronize()  # a copy to another device does not wait for this one's streams,
-    there = xp.asarray(array)
-    xp.cuda.get_current_stream().synchronize()  # nor what has the memory of its source next for the copy
-    return there
+    return finished(xp, xp.asarray(array))  # nor what has the memory of its source next for the copy

@@ -181,10 +181,11 @@ class PlacedFactors:
             yield device
 
     def _there(self, device: DeviceFactors, factor: PlacedFactor) -> DeviceFactor:
-        with self._copying:
-            if factor.there is None:
-                assert factor.here is not None  # noqa: S101 - it lies somewhere
-                factor.there = device.to_device(factor.here)
+        if factor.there is None:
+            with self._copying:
+                if factor.there is None:
+                    assert factor.here is not None  # noqa: S101 - it lies somewhere
+                    factor.there = device.to_device(factor.here)
         return factor.there
 
     def _made(self, device: DeviceFactors, factor: DeviceFactor) -> PlacedFactor:

@@ -167,17 +167,12 @@ class _QuotientSum:
 
     def _merges(self, term: _Term, step: Step) -> Iterator[tuple[int, int, int]]:
         """The factors that are merged where the vertex of a step has the image of one that it is in conflict with."""
-        for vertex, other in self._conflicts(term, step):
+        for vertex, other in _conflicts(term, step):
             yield from ((number, vertex, other) for number in self.store.holding(vertex, term.factors))
-
-    def _conflicts(self, term: _Term, step: Step) -> list[tuple[int, int]]:
-        """The conflicts of what a step eliminates: that vertex and the other one, which is left, ascending."""
-        pairs = (pair if pair[0] in step.vertices else pair[::-1] for pair in term.conflicts)
-        return sorted((vertex, other) for vertex, other in pairs if vertex in step.vertices)
 
     def _put_in_place(self, term: _Term, step: Step, size: int) -> None:
         """Put terms with fewer vertices in place of one with so many, from which some are eliminated."""
-        for vertex, other in self._conflicts(term, step):
+        for vertex, other in _conflicts(term, step):
             rest = term.conflicts - {(min(vertex, other), max(vertex, other))}
             self._add(self._merged(term, vertex, other, rest), size - 1)
             term = term._replace(conflicts=rest)
@@ -269,6 +264,12 @@ class _QuotientSum:
             factors = self._with(factors, self.store.merge(number, vertex, into))
         renamed = (sorted(into if v == vertex else v for v in pair) for pair in conflicts)
         return _Term(-term.weight, factors, frozenset((a, b) for a, b in renamed))
+
+
+def _conflicts(term: _Term, step: Step) -> list[tuple[int, int]]:
+    """The conflicts of what a step eliminates: that vertex and the other one, which is left, ascending."""
+    pairs = (pair if pair[0] in step.vertices else pair[::-1] for pair in term.conflicts)
+    return sorted((vertex, other) for vertex, other in pairs if vertex in step.vertices)
 
 
 class _Pool:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from cusubmatch.engines.runs import TaskRange
+from cusubmatch.graph.cache import finished
 
 __all__ = ["PARTS", "Interleaved", "dealt", "interleaved", "stretch"]
 
@@ -42,10 +41,7 @@ def interleaved(xp: Any, arrays: tuple[Any, ...], work_s: float) -> Interleaved:
     """Items, given as arrays of one length, dealt out; finished, since they are kept, for threads on other streams."""
     items = len(arrays[0])
     order = xp.concatenate([xp.arange(part, items, PARTS) for part in range(PARTS)]) if items else xp.arange(0)
-    dealt_out = tuple(array[order] for array in arrays)
-    if xp is not np:
-        xp.cuda.get_current_stream().synchronize()
-    return Interleaved(dealt_out, items, work_s)
+    return finished(xp, Interleaved(tuple(array[order] for array in arrays), items, work_s))
 
 
 def stretch(length: int, parts: TaskRange) -> tuple[int, int]:

@@ -233,11 +233,12 @@ class ArrayOperations:
         """uint32: bits by key of a factor whose values are 1, else the numbers of entries, from 1 on."""
         if not factor.is_plain:
             return self._filled_table(factor)
-        with self._making:
-            if factor.table is None:  # such as one of the pattern's arcs, which are looked up often
-                with self._aside():
-                    table = self._filled_table(factor)
-                factor.table = table
+        if factor.table is None:  # such as one of the pattern's arcs, which are looked up often
+            with self._making:
+                if factor.table is None:
+                    with self._aside():
+                        table = self._filled_table(factor)
+                    factor.table = table
         return factor.table
 
     def _filled_table(self, factor: ArrayFactor) -> Any:
