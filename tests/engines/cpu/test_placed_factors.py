@@ -112,22 +112,32 @@ def test_the_next_eliminations_are_chosen_while_a_device_works(monkeypatch, thre
     assert any(known)
 
 
+def steps_of(*of_host, is_total=False):
+    return SharedSteps(of_host, [costs.device_ns(cost, is_total) for cost in of_host])
+
+
 def test_host_does_the_smallest_and_device_the_largest():
-    steps = SharedSteps([1e5, 1e6, 1e8, 2e8, 4e9], device=True)
+    steps = steps_of(1e5, 1e6, 1e8, 2e8, 4e9)
     assert steps.suit_device
     assert [steps.for_device(), steps.for_host(), steps.for_device(), steps.for_host()] == [4, 0, 3, 1]
     assert steps.for_host() is None  # the device is sooner done with it
     assert [steps.for_device(), steps.for_device(), steps.for_host()] == [2, None, None]
 
 
+@pytest.mark.parametrize("is_total", [True, False])
+def test_host_does_what_takes_it_no_longer_than_all_that_the_device_has_to_do(is_total):
+    of_host = 2e9, 1e12  # a device adds up the second one in 10 s; to store what it makes would take minutes
+    assert (steps_of(*of_host, is_total=is_total).for_host() is None) == is_total
+
+
 def test_what_is_too_small_for_the_device_is_left_to_the_host():
-    steps = SharedSteps([1e5, 1e6], device=True)
+    steps = steps_of(1e5, 1e6)
     assert not steps.suit_device
     assert [steps.for_device(), steps.for_host(), steps.for_host(), steps.for_host()] == [None, 0, 1, None]
 
 
 def test_without_a_device_the_largest_is_first():
-    steps = SharedSteps([1e5, 1e6, 1e9], device=False)
+    steps = SharedSteps([1e5, 1e6, 1e9], [])
     assert [steps.for_device(), steps.for_host(), steps.for_host(), steps.for_host()] == [None, 2, 1, 0]
 
 

@@ -34,6 +34,8 @@ class Eliminations:
         The factors in the order of their joins; those that take least are first.
     costs : sequence of float
         Of each, nanoseconds of one thread of the host, about.
+    device_costs : sequence of float
+        And of a device.
     summed_product : SummedProduct
     places : PlacedFactors
     spend : callable
@@ -56,6 +58,7 @@ class Eliminations:
         self,
         products: Sequence[tuple[Sequence[int], Sequence[PlacedFactor]]],
         costs: Sequence[float],
+        device_costs: Sequence[float],
         summed_product: SummedProduct,
         places: PlacedFactors,
         spend: Callable[[float], None],
@@ -64,7 +67,7 @@ class Eliminations:
     ):
         self._products, self._summed_product, self._places = products, summed_product, places
         self._spend, self._made, self._has_room = spend, made, has_room
-        self._costs, self._waiting = costs, SharedSteps(costs, places.has_device)
+        self._costs, self._waiting = costs, SharedSteps(costs, device_costs if places.has_device else ())
         self.given_up: dict[int, float] = {}
         self.memory_errors = 0
         self._sums: dict[int, PlacedFactor] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from cusubmatch.engines.cpu.elimination.costs import DEVICE_STEP_NS, device_ns
+from cusubmatch.engines.cpu.elimination.costs import DEVICE_STEP_NS
 
 __all__ = ["SharedSteps"]
 
@@ -22,15 +22,15 @@ class SharedSteps:
     ----------
     costs : sequence of float
         Ascending, nanoseconds of one thread of the host, about.
-    device : bool
-        Whether there is one.
+    device_costs : sequence of float
+        Of each, nanoseconds of a device, about; none where there is no device.
     """
 
-    def __init__(self, costs: Sequence[float], device: bool):
-        self._costs, self._device = costs, device
+    def __init__(self, costs: Sequence[float], device_costs: Sequence[float]):
+        self._costs, self._device_costs = costs, device_costs
         self._first, self._end = 0, len(costs)  # of those that wait
         self._lock = threading.Lock()
-        self._device_ns = sum(map(device_ns, costs))  # that the device takes for those that wait
+        self._device_ns = sum(device_costs)  # that the device takes for those that wait
 
     @property
     def are_all(self) -> bool:
@@ -40,19 +40,19 @@ class SharedSteps:
     @property
     def suit_device(self) -> bool:
         """Whether the device is sooner done with the largest one that waits than a thread of the host."""
-        return self._device and self._first < self._end and self._costs[self._end - 1] > DEVICE_STEP_NS
+        waits = self._first < self._end
+        return waits and bool(self._device_costs) and self._costs[self._end - 1] > DEVICE_STEP_NS
 
     def for_host(self) -> int | None:
         """A step for a thread of the host; None where none waits, or the device is sooner done with all that wait."""
         with self._lock:
             if self._first == self._end:
                 return None
-            if not self._device:
+            if not self._device_costs:
                 return self._last()
-            cost = self._costs[self._first]
-            if cost > max(HOST_SHARE * self._device_ns, DEVICE_STEP_NS):
+            if self._costs[self._first] > max(HOST_SHARE * self._device_ns, DEVICE_STEP_NS):
                 return None
-            self._device_ns -= device_ns(cost)
+            self._device_ns -= self._device_costs[self._first]
             self._first += 1
             return self._first - 1
 
@@ -63,5 +63,6 @@ class SharedSteps:
 
     def _last(self) -> int:
         self._end -= 1
-        self._device_ns -= device_ns(self._costs[self._end])
+        if self._device_costs:
+            self._device_ns -= self._device_costs[self._end]
         return self._end

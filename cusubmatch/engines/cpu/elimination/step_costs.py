@@ -127,6 +127,10 @@ class StepCosts:
         order = self._order(step, most / usual)
         return order.cost if order.is_sampled else order.cost * usual
 
+    def cost_there(self, step: Step) -> float:
+        """What it takes a device, about."""
+        return device_ns(self.cost_here(step), not self.left(step))
+
     def words(self, step: Step) -> float:
         """That the factor takes which it makes, about, if no two of its products have one key."""
         left = self.left(step).bit_count()
