@@ -35,7 +35,7 @@ class Eliminations:
     costs : sequence of float
         Of each, nanoseconds of one thread of the host, about.
     device_costs : sequence of float
-        And of a device.
+        And of a device; none where it is not free.
     summed_product : SummedProduct
     places : PlacedFactors
     spend : callable
@@ -67,7 +67,7 @@ class Eliminations:
     ):
         self._products, self._summed_product, self._places = products, summed_product, places
         self._spend, self._made, self._has_room = spend, made, has_room
-        self._costs, self._waiting = costs, SharedSteps(costs, device_costs if places.has_device else ())
+        self._costs, self._waiting = costs, SharedSteps(costs, device_costs)
         self.given_up: dict[int, float] = {}
         self.memory_errors = 0
         self._sums: dict[int, PlacedFactor] = {}

@@ -174,7 +174,8 @@ class FactorStore:
         products = [(step.vertices, [self._factors[n] for n in self.costs.numbers(step)]) for step in new]
         self._words_made, room = 0, self.room
         how = self._summed_product, self._places, self._spend, self._count_words, lambda: self._words_made < room
-        here, there = [costs[step] for step in new], [self.costs.cost_there(step) for step in new]
+        here = [costs[step] for step in new]
+        there = [self.costs.cost_there(step) for step in new] if self.costs.has_device else []
         eliminations = Eliminations(products, here, there, *how)
         for number, factor in eliminations.do(*self._how(), meanwhile):
             self._known[new[number]] = self._add(factor)

@@ -40,8 +40,9 @@ class SharedSteps:
     @property
     def suit_device(self) -> bool:
         """Whether the device is sooner done with the largest one that waits than a thread of the host."""
-        waits = self._first < self._end
-        return waits and bool(self._device_costs) and self._costs[self._end - 1] > DEVICE_STEP_NS
+        if not self._device_costs or self._first == self._end:
+            return False
+        return self._costs[self._end - 1] > DEVICE_STEP_NS
 
     def for_host(self) -> int | None:
         """A step for a thread of the host; None where none waits, or the device is sooner done with all that wait."""
@@ -59,10 +60,12 @@ class SharedSteps:
     def for_device(self) -> int | None:
         """A step for the device; None where none waits that suits it."""
         with self._lock:
-            return self._last() if self.suit_device else None
+            if not self.suit_device:
+                return None
+            number = self._last()
+            self._device_ns -= self._device_costs[number]
+            return number
 
     def _last(self) -> int:
         self._end -= 1
-        if self._device_costs:
-            self._device_ns -= self._device_costs[self._end]
         return self._end
