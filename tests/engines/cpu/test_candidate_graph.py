@@ -20,7 +20,9 @@ import cusubmatch as csm
 from cusubmatch import Graph, Pattern
 from cusubmatch.engines.cpu import CpuEngine
 from cusubmatch.engines.cpu.candidates import build_candidate_graph, label_order
+from cusubmatch.engines.cpu.search import run as run_module
 from cusubmatch.engines.cpu.tunables import Tunables
+from cusubmatch.engines.cpu.walker import program
 from cusubmatch.engines.runs import RunOptions, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.planning import plan_of
@@ -275,13 +277,18 @@ def dead_end(width):
     return Graph.from_edgelist(frame, vertices=vertices, vertex_label="label"), Pattern.parse(text)
 
 
-def rows_by(graph, pattern, order, seconds=60.0, **changes):
-    """The rows of a plan with this order, found in time."""
+def run_by(graph, pattern, order, options, **changes):
+    """A run of a plan with this order that writes rows."""
     engine = CpuEngine(Tunables(**changes))
     constraints = constraints_of(pattern, graph, "monomorphism")
     prepared = engine.prepare(graph, pattern, constraints, injective=True)
     plan, _ = plan_for(graph, pattern, counting=False, prepared=prepared, local=True, methods=("lists",), order=order)
-    run = engine.run(plan, prepared, RunOptions(deadline=time.monotonic() + seconds))
+    return engine.run(plan, prepared, options)
+
+
+def rows_by(graph, pattern, order, seconds=60.0, **changes):
+    """The rows of a plan with this order, found in time."""
+    run = run_by(graph, pattern, order, RunOptions(deadline=time.monotonic() + seconds), **changes)
     return Counter(tuple(row) for block in run.blocks() for row in block.T.tolist())
 
 
@@ -300,6 +307,18 @@ def test_failing_sets_lose_no_row_when_work_is_donated(threads):
     wanted = rows_by(graph, pattern, order, failing_set_vertices=99)
     assert wanted
     assert rows_by(graph, pattern, order, threads=threads, alone_s=0.0, work_units=1, first_tasks=2) == wanted
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("cached_bytes", [0, 1 << 40])
+def test_ids_are_written_in_the_caches_or_past_them(monkeypatch, cached_bytes, threads):
+    monkeypatch.setattr(run_module, "CACHED_BYTES", cached_bytes)
+    graph, pattern = skewed_graph(), Pattern.parse(QUERY)
+    order, ids = list(range(len(pattern))), np.arange(graph.n_vertices) + (1 << 40)
+    run = run_by(graph, pattern, order, RunOptions(ids=ids), threads=threads, alone_s=0.0, work_units=64, first_tasks=2)
+    assert bool(run.program.header[program.PAST_CACHES]) == (cached_bytes == 0)
+    rows = Counter(tuple((row - (1 << 40)).tolist()) for block in run.blocks() for row in block.T)
+    assert rows == rows_by(graph, pattern, order)
 
 
 def test_a_time_limit_ends_a_search_on_it():

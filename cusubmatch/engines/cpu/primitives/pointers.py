@@ -27,8 +27,10 @@ __all__ = [
     "float64_at",
     "int32_at",
     "int64_at",
+    "order_writes",
     "pointer",
     "prefetch",
+    "write_past_caches",
 ]
 
 
@@ -79,6 +81,33 @@ def prefetch(_context, start):
         return ir.Constant(ir.IntType(64), 0)
 
     return types.int64(start), generate
+
+
+@intrinsic
+def write_past_caches(_context, start, place, value):
+    """Write a value at a place of memory that is not read soon, without reading what is beside it first; an int64 0.
+
+    `order_writes` comes before other threads read it.
+    """
+
+    def generate(context, builder, signature, arguments):
+        written = context.cast(builder, arguments[2], signature.args[2], start.dtype)
+        written = builder.store(written, _address(builder, signature, arguments[:2]))
+        written.set_metadata("nontemporal", builder.module.add_metadata([ir.Constant(ir.IntType(32), 1)]))
+        return ir.Constant(ir.IntType(64), 0)
+
+    return types.int64(start, place, value), generate
+
+
+@intrinsic
+def order_writes(_context):
+    """Let all that has been written be there before anything that is written later; an int64 0."""
+
+    def generate(_context, builder, _signature, _arguments):
+        builder.fence("seq_cst")
+        return ir.Constant(ir.IntType(64), 0)
+
+    return types.int64(), generate
 
 
 @intrinsic

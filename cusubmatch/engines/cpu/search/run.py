@@ -29,6 +29,8 @@ from cusubmatch.plan import Plan
 
 __all__ = ["Run"]
 
+CACHED_BYTES = 1 << 20  # of rows of ids, which are the result: more do not stay in the caches of a core
+
 
 @functools.cache
 def walker(method: str) -> tuple[Callable, Callable]:
@@ -84,11 +86,10 @@ class Run(ThreadedRun):
         self._local = names is not None
         self.longest = longest_rows(prepared.graph, adjacency)
         columns = {vertex: i for i, vertex in enumerate(plan.columns)}
-        self._row_type = np.int32 if options.ids is None else options.ids.dtype
-        if options.ids is not None and names is not None:
-            ids_of = {id(vertices): options.ids[vertices] for vertices in names}
-            names = tuple(ids_of[id(vertices)] for vertices in names)
-        self.program, self.pool = encode(plan, columns, self.longest, names if plan.leaf_mode == "rows" else None)
+        self._row_type = np.dtype(np.int32) if options.ids is None else options.ids.dtype
+        large = options.ids is not None and len(columns) * self.block_rows * self._row_type.itemsize > CACHED_BYTES
+        names = names if plan.leaf_mode == "rows" else None
+        self.program, self.pool = encode(plan, columns, self.longest, names, options.ids, past_caches=large)
         roots = candidates.of(plan.levels[0].vertex)
         if tasks is not None:
             roots = roots[tasks.begin : tasks.end]
@@ -100,7 +101,7 @@ class Run(ThreadedRun):
     def _first_tasks(self, adjacency, roots):
         """The roots as tasks, the first one last."""
         ranges = max(1, min(self.tunables.first_tasks, len(roots)))
-        edges = np.linspace(0, len(roots), ranges + 1).astype(int).tolist()
+        edges = [len(roots) * i // ranges for i in range(ranges + 1)]
         if self.progress.callback is None:
             weights = [1 / ranges] * ranges
         else:

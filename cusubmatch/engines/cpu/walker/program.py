@@ -44,8 +44,9 @@ OPERATIONS = {"intersect": INTERSECT, "subtract": SUBTRACT, "filter": FILTER}
 
 # Fields of the header.
 LEVELS, LEAF, LAST, ASCENDING, LEAF_MODE, CASE, TEST, TEST_END, ONE_SIDED, CHAINED, FILTERS, INJECTIVE = range(12)
-# Where a suffix's fields and constants begin, and the space it needs; and how many fields there are.
-SUFFIX_AT, CONSTANTS_AT, SCRATCH, HEADER_FIELDS = 12, 13, 14, 15
+# Where a suffix's fields and constants begin, and the space it needs; whether rows are written past the caches.
+SUFFIX_AT, CONSTANTS_AT, SCRATCH, PAST_CACHES = 12, 13, 14, 15
+HEADER_FIELDS = 16
 EMIT, SIZE, CHOOSE, ORDERED, SQUARE, SUFFIX = 0, 1, 2, 3, 4, 5
 LEAF_MODES = {"rows": EMIT, "size": SIZE, "choose": CHOOSE, "ordered": ORDERED, "square": SQUARE, "suffix": SUFFIX}
 # How the counted level depends on the leaf, the last level that is visited.
@@ -141,7 +142,12 @@ def new_list_state(program: Program, view: View, pool: int) -> State:
 
 
 def encode(
-    plan: Plan, columns: dict[int, int], capacities: list[int], names: Sequence[np.ndarray] | None = None
+    plan: Plan,
+    columns: dict[int, int],
+    capacities: list[int],
+    names: Sequence[np.ndarray] | None = None,
+    ids: np.ndarray | None = None,
+    past_caches: bool = False,
 ) -> tuple[Program, int]:
     """The program of a plan, and the size of the pool (elements) that it needs.
 
@@ -153,7 +159,11 @@ def encode(
     capacities : list of int
         Longest row of each relation.
     names : sequence of arrays, optional
-        Per pattern vertex what its images are written as in rows, by local index: internal vertices, or ids.
+        Per pattern vertex the internal vertices that its images are written as in rows, by local index.
+    ids : array, optional
+        Of each internal vertex the id that is written instead.
+    past_caches : bool
+        Whether rows are not read soon, and are written past the caches.
     """
     refs: list[int] = []
     steps = [[0] * STEP_FIELDS for _ in plan.steps]
@@ -200,7 +210,7 @@ def encode(
     header[ONE_SIDED] = all(0 in bounds for bounds in chains[1:])
     header[CHAINED] = all(len(bounds) == level for level, bounds in enumerate(chains))
     header[FILTERS] = sum(1 << mask for mask in {step.mask for step in plan.steps if step.mask is not None})
-    header[INJECTIVE] = plan.semantics != "homomorphism"
+    header[INJECTIVE], header[PAST_CACHES] = plan.semantics != "homomorphism", past_caches
     if plan.leaf_mode not in ("rows", "suffix") and plan.walked:
         header[CASE], tests = _leaf_case(plan)
         header[TEST] = -1 if tests is None else len(refs)
@@ -212,21 +222,23 @@ def encode(
         header[SUFFIX_AT], _ = _append(refs, fields)
         header[CONSTANTS_AT], bases = len(bases), np.concatenate([bases, constants])
     if names is not None:
-        bases = _with_names(bases, levels, [names[level.vertex] for level in plan.levels])
+        bases = _with_names(bases, levels, [names[level.vertex] for level in plan.levels], ids)
     level_fields, step_fields = (np.array(rows, np.int32).ravel() for rows in (levels, steps))
     numbers = np.array(refs or [0], np.int32)
     return Program(header, level_fields, step_fields, numbers, bases, *_relation_use(plan)), base
 
 
-def _with_names(bases, levels, names):
+def _with_names(bases, levels, names, ids):
     """The bases and after them the names of each level, equal ones once; where they begin is noted in `levels`."""
-    begins, parts = {}, [bases]
+    begins, parts, end = {}, [], len(bases)
     for row, some in zip(levels, names, strict=True):
         if id(some) not in begins:
-            begins[id(some)] = sum(map(len, parts))
+            begins[id(some)] = end
             parts.append(some)
+            end += len(some)
         row[NAMES] = begins[id(some)]
-    return np.concatenate(parts)
+    written = np.concatenate(parts)
+    return np.concatenate([bases, written if ids is None else ids[written]])
 
 
 def _bits(levels):
@@ -253,7 +265,9 @@ def _append(refs, values):
 
 
 def _relation_use(plan):
-    """The arrays `outer` and `inner` of a program."""
+    """The arrays `outer` and `inner` of a program; one number each where no bitmaps are made."""
+    if plan.method != "bitmaps":
+        return np.zeros(1, np.int32), np.zeros(1, np.int32)
     outer, inner = np.zeros(len(plan.relations), np.int32), np.full(len(plan.relations), -1, np.int32)
     for level in plan.levels:
         for kind, rows in ((1, level.backward_neighbours), (2, level.forbidden)):
