@@ -6,11 +6,14 @@ add up to the whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
+
+if TYPE_CHECKING:
+    from cusubmatch.plan import Plan
 
 __all__ = [
     "COPIED_S",
@@ -64,6 +67,8 @@ class RunOptions:
         far too few, and after twice as many where half is done by then.
     watches : bool
         Whether a run on a device calls this thread's check (`system.deadlines`) while it waits for that.
+    rivals : callable or None
+        rivals() gives other plans for the same rows, where `enough` is set: the run may go over to one of them.
     ids : int64 (n,) or None
         By internal vertex what rows on a candidate graph hold instead of it. The blocks, as few as can be, are int64.
     """
@@ -77,6 +82,7 @@ class RunOptions:
     then: Callable[[Any], Any] | None = None
     max_work: int | None = None
     watches: bool = False
+    rivals: Callable[[], Iterable[Plan]] | None = None
     ids: Any = None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,6 +25,7 @@ from cusubmatch.execution.results.result_columns import (
     returned_to,
 )
 from cusubmatch.execution.strategies.choose import strategy_of
+from cusubmatch.execution.walk_planning import rival_plans
 from cusubmatch.graph import Graph
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import each_until, until
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Query"]
 
+FEW_ROWS_BYTES = 64 << 20  # that may wait until it is known which order finds them soon
 FRAME_AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids in one step
 
 
@@ -207,14 +210,27 @@ class Query(NamedTuple):
         if factor > 1 and progress:
             progress = _in_embeddings(factor, progress)
         ahead = {} if first_rows is None else {"first_rows": first_rows, "ahead_rows": first_rows}
+        if first_rows is None and options.get("block_rows") is None and self._may_take_any(limit):
+            options["rivals"] = functools.partial(rival_plans, self.engine, self.plan, self.prepared)
         with until(self.deadline):
             return self.run(progress=progress, enough=limit, **(ahead | options))
+
+    def _may_take_any(self, rows: int | None) -> bool:
+        """Whether few rows are wanted, and a walk on a candidate graph may find them in any order."""
+        if rows is None or rows * self.row_bytes > FEW_ROWS_BYTES:
+            return False
+        return self._is_local and self.tasks is None
+
+    @property
+    def _is_local(self) -> bool:
+        """Whether rows are those of a walk on a candidate graph, as it finds them."""
+        as_walked = self.plan.factor == 1 and self.order is None and self.chosen is None
+        return as_walked and self.prepared.walked_by(self.plan).vertices is not None
 
     @property
     def may_write_ids(self) -> bool:
         """Whether a walk can write rows as they are in the result: the caller's ids, no row of which is a part."""
-        as_walked = self.plan.factor == 1 and self.order is None and self.chosen is None and not self.parts
-        if not as_walked or self.prepared.walked_by(self.plan).vertices is None or self.graph.xp is not np:
+        if not self._is_local or self.parts or self.graph.xp is not np:
             return False
         ids = self.graph.plain_ids
         return ids is not None and ids.dtype == np.int64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cusubmatch.engines.base import Engine
@@ -13,14 +13,14 @@ from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
 from cusubmatch.plan import Constraints, Plan, PlanningProblem, PlanOptions, constraints_of, make_plans
 from cusubmatch.plan.conditioning import plan_conditioning
-from cusubmatch.plan.greedy_orders import greedy_order
+from cusubmatch.plan.greedy_orders import greedy_order, rival_orders
 from cusubmatch.system.deadlines import check_deadline
 
 if TYPE_CHECKING:
     from cusubmatch.plan.decomposition.expression import EnumerateTerm
     from cusubmatch.plan.sampled_orders import Descents
 
-__all__ = ["MIN_KEPT_PLANS", "kept_candidates", "kept_plan", "replan", "walk_plan", "walking"]
+__all__ = ["MIN_KEPT_PLANS", "kept_candidates", "kept_plan", "replan", "rival_plans", "walk_plan", "walking"]
 
 MIN_KEPT_PLANS = 16
 WORTH_SHARE = 0.5  # of what conditioning takes at the least, that a better plan of walking is taken to save
@@ -71,6 +71,13 @@ def walking(
     options = PlanOptions(methods, order=order, suffix=suffix, worth=worth)
     plans = functools.partial(make_plans, problem, options)
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
+
+
+def rival_plans(engine: Engine, plan: Plan, prepared: Prepared) -> Iterator[Plan]:
+    """Other plans than that of a greedy order on the candidate graph, where few rows are enough."""
+    problem = _problem(prepared, plan.pattern, None, plan.semantics, plan.unique, counting=False, few_rows=True)
+    for order in rival_orders(problem.neighbours, problem.cardinalities.sizes):
+        yield from make_plans(problem, PlanOptions(engine.candidate_graph_methods, order=order))
 
 
 def _problem(

@@ -1,6 +1,7 @@
 """Greedy matching orders: those of RI (Bonnici et al. 2013) and of GraphQL (He & Singh 2008).
 
-They cost little to find. A search for a better order begins with them; where few rows are enough, GraphQL's is taken.
+They cost little to find. A search for a better order begins with them; where few rows are enough, GraphQL's is taken,
+and has rivals that begin elsewhere.
 """
 
 from __future__ import annotations
@@ -9,12 +10,25 @@ from collections.abc import Sequence
 
 from cusubmatch.plan.walk_cost import OrderProblem
 
-__all__ = ["first_orders", "greedy_order"]
+__all__ = ["first_orders", "greedy_order", "rival_orders"]
 
 
 def greedy_order(neighbours: Sequence[set[int]], sizes: Sequence[float]) -> tuple[int, ...]:
     """GraphQL's order: from the vertex with the fewest candidates for its degree, always to the fewest candidates."""
     return _by_candidates(neighbours, sizes, _rarest(range(len(neighbours)), neighbours, sizes))
+
+
+def rival_orders(neighbours: Sequence[set[int]], sizes: Sequence[float]) -> list[tuple[int, ...]]:
+    """Orders unlike `greedy_order`: GraphQL's from a vertex far from the first one, and RI's from two common ones."""
+    vertices, by_size = range(len(neighbours)), _ranks(sizes)
+    first = _rarest(vertices, neighbours, sizes)
+    distances = _distances(neighbours, first)
+    far = max(vertices, key=lambda v: (distances[v], -sizes[v], v))
+    by_rarity = sorted(vertices, key=lambda v: (sizes[v] / max(len(neighbours[v]), 1), v))
+    common = max(vertices, key=lambda v: (sizes[v], v)), by_rarity[len(by_rarity) // 2]
+    orders = [_connected_order(neighbours, v, by_size, len(neighbours)) for v in common]
+    known = greedy_order(neighbours, sizes)
+    return [order for order in dict.fromkeys([_by_candidates(neighbours, sizes, far), *orders]) if order != known]
 
 
 def first_orders(problem: OrderProblem, sizes: Sequence[float]) -> list[tuple[int, ...]]:
@@ -34,6 +48,17 @@ def first_orders(problem: OrderProblem, sizes: Sequence[float]) -> list[tuple[in
 def _rarest(vertices, neighbours, sizes):
     """The vertex with the fewest candidates for its degree."""
     return min(vertices, key=lambda v: (sizes[v] / max(len(neighbours[v]), 1), v))
+
+
+def _distances(neighbours, first):
+    """The number of edges from one vertex to each."""
+    distances, reached = {first: 0}, [first]
+    for v in reached:
+        for w in neighbours[v]:
+            if w not in distances:
+                distances[w] = distances[v] + 1
+                reached.append(w)
+    return distances
 
 
 def _by_candidates(neighbours, sizes, first):

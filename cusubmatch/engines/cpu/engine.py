@@ -103,8 +103,16 @@ class CpuEngine:
     def run(
         self, plan: Plan, prepared: Prepared, options: RunOptions = DEFAULT_OPTIONS, tasks: TaskRange | None = None
     ) -> Run:
-        """A run of a plan; see `Run`."""
-        return Run(prepared, plan, options, tasks, self.tunables)
+        """A run of a plan, or of one of its rivals; see `Run`."""
+
+        def run_by(plan: Plan, options: RunOptions) -> Run:
+            return Run(prepared, plan, options, tasks, self.tunables)
+
+        if options.rivals is None:
+            return run_by(plan, options)
+        from cusubmatch.engines.cpu.search.order_race import run_for_few_rows
+
+        return run_for_few_rows(run_by, plan, options, options.rivals)
 
     def number_of_row_tasks(self, plan: RowPlan, prepared: PreparedRows) -> int:
         """Rows, or vertices, of the first step."""

@@ -168,8 +168,6 @@ class Run(ThreadedRun):
             increment = take_count(state)
             if by_suffix:
                 increment += take_residues(*residues(self.program, state))
-            with self._lock:
-                self._work += self.tunables.work_units - int(state.registers[p.LEFT])
             self._add(increment)
             yield None
 
@@ -209,7 +207,10 @@ class Run(ThreadedRun):
             enter_task(self.program, self.view, state, prefix, len(task.prefix), task.begin, task.end)
             status = p.PAUSED
             while status != p.DONE:
-                status = walk_on(self.program, self.view, state, out(), self.tunables.work_units)
+                units = self._turn_units
+                status = walk_on(self.program, self.view, state, out(), units)
+                with self._lock:
+                    self._work += units - int(state.registers[p.LEFT])
                 if status == p.OVERSIZE:
                     self.tasks.put(Task((int(state.matched[0]),), 0, -1, 0.0, "lists"))
                 if status == p.DONE:

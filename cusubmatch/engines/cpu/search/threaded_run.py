@@ -7,6 +7,7 @@ bounded amount of work; limits, deadlines, progress and interrupts are looked af
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -53,6 +54,9 @@ class ThreadedRun:
         self.matches: Any = 0
         self._late = self._spent = False
         self._work, self._max_work = 0, options.max_work
+        self._turn_units = tunables.work_units
+        self._begun: Iterator[Any] | None = None  # the caller's share of blocks, once a turn has been taken,
+        self._found: list[Any] = []  # and those that it has made so far
         self._lock = threading.RLock()  # of the sum
         self._max_threads = 1
         self._caller = threading.current_thread()
@@ -70,6 +74,37 @@ class ThreadedRun:
         """
         blocks = self._blocks_of_all(self._row_blocks)
         return blocks if self._then is None else self._handed_over(blocks)
+
+    def turn(self, units: int) -> bool:
+        """Walk alone for about so many units of work, before `blocks` is asked for; whether there is more to do."""
+        self._caller, self._turn_units, end = threading.current_thread(), units, self._work + units
+        self._begun = self._begun or self._row_blocks()
+        for block in self._begun:
+            if block is not None:
+                self._found.append(block)
+            if self.tasks.stopped:
+                return False
+            if self._work >= end:
+                return True
+        return False
+
+    def leave(self) -> None:
+        """Drop what turns have found, and do no more."""
+        self.stop()
+        self._found.clear()
+        self._begun = None  # which holds this run
+
+    @property
+    def work(self) -> float:
+        """Units of work so far."""
+        return self._work
+
+    @property
+    def work_left(self) -> float:
+        """About how much more it takes to find enough matches; without end where none has been found."""
+        if self.enough is None or not self.matches:
+            return math.inf
+        return self._work * (self.enough / self.matches - 1)
 
     def _row_blocks(self) -> Iterator[Any]:
         """Write the matches of this thread's tasks: a block, or None, at each return of a walker."""
@@ -122,8 +157,11 @@ class ThreadedRun:
         The caller's thread works alone while there is little to do.
         """
         self._caller = threading.current_thread()
-        blocks, begin = thread_blocks(), time.monotonic()
+        blocks, begin = self._begun or thread_blocks(), time.monotonic()
+        self._begun, self._turn_units = None, self.tunables.work_units
         try:
+            while self._found:
+                yield self._found.pop(0)
             for block in blocks:
                 if block is not None:
                     yield block

@@ -102,8 +102,8 @@ def _fill(program, state, level, out, end, capacity):
     fields, begin = level_row(program, level), state.written[level]
     column, names, x = fields[p.COLUMN], fields[p.NAMES], state.matched[level]
     if column >= 0:
-        column = advance(out, column * capacity)
-        _write(column, begin, end, program.bases[names + x] if names >= 0 else x, program.header[p.PAST_CACHES])
+        written = program.bases[names + x] if names >= 0 else x
+        _write(advance(out, column * capacity), begin, end, written, program.header[p.PAST_CACHES])
     state.written[level] = end
 
 
@@ -126,8 +126,8 @@ def walk_failing_sets(program, view, state, out, budget):
     registers, leaf = state.registers, program.header[p.LEAF]
     for level in range(leaf):
         state.written[level] = registers[p.FILLED]
-    status, level = _walk(program, view, state, out, capacity, budget)
-    registers[p.LEVEL] = level
+    status, level, left = _walk(program, view, state, out, capacity, budget)
+    registers[p.LEVEL], registers[p.LEFT] = level, left
     for level in range(leaf):
         _fill(program, state, level, out, registers[p.FILLED], capacity)
     order_writes()
@@ -136,7 +136,7 @@ def walk_failing_sets(program, view, state, out, budget):
 
 @jit
 def _walk(program, view, state, out, capacity, budget):
-    """Go on with the task: why the walk returns, and its level."""
+    """Go on with the task: why the walk returns, its level, and what is left of the budget."""
     registers, leaf = state.registers, program.header[p.LEAF]
     level, floor = registers[p.LEVEL], registers[p.FLOOR]
     while budget > 0:
@@ -147,12 +147,12 @@ def _walk(program, view, state, out, capacity, budget):
             if rows > 0:
                 state.failing[leaf] = p.ALL_LEVELS
             if state.position[leaf] < state.end[leaf]:
-                return p.FULL, level
+                return p.FULL, level, budget
             if state.failing[leaf] == 0:
                 _fail_leaf(program, view, state, leaf)
         if state.position[level] == state.end[level]:
             if level == floor:
-                return p.DONE, level
+                return p.DONE, level, budget
             failing = state.failing[level]
             if not failing & FINAL:
                 failing |= np.int64(level_row(program, level)[p.DEPENDS]) & p.ALL_LEVELS
@@ -175,4 +175,4 @@ def _walk(program, view, state, out, capacity, budget):
         else:
             level += 1
             state.failing[level] = 0
-    return p.PAUSED, level
+    return p.PAUSED, level, budget

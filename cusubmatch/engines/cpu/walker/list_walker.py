@@ -139,7 +139,7 @@ def walk(program, view, state, out, budget):
             if emitting:
                 budget -= emit(program, view, state, leaf, out, capacity)
                 if state.position[leaf] < state.end[leaf]:
-                    registers[p.LEVEL] = level
+                    registers[p.LEVEL], registers[p.LEFT] = level, budget
                     return p.FULL
             else:
                 budget -= count_leaf(program, view, state, leaf, LEAF_WINDOW_UNITS) + 2
