@@ -21,14 +21,13 @@ def greedy_order(neighbours: Sequence[set[int]], sizes: Sequence[float]) -> tupl
 def rival_orders(neighbours: Sequence[set[int]], sizes: Sequence[float]) -> list[tuple[int, ...]]:
     """Orders unlike `greedy_order`: GraphQL's from a vertex far from the first one, and RI's from two common ones."""
     vertices, by_size = range(len(neighbours)), _ranks(sizes)
-    first = _rarest(vertices, neighbours, sizes)
-    distances = _distances(neighbours, first)
+    by_rarity = sorted(vertices, key=_rarity(neighbours, sizes))
+    distances = _distances(neighbours, by_rarity[0])
     far = max(vertices, key=lambda v: (distances[v], -sizes[v], v))
-    by_rarity = sorted(vertices, key=lambda v: (sizes[v] / max(len(neighbours[v]), 1), v))
     common = max(vertices, key=lambda v: (sizes[v], v)), by_rarity[len(by_rarity) // 2]
     orders = [_connected_order(neighbours, v, by_size, len(neighbours)) for v in common]
-    known = greedy_order(neighbours, sizes)
-    return [order for order in dict.fromkeys([_by_candidates(neighbours, sizes, far), *orders]) if order != known]
+    known, other = (_by_candidates(neighbours, sizes, v) for v in (by_rarity[0], far))
+    return [order for order in dict.fromkeys([other, *orders]) if order != known]
 
 
 def first_orders(problem: OrderProblem, sizes: Sequence[float]) -> list[tuple[int, ...]]:
@@ -47,7 +46,12 @@ def first_orders(problem: OrderProblem, sizes: Sequence[float]) -> list[tuple[in
 
 def _rarest(vertices, neighbours, sizes):
     """The vertex with the fewest candidates for its degree."""
-    return min(vertices, key=lambda v: (sizes[v] / max(len(neighbours[v]), 1), v))
+    return min(vertices, key=_rarity(neighbours, sizes))
+
+
+def _rarity(neighbours, sizes):
+    """What tells how few candidates a vertex has for its degree, the rarest first."""
+    return lambda v: (sizes[v] / max(len(neighbours[v]), 1), v)
 
 
 def _distances(neighbours, first):

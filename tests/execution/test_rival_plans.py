@@ -44,14 +44,29 @@ def queries(data_path):
         yield csm.Pattern(edges, vertices=vertices.a.tolist(), labels=labels)
 
 
-def seconds_of(strategy, limit_s):
-    """(count, CPU seconds) of a strategy; None and infinity where it takes longer."""
+def seconds_of(find, limit_s):
+    """(what find(deadline) gives, CPU seconds); None and infinity where it takes longer."""
     begin = time.process_time()
     try:
-        count = strategy.run(time.monotonic() + limit_s, None).count()
+        found = find(time.monotonic() + limit_s)
     except DeadlinePassed:
         return None, math.inf
-    return count, time.process_time() - begin
+    return found, time.process_time() - begin
+
+
+def counting(strategy):
+    """find(deadline): the count of a strategy."""
+    return lambda deadline: strategy.run(deadline, None).count()
+
+
+def finding_rows(engine, plan, prepared, rivals=None):
+    """find(deadline): how many first rows a plan gives, or one of its rivals."""
+
+    def find(deadline):
+        options = RunOptions(deadline=deadline, enough=ROWS, rivals=rivals)
+        return min(sum(block.shape[1] for block in engine.run(plan, prepared, options).blocks()), ROWS)
+
+    return find
 
 
 def rivals(engine, plan, prepared):
@@ -68,24 +83,13 @@ def test_no_rival_is_ten_times_faster_than_the_way_that_is_chosen(yeast, data_pa
     for pattern in queries(data_path):
         plan, prepared = plan_of(yeast, engine, pattern, "monomorphism", unique=False)
         strategy_of(engine, plan, prepared).run(time.monotonic() + LIMIT_S, None).count()  # what is loaded once
-        count, chosen_s = seconds_of(strategy_of(engine, plan, prepared), LIMIT_S)
+        count, chosen_s = seconds_of(counting(strategy_of(engine, plan, prepared)), LIMIT_S)
         for rival in rivals(engine, plan, prepared):
-            rival_count, rival_s = seconds_of(rival, RIVAL_LIMIT_S)
+            rival_count, rival_s = seconds_of(counting(rival), RIVAL_LIMIT_S)
             assert rival_count in (None, count)
             if chosen_s > FACTOR * rival_s + SLACK_S:
                 slower.append((str(pattern), chosen_s, rival_s))
     assert slower == []
-
-
-def rows_and_seconds(engine, plan, prepared, limit_s, rivals=None):
-    """(rows, CPU seconds) of the first rows of a plan, or of one of its rivals; infinity where they take longer."""
-    begin = time.process_time()
-    options = RunOptions(deadline=time.monotonic() + limit_s, enough=ROWS, rivals=rivals)
-    try:
-        rows = sum(block.shape[1] for block in engine.run(plan, prepared, options).blocks())
-    except DeadlinePassed:
-        return None, math.inf
-    return min(rows, ROWS), time.process_time() - begin
 
 
 def test_no_order_finds_rows_ten_times_faster_than_the_one_that_is_chosen(yeast, data_path):
@@ -94,11 +98,11 @@ def test_no_order_finds_rows_ten_times_faster_than_the_one_that_is_chosen(yeast,
         plan, prepared = plan_of(yeast, engine, pattern, "monomorphism", unique=False, counting=False, few_rows=True)
         if prepared.candidate_graph is None:
             continue
-        rivals = functools.partial(rival_plans, engine, plan, prepared)
-        rows_and_seconds(engine, plan, prepared, LIMIT_S)  # what is loaded once
-        rows, chosen_s = rows_and_seconds(engine, plan, prepared, LIMIT_S, rivals)
-        for rival in rivals():
-            rival_rows, rival_s = rows_and_seconds(engine, rival, prepared, RIVAL_LIMIT_S)
+        others = functools.partial(rival_plans, engine, plan, prepared)
+        seconds_of(finding_rows(engine, plan, prepared), LIMIT_S)  # what is loaded once
+        rows, chosen_s = seconds_of(finding_rows(engine, plan, prepared, others), LIMIT_S)
+        for rival in others():
+            rival_rows, rival_s = seconds_of(finding_rows(engine, rival, prepared), RIVAL_LIMIT_S)
             assert rival_rows in (None, rows)
             if chosen_s > FACTOR * rival_s + SLACK_S:
                 slower.append((str(pattern), chosen_s, rival_s))

@@ -13,6 +13,7 @@ from cusubmatch import Pattern
 from cusubmatch.engines.cpu.search import order_race
 from cusubmatch.engines.cpu.search.order_race import FIRST_TURN, TRIAL_UNITS, run_for_few_rows
 from cusubmatch.engines.runs import RunOptions
+from cusubmatch.pattern.connectivity import neighbour_sets
 from cusubmatch.plan.greedy_orders import greedy_order, rival_orders
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
@@ -85,10 +86,7 @@ def test_where_no_order_has_found_a_row_the_first_goes_on():
 @pytest.mark.parametrize("pattern", [QUERY, "(a)--(b)--(c)--(d)--(a), (c)--(e)", "(a)"])
 def test_rivals_are_other_connected_orders(pattern):
     pattern = Pattern.parse(pattern)
-    neighbours = [set() for _ in pattern.names]
-    for edge in pattern.edges:
-        neighbours[edge.source].add(edge.target)
-        neighbours[edge.target].add(edge.source)
+    neighbours = neighbour_sets(len(pattern), [(edge.source, edge.target) for edge in pattern.edges])
     sizes = [7.0, 3.0, 9.0, 2.0, 5.0, 4.0, 8.0][: len(neighbours)]
     orders = rival_orders(neighbours, sizes)
     assert greedy_order(neighbours, sizes) not in orders
