@@ -40,9 +40,8 @@ def absent_in(graph, pattern) -> str | None:
     values, parts = graph.vertex_label_values, list[str]()
     if values is None and graph.edge_label_values is None:  # that labels are asked for is an error of its own
         return None
-    singles = None if values is None else single_labels(values)
     for one in (pattern, *pattern.parts):
-        parts += absent("vertex", one.labels, graph.vertex_codes, singles)
+        parts += absent("vertex", one.labels, graph.vertex_codes, values)
         parts += absent("edge", (edge.labels for edge in one.edges), graph.edge_codes, graph.edge_label_values)
     parts = list(dict.fromkeys(parts))
     return f"the graph has {_listed(parts)}" if parts else None
@@ -53,7 +52,10 @@ def absent(kind: str, wanted: Iterable, known: Mapping[Hashable, int], values: S
     if values is None:  # there are no labels at all, which is an error of its own
         return []
     missing = {label for some in wanted if some is not None for label in some if label not in known}
-    return [f"no {kind} label {label!r} ({_nearest(label, values)})" for label in sorted(missing, key=str)]
+    if not missing:
+        return []
+    singles = single_labels(values)
+    return [f"no {kind} label {label!r} ({_nearest(label, singles)})" for label in sorted(missing, key=str)]
 
 
 def warn_absent(lacking: Mapping[str, str | None]) -> None:

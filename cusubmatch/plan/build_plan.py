@@ -103,10 +103,8 @@ def build_plan(problem: PlanningProblem, alternative: Alternative) -> Plan:
 
 def _arcs(problem):
     """The arcs of a candidate graph for each pair; None where the graph itself is walked."""
-    relations = problem.constraints.relations
-    if not relations or any(relation.between is None for relation in relations):
-        return None
-    return {pair: int(arcs) for pair, arcs in problem.cardinalities.pairs.items()}
+    relations = problem.constraints.relations  # all of a candidate graph, or none
+    return problem.cardinalities.pairs if relations and relations[0].between is not None else None
 
 
 def _rows(relations, order, visited):

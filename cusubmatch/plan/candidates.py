@@ -103,12 +103,15 @@ def candidate_constraints_of(constraints: Constraints, injective: bool) -> Candi
     colours: list[int] = []
     for others in earlier:
         taken = {colours[w] for w in others}
-        colours.append(next(colour for colour in range(size) if colour not in taken))
-    edges = sorted((colours[u], u, w, relation) for (u, w), relations in required.items() for relation in relations)
-    begins = [i for i, edge in enumerate(edges) if i == 0 or edge[0] != edges[i - 1][0]]
+        colour = 0
+        while colour in taken:
+            colour += 1
+        colours.append(colour)
+    edges = sorted([(colours[u], u, w, relation) for (u, w), relations in required.items() for relation in relations])
+    last_of_colour = {edge[0]: i for i, edge in enumerate(edges, 1)}
     return CandidateConstraints(
-        edges=np.array(edges, np.int32).reshape(-1, 4)[:, 1:].copy(),
-        passes=tuple(pairwise([*begins, len(edges)])),
+        edges=np.array([number for edge in edges for number in edge[1:]], np.int32).reshape(-1, 3),
+        passes=tuple(pairwise([0, *last_of_colour.values()])),
         min_degrees=min_degrees,
         uniform=len(constraints.relations) <= 1 and all(labels is None for labels in constraints.labels),
     )
@@ -190,11 +193,16 @@ def select(
             bias = sampled[u] * twos / (count * count) if twos else 1.0
             pairs[pair], biases[pair] = whole, max(bias, 1.0)
     filters: list[int | None] = []
+    filtered: dict[int, list[int]] = {}  # by the number of candidates, vertices whose filters differ
     for u, (kept, labelled) in enumerate(zip(sizes, _labelled(graph, constraints), strict=True)):
         if kept > MAX_KEPT_SHARE * labelled:
             filters.append(None)
-        else:
-            filters.append(next((w for w in range(u) if filters[w] == w and sizes[w] == kept and equal(w, u)), u))
+            continue
+        others = filtered.setdefault(kept, [])
+        first = next((w for w in others if equal(w, u)), u)
+        if first == u:
+            others.append(u)
+        filters.append(first)
     return Candidates(make_masks, Cardinalities(tuple(map(float, sizes)), pairs, biases), tuple(filters))
 
 
@@ -215,7 +223,5 @@ def _labelled(graph, constraints):
         return at.xp.bincount(at.vertex_labels + 1, minlength=codes).tolist()
 
     counts = graph.cache.get("label counts", None, count, 1)
-    return [
-        graph.n_vertices if allowed is None else sum(counts[code + 1] for code in allowed)
-        for allowed in constraints.labels
-    ]
+    allowing = {allowed: sum([counts[code + 1] for code in allowed]) for allowed in {*constraints.labels} - {None}}
+    return [allowing.get(allowed, graph.n_vertices) for allowed in constraints.labels]

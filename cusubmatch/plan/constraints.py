@@ -67,7 +67,8 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
         If the pattern has directed edges and the graph none, or has labels that the graph was not given.
     """
     check_suits(pattern, graph)
-    codes_of = {allowed: None if allowed is None else graph.vertex_label_codes(allowed) for allowed in pattern.labels}
+    different = {*pattern.labels}
+    codes_of = {allowed: None if allowed is None else graph.vertex_label_codes(allowed) for allowed in different}
     labels = tuple(codes_of[allowed] for allowed in pattern.labels)
     names = LabelNames({}, {codes: pattern.labels[v] for v, codes in enumerate(labels) if codes is not None})
     shared = graph.shared_relations if _asks_for_single_labels(labels) else ()

@@ -140,7 +140,7 @@ class Plan:
     conditioning: ConditioningPlan | None = None
     columns: tuple[int, ...] = ()
     independent: IndependentPlan | None = None
-    arcs: Mapping[tuple[int, int], int] | None = field(default=None, compare=False)
+    arcs: Mapping[tuple[int, int], float] | None = field(default=None, compare=False)
     label_names: LabelNames = field(default=LabelNames({}, {}), compare=False)
     asked: Asked | None = field(default=None, compare=False)
     kept: tuple[str, ...] = ()

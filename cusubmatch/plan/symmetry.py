@@ -32,6 +32,8 @@ def ordered_pairs(group: AutomorphismGroup, order: Sequence[int]) -> tuple[tuple
 
 def implied_bounds(bounds: Sequence[Sequence[int]]) -> list[set[int]]:
     """For each level all levels that bound it, directly or through others."""
+    if not any(bounds):
+        return [set() for _ in bounds]
     implied: list[set[int]] = []
     for levels in bounds:
         implied.append(set(levels).union(*(implied[i] for i in levels)))

@@ -165,7 +165,7 @@ class _PlanText:
             return []
         sizes = ", ".join(f"{name} {size:,.0f}" for name, size in zip(self.names, plan.sizes, strict=True))
         arcs = ", ".join(
-            f"{self.names[e.source]}-{self.names[e.target]} {plan.arcs[e.source, e.target]:,}"
+            f"{self.names[e.source]}-{self.names[e.target]} {plan.arcs[e.source, e.target]:,.0f}"
             for e in plan.pattern.edges
         )
         return [f"candidate graph: rows hold candidates only; candidates {sizes};", f"        arcs {arcs}"]

@@ -189,7 +189,7 @@ def test_explain_shows_the_candidates_of_each_vertex_and_the_arcs_of_each_edge()
         assert f"{name} {size:,.0f}" in text
     for edge in plan.pattern.edges:
         names = "-".join(plan.pattern.names[end] for end in edge[:2])
-        assert f"{names} {plan.arcs[edge.source, edge.target]:,}" in text
+        assert f"{names} {plan.arcs[edge.source, edge.target]:,.0f}" in text
 
 
 # What is found on it -------------------------------------------------------------------------------------------------

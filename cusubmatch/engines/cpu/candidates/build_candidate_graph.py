@@ -71,10 +71,8 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
     if len(targets) > tunables.max_candidate_arcs:
         return None
     sizes = candidates.cardinalities.sizes
-    biases = [
-        max(sizes[kind.source] * twos / max(count**2, 1), 1.0)
-        for kind, (count, twos) in zip(relations, counts.tolist(), strict=True)
-    ]
+    twos, squares = counts[:, 1], np.maximum(counts[:, 0].astype(float) ** 2, 1.0)
+    biases = np.maximum(np.array(sizes)[kinds[:, 0]] * twos / squares, 1.0).tolist()
     cardinalities = Cardinalities(
         sizes,
         {pair: float(arcs[number]) for pair, number in required.items()},
@@ -105,10 +103,10 @@ def _reverses(
 def _encoded(relations: Sequence[PairRelation], reverses: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
     """Rows (source, target, begin, end, reverse) of the pair relations, and those that [begin, end) refers to."""
     refs: list[int] = []
-    kinds: list[tuple[int, int, int, int, int]] = []
+    kinds: list[int] = []
     for (source, target, between), reverse in zip(relations, reverses, strict=True):
-        kinds.append((source, target, len(refs), len(refs) + len(between), reverse))
-        refs.extend(between)
+        kinds += source, target, len(refs), len(refs) + len(between), reverse
+        refs += between
     return np.array(kinds, np.int64).reshape(-1, 5), np.array(refs or [0], np.int64)
 
 

@@ -44,20 +44,17 @@ class Numbering(NamedTuple):
 
 def numbering_of(masks: np.ndarray, vertex_of: np.ndarray | None, size: int) -> Numbering:
     """Number the candidates, by place; `vertex_of` has the vertex of each place, unless it is the place."""
-    group_of, begins, members, local, local_masks, shares, differs = _numbered(masks, size)
-    ends, table = begins.tolist(), group_of.tolist()
+    of_vertices, ends, members, local, local_masks = _numbered(masks, size)
+    group_of, first_alike, shares = of_vertices.tolist()
     found = members if vertex_of is None else vertex_of[members]
-    vertices = [found[begin:end] for begin, end in pairwise(ends)]
-    same = [~bits for bits in differs.tolist()]
-    alike = [min((bits & -bits).bit_length() - 1, u) for u, bits in enumerate(same)]
-    of_vertices = tuple(vertices[group] for group in table)
-    begins = np.array([[ends[group] for group in table], [ends[group + 1] for group in table]], np.int64)
-    return Numbering(alike, shares.tolist(), members, begins, local, local_masks, of_vertices)
+    vertices = [found[begin:end] for begin, end in pairwise(ends.tolist())]
+    begins = np.stack([ends[of_vertices[0]], ends[of_vertices[0] + 1]])
+    return Numbering(first_alike, shares, members, begins, local, local_masks, tuple([vertices[i] for i in group_of]))
 
 
 @jit
 def _numbered(masks, size):
-    """The group of each pattern vertex, and of the candidates by group what `Numbering` has."""
+    """Of each pattern vertex the group, the first one alike and what it shares; of candidates what `Numbering` has."""
     shares, differs = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
     found, candidates = _found(masks)
     for i in range(candidates):
@@ -88,7 +85,11 @@ def _numbered(masks, size):
         members[at], local[v] = v, at - begins[group]
         local_masks[at - begins[group]] |= masks[v]
         ends[group] = at + 1
-    return group_of, begins, members, local, local_masks, shares, differs
+    of_vertices = np.empty((3, size), np.int64)
+    for u in range(size):
+        of_vertices[0, u], of_vertices[2, u] = group_of[u], shares[u]
+        of_vertices[1, u] = trailing_zeros(~differs[u])  # at the most u
+    return of_vertices, begins, members, local, local_masks
 
 
 @inner

@@ -29,6 +29,7 @@ from cusubmatch.plan import Plan
 
 __all__ = ["Run"]
 
+_loaded: set[tuple[str, np.dtype]] = set()  # walkers that have been called in this process, and what they wrote
 CACHED_BYTES = 1 << 20  # of rows of ids, which are the result: more do not stay in the caches of a core
 
 
@@ -230,10 +231,13 @@ class Run(ThreadedRun):
 
     def _compile(self, method, state, out):
         """Have a walker compiled, or loaded, before it runs."""
+        if (method, out.dtype) in _loaded:
+            return
         enter_task, walk_on = walker(method)
         with announced(method):
             enter_task(self.program, self.view, state, np.zeros(1, np.int64), 0, 0, 0)
             walk_on(self.program, self.view, state, out, 0)
+        _loaded.add((method, out.dtype))
 
     def _new_state(self, method):
         if method == "bitmaps":

@@ -39,12 +39,23 @@ def longest_rows(graph: Graph, adjacency: Adjacency) -> list[int]:
     """The length of the longest row of each relation; kept with the graph for the next call."""
 
     def measure():
-        offsets = adjacency.offsets
-        return (offsets[:, 1:] - offsets[:, :-1]).max(axis=1, initial=0).tolist()
+        lengths = np.zeros(len(adjacency.offsets), np.int64)
+        _measure_longest(adjacency.offsets, lengths)
+        return lengths.tolist()
 
     if adjacency.key is None:
         return measure()
     return graph.cache.get("longest rows", adjacency.key, measure, RELATION_SETS_KEPT)
+
+
+@jit
+def _measure_longest(offsets, lengths):
+    """Write the length of the longest row of each relation."""
+    for relation in range(len(offsets)):
+        ends, longest = pointer(offsets[relation]), np.int64(0)
+        for i in range(offsets.shape[1] - 1):
+            longest = max(longest, ends[i + 1] - ends[i])
+        lengths[relation] = longest
 
 
 def _hub_bitmaps(adjacency, tunables):

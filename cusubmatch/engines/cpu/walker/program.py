@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -223,7 +224,7 @@ def encode(
         header[CONSTANTS_AT], bases = len(bases), np.concatenate([bases, constants])
     if names is not None:
         bases = _with_names(bases, levels, [names[level.vertex] for level in plan.levels], ids)
-    level_fields, step_fields = (np.array(rows, np.int32).ravel() for rows in (levels, steps))
+    level_fields, step_fields = (np.array([*chain.from_iterable(rows)], np.int32) for rows in (levels, steps))
     numbers = np.array(refs or [0], np.int32)
     return Program(header, level_fields, step_fields, numbers, bases, *_relation_use(plan)), base
 
