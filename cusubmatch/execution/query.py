@@ -243,7 +243,7 @@ class Query(NamedTuple):
         """A dataframe of the caller's family from blocks of ids; without a copy of one that fills its buffer."""
         if not sum(block.shape[1] for block in blocks):
             return self.frame([])
-        is_whole = len(blocks) == 1 and blocks[0].base is not None and blocks[0].base.nbytes <= 2 * blocks[0].nbytes
+        is_whole = len(blocks) == 1 and blocks[0].base is not None and blocks[0].base.nbytes <= 4 * blocks[0].nbytes
         columns = blocks[0] if is_whole else np.concatenate(blocks, axis=1)
         return self.graph.family.block(self.columns(), columns)
 

@@ -42,21 +42,27 @@ class Candidates:
 
     Parameters
     ----------
-    make_masks : callable
-        Gives the masks; called when they are first asked for.
+    make_masks, make_cardinalities : callable
+        Give what they say; called when that is first asked for.
 
     Attributes
     ----------
-    cardinalities : Cardinalities
-        What the planner estimates with.
     filters : tuple of int or None
         Per pattern vertex, the vertex whose bit the search tests: equal filters share one. None: no test is needed.
     """
 
     def __init__(
-        self, make_masks: Callable[[], Any], cardinalities: Cardinalities, filters: tuple[int | None, ...]
+        self,
+        make_masks: Callable[[], Any],
+        make_cardinalities: Callable[[], Cardinalities],
+        filters: tuple[int | None, ...],
     ) -> None:
-        self._make_masks, self.cardinalities, self.filters = make_masks, cardinalities, filters
+        self._make_masks, self._make_cardinalities, self.filters = make_masks, make_cardinalities, filters
+
+    @functools.cached_property
+    def cardinalities(self) -> Cardinalities:
+        """What the planner estimates with."""
+        return self._make_cardinalities()
 
     @functools.cached_property
     def masks(self) -> Any:
@@ -159,7 +165,8 @@ def uniform(xp: Any, requirements: CandidateConstraints, adjacency: Adjacency, m
     size_of = dict(zip(vertex_of, counts.tolist(), strict=True))
     pairs = {(u, w): float(len(adjacency.targets)) for u, w, _ in requirements.edges.tolist()}
     sizes = tuple(float(size_of[degree]) for degree in degrees)
-    return Candidates(lambda: masks, Cardinalities(sizes, pairs, {}), (None,) * len(degrees))
+    cardinalities = Cardinalities(sizes, pairs, {})
+    return Candidates(lambda: masks, lambda: cardinalities, (None,) * len(degrees))
 
 
 def select(
@@ -183,15 +190,6 @@ def select(
     equal : whether two pattern vertices have the same candidates; called only where there are equally many
     sample : candidates, about, that were counted from
     """
-    pairs: dict[tuple[int, int], float] = {}
-    biases: dict[tuple[int, int], float] = {}
-    sampled = [-(-size // spacing(size, sample)) for size in sizes]
-    shares = [size / max(some, 1) for size, some in zip(sizes, sampled, strict=True)]
-    for (u, w, _), (count, twos) in zip(requirements.edges.tolist(), pair_counts, strict=True):
-        pair, whole = (u, w), count * shares[u]
-        if pair not in pairs or whole <= pairs[pair]:
-            bias = sampled[u] * twos / (count * count) if twos else 1.0
-            pairs[pair], biases[pair] = whole, max(bias, 1.0)
     filters: list[int | None] = []
     filtered: dict[int, list[int]] = {}  # by the number of candidates, vertices whose filters differ
     for u, (kept, labelled) in enumerate(zip(sizes, _labelled(graph, constraints), strict=True)):
@@ -203,7 +201,22 @@ def select(
         if first == u:
             others.append(u)
         filters.append(first)
-    return Candidates(make_masks, Cardinalities(tuple(map(float, sizes)), pairs, biases), tuple(filters))
+    make_cardinalities = functools.partial(_cardinalities, requirements, sizes, pair_counts, sample)
+    return Candidates(make_masks, make_cardinalities, tuple(filters))
+
+
+def _cardinalities(requirements, sizes, pair_counts, sample):
+    """Sizes, and of each ordered pair the fewest pairs of candidates that an edge of it has."""
+    pairs: dict[tuple[int, int], float] = {}
+    biases: dict[tuple[int, int], float] = {}
+    sampled = [-(-size // spacing(size, sample)) for size in sizes]
+    shares = [size / max(some, 1) for size, some in zip(sizes, sampled, strict=True)]
+    for (u, w, _), (count, twos) in zip(requirements.edges.tolist(), pair_counts, strict=True):
+        pair, whole = (u, w), count * shares[u]
+        if pair not in pairs or whole <= pairs[pair]:
+            bias = sampled[u] * twos / (count * count) if twos else 1.0
+            pairs[pair], biases[pair] = whole, max(bias, 1.0)
+    return Cardinalities(tuple(map(float, sizes)), pairs, biases)
 
 
 def spacing(total: int, sample: int) -> int:

@@ -81,7 +81,7 @@ class CpuEngine:
         if len(pattern) >= self.tunables.candidate_graph_vertices:
             from cusubmatch.engines.cpu.candidates.build_candidate_graph import build_candidate_graph, pays
 
-            if pays(constraints, filtered.candidates, adjacency, self.tunables):
+            if pays(constraints, filtered, adjacency, self.tunables):
                 with announced("candidate graph"):
                     candidate_graph = build_candidate_graph(constraints, filtered, self.tunables)
         return Prepared(graph, filtered.candidates, adjacency, candidate_graph)

@@ -28,14 +28,17 @@ __all__ = ["build_candidate_graph", "pays"]
 MAX_ROOM = 1 << 22  # elements that are read, for which there is room without a count
 
 
-def pays(constraints: Constraints, candidates: Candidates, adjacency: Adjacency, tunables: Tunables) -> bool:
+def pays(constraints: Constraints, filtered: Filtered, adjacency: Adjacency, tunables: Tunables) -> bool:
     """Whether a candidate graph is expected to be built in less time than it saves.
 
     It is where it is small, or where it keeps few of the arcs that a search would read otherwise: those of the rows of
     candidates, assumed to be as long as the relation's rows are on average.
     """
-    sizes, pairs = candidates.cardinalities.sizes, candidates.cardinalities.pairs
-    if not candidates.cardinalities.biases:
+    if filtered.is_small:
+        return True
+    cardinalities = filtered.candidates.cardinalities
+    sizes, pairs = cardinalities.sizes, cardinalities.pairs
+    if not cardinalities.biases:
         return False
     row_counts = max(adjacency.offsets.shape[1] - 1, 1)
     arcs = (adjacency.offsets[:, -1] - adjacency.offsets[:, 0]).tolist()
@@ -52,10 +55,10 @@ def pays(constraints: Constraints, candidates: Candidates, adjacency: Adjacency,
 def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables: Tunables) -> CandidateGraph | None:
     """The candidate graph of a pattern on a host graph; None if it would have too many arcs."""
     size = len(constraints.labels)
-    candidates, masks, adjacency, vertices = filtered
+    _, sizes, masks, adjacency, vertices, _ = filtered
     numbering = numbering_of(masks, vertices, size)
     required, forbidden, relations = pair_relations(constraints, numbering.first_alike)
-    reverses = _reverses(required, candidates.cardinalities.sizes, relations)
+    reverses = _reverses(required, sizes, relations)
     kinds, refs = _encoded(relations, reverses)
     rows = adjacency.offsets, adjacency.targets, masks
     read = numbering.members, numbering.begins, kinds, refs
@@ -70,11 +73,10 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
     arcs = counts[:, 0].tolist()
     if len(targets) > tunables.max_candidate_arcs:
         return None
-    sizes = candidates.cardinalities.sizes
     twos, squares = counts[:, 1], np.maximum(counts[:, 0].astype(float) ** 2, 1.0)
     biases = np.maximum(np.array(sizes)[kinds[:, 0]] * twos / squares, 1.0).tolist()
     cardinalities = Cardinalities(
-        sizes,
+        tuple(map(float, sizes)),
         {pair: float(arcs[number]) for pair, number in required.items()},
         {pair: biases[number] for pair, number in required.items()},
     )
@@ -82,7 +84,7 @@ def build_candidate_graph(constraints: Constraints, filtered: Filtered, tunables
     local_masks = numbering.masks  # not the numbering, which is as large as the graph, is kept with the candidate graph
     return CandidateGraph(
         local,
-        Candidates(lambda: local_masks, cardinalities, (None,) * size),
+        Candidates(lambda: local_masks, lambda: cardinalities, (None,) * size),
         Adjacency(offsets, targets, None),
         numbering.vertices,
     )

@@ -8,6 +8,7 @@ in AC-4; Mohr & Henderson 1986).
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -39,18 +40,24 @@ class Filtered(NamedTuple):
     Attributes
     ----------
     candidates : Candidates
+    sizes : list of float
+        Candidates of each pattern vertex.
     masks : uint32 (n,)
         Those of the candidates, one for each place (`label_order`).
     adjacency : Adjacency
         Rows from places to places.
     vertices : int32 (n,) or None
         The vertex of each place; None where places are vertices.
+    is_small : bool
+        Whether about so few arcs of candidates would be read that pairs were put at the mean.
     """
 
     candidates: Candidates
+    sizes: Sequence[float]
     masks: np.ndarray
     adjacency: Adjacency
     vertices: np.ndarray | None
+    is_small: bool
 
 
 def find_candidates(
@@ -71,7 +78,8 @@ def find_candidates(
     requirements = candidate_constraints_of(constraints, injective)
     if requirements.uniform:
         masks = label_degree_filter(graph, constraints, requirements, adjacency)
-        return Filtered(uniform(graph.xp, requirements, adjacency, masks), masks, adjacency, None)
+        found = uniform(graph.xp, requirements, adjacency, masks)
+        return Filtered(found, found.cardinalities.sizes, masks, adjacency, None, is_small=False)
     size, edges = len(pattern), requirements.edges
     places = places_of(graph, constraints, adjacency)
     ranges, range_ends = _label_ranges(constraints, places.begins)
@@ -104,7 +112,8 @@ def find_candidates(
     sample = sample if counted else max(sizes, default=0) + 1
     by_vertex = functools.partial(places.by_vertex, masks)
     found = select(graph, constraints, requirements, by_vertex, sizes, pair_counts, have_equal_candidates, sample)
-    return Filtered(found, masks, places.adjacency, places.vertices)
+    is_small = not counted and len(edges) > 0
+    return Filtered(found, sizes, masks, places.adjacency, places.vertices, is_small)
 
 
 def _label_ranges(constraints, begins):

@@ -45,16 +45,19 @@ class Numbering(NamedTuple):
 def numbering_of(masks: np.ndarray, vertex_of: np.ndarray | None, size: int) -> Numbering:
     """Number the candidates, by place; `vertex_of` has the vertex of each place, unless it is the place."""
     of_vertices, ends, members, local, local_masks = _numbered(masks, size)
-    group_of, first_alike, shares = of_vertices.tolist()
     found = members if vertex_of is None else vertex_of[members]
     vertices = [found[begin:end] for begin, end in pairwise(ends.tolist())]
-    begins = np.stack([ends[of_vertices[0]], ends[of_vertices[0] + 1]])
-    return Numbering(first_alike, shares, members, begins, local, local_masks, tuple([vertices[i] for i in group_of]))
+    _, _, group_of, first_alike, shares = of_vertices.tolist()
+    of_groups = tuple([vertices[group] for group in group_of])
+    return Numbering(first_alike, shares, members, of_vertices[:2], local, local_masks, of_groups)
 
 
 @jit
 def _numbered(masks, size):
-    """Of each pattern vertex the group, the first one alike and what it shares; of candidates what `Numbering` has."""
+    """Of each pattern vertex where its group begins and ends, its group, the first one alike and whom it shares with.
+
+    And the groups: where each begins, and what `Numbering` has of the candidates.
+    """
     shares, differs = np.zeros(size, np.uint32), np.zeros(size, np.uint32)
     found, candidates = _found(masks)
     for i in range(candidates):
@@ -85,10 +88,11 @@ def _numbered(masks, size):
         members[at], local[v] = v, at - begins[group]
         local_masks[at - begins[group]] |= masks[v]
         ends[group] = at + 1
-    of_vertices = np.empty((3, size), np.int64)
+    of_vertices = np.empty((5, size), np.int64)
     for u in range(size):
-        of_vertices[0, u], of_vertices[2, u] = group_of[u], shares[u]
-        of_vertices[1, u] = trailing_zeros(~differs[u])  # at the most u
+        group = group_of[u]
+        of_vertices[0, u], of_vertices[1, u], of_vertices[2, u] = begins[group], begins[group + 1], group
+        of_vertices[3, u], of_vertices[4, u] = trailing_zeros(~differs[u]), shares[u]  # the first one alike: at most u
     return of_vertices, begins, members, local, local_masks
 
 

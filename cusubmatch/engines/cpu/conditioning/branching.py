@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
-from cusubmatch.engines.cpu.conditioning.representation import choices, may_collide, most_waived, overlap
-from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
+from cusubmatch.engines.cpu.conditioning.representation import choices, may_collide, most_at_once, most_waived, overlap
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, popcount, trailing_zeros
 
 __all__ = ["MATCH", "SET_APART", "WAIVE", "component_of", "division", "scarcest"]
 
 MATCH, WAIVE, SET_APART = range(3)  # ways to count a component
 DEGREE_UNIT = 1 << 12  # candidates are divided by degrees in fractions of so much
+MANY = np.int64(1) << 62
 LEAF_TERMS = 2  # candidates that a vertex set apart shares, for each candidate of another one, at the most
 
 
@@ -121,8 +122,13 @@ def scarcest(s, component):
 
 @inner
 def _leaf_to_set_apart(s, component, fewest):
-    """A vertex without neighbours in a component that shares few candidates with those in conflict with it; or -1."""
+    """A vertex without neighbours in a component that shares few candidates with those in conflict with it; or -1.
+
+    Where all others are counted at once it may share many.
+    """
     best, least, rest = -1, LEAF_TERMS * fewest, component
+    if popcount(np.uint64(component)) <= 1 + most_at_once(s):
+        least = MANY
     while rest:
         v = trailing_zeros(rest)
         rest &= rest - 1

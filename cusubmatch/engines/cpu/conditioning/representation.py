@@ -22,6 +22,7 @@ __all__ = [
     "domains_key",
     "mark_domains",
     "may_collide",
+    "most_at_once",
     "most_waived",
     "overlap",
     "restart",
@@ -114,6 +115,11 @@ def domains_key(s, component):
 @_by_state(small_of_lists.count_small, small_of_bits.count_small)
 def count_small(s, component):
     """The count of a component of few vertices; -1 for others."""
+
+
+@_by_state(small_of_lists.most_at_once, small_of_bits.most_at_once)
+def most_at_once(s):
+    """The number of vertices up to which `count_small` counts a component, but for some."""
 
 
 @_by_state(small_of_lists.takes_long, small_of_bits.takes_long)

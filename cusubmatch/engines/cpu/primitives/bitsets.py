@@ -23,6 +23,7 @@ __all__ = [
     "count_common_4",
     "intersect",
     "mixed",
+    "unite",
 ]
 
 SET_WORDS = 8
@@ -87,6 +88,18 @@ def intersect(_context, out, a, b):
         return _is_any(builder, vector)
 
     return boolean(out, a, b), generate
+
+
+@intrinsic
+def unite(_context, out, a, b):
+    """Write the union of two sets to `out`; an int64 that says nothing."""
+
+    def generate(_context, builder, _signature, arguments):
+        vectors = (_load(builder, start) for start in arguments[1:])
+        _store(builder, builder.or_(*vectors), arguments[0])
+        return ir.Constant(ir.IntType(64), 0)
+
+    return int64(out, a, b), generate
 
 
 @intrinsic

@@ -26,6 +26,7 @@ __all__ = [
     "choices",
     "domain",
     "domains_key",
+    "free_set",
     "mark_domains",
     "may_collide",
     "most_waived",
@@ -56,6 +57,12 @@ def restart(s, pool_begin):
 def domain(s, w):
     """The domain of w, a set."""
     return advance(s.domains, SET_WORDS * w)
+
+
+@inner
+def free_set(s):
+    """A set that is nobody's, until the next domain is saved: the next one of the trail."""
+    return advance(s.trail_sets, SET_WORDS * s.registers[c.TRAIL_TOP])
 
 
 @inner

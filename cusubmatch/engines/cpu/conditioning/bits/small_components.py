@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from cusubmatch.engines.cpu.conditioning.bits.domains import choices, domain, overlap, row_of
-from cusubmatch.engines.cpu.primitives.bitsets import SET_WORDS, count_common, count_common_3, count_common_4
+from cusubmatch.engines.cpu.conditioning.bits.domains import choices, domain, free_set, overlap, row_of
+from cusubmatch.engines.cpu.primitives.bitsets import (
+    SET_WORDS,
+    count_common,
+    count_common_3,
+    count_common_4,
+    intersect,
+    unite,
+)
 from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 
-__all__ = ["count_small", "takes_long"]
+__all__ = ["count_small", "most_at_once", "takes_long"]
 
+FEW_PART = 4  # candidates of a vertex for each of a neighbour, from which on it is worth while to read that one's rows
 MOST_ROWS = 64  # that a triangle is counted by: with more its count is worth keeping, and a vertex is matched
 
 
@@ -117,8 +125,9 @@ def _count_edge_from(s, v, a, b):
 def _count_path(s, middle, a, b):
     """The count of a vertex and two neighbours, which may be in conflict."""
     n, conflict = 0, _in_conflict(s, a, b)
+    near = _near_fewest(s, middle, a, b)
     for i in range(SET_WORDS):
-        word = s.domains[SET_WORDS * middle + i]
+        word = near[i]
         while word:
             x = (i << 6) + np.int64(trailing_zeros(word))
             word &= word - np.uint64(1)
@@ -127,6 +136,24 @@ def _count_path(s, middle, a, b):
             if conflict:
                 n -= count_common_4(domain(s, a), to_a, domain(s, b), to_b)
     return n
+
+
+@inner
+def _near_fewest(s, middle, a, b):
+    """The candidates of a vertex, or where one of two neighbours has far fewer, those in a row of one of these."""
+    few = a if choices(s, a) < choices(s, b) else b
+    if choices(s, few) * FEW_PART > choices(s, middle):
+        return domain(s, middle)
+    near = free_set(s)
+    for i in range(SET_WORDS):
+        near[i] = 0
+    for i in range(SET_WORDS):
+        word = s.domains[SET_WORDS * few + i]
+        while word:
+            unite(near, near, row_of(s, few, middle, (i << 6) + np.int64(trailing_zeros(word))))
+            word &= word - np.uint64(1)
+    intersect(near, near, domain(s, middle))
+    return near
 
 
 @inner
@@ -146,6 +173,12 @@ def _count_triangle(s, a, b, d):
                     inside &= inside - np.uint64(1)
                     n += count_common_3(domain(s, d), to_d, row_of(s, b, d, y))
     return n
+
+
+@inner
+def most_at_once(_s):
+    """The number of vertices up to which `count_small` counts a component, but for some."""
+    return 3
 
 
 @inner

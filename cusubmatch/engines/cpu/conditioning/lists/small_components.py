@@ -11,7 +11,7 @@ from cusubmatch.engines.cpu.conditioning.lists.state import UNKNOWN
 from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
 from cusubmatch.engines.cpu.primitives.sorted_sets import count_common, count_marked, has
 
-__all__ = ["count_small", "takes_long"]
+__all__ = ["count_small", "most_at_once", "takes_long"]
 
 MIN_MARKED_ROWS = 4  # rows that are intersected with one domain, for which it is worth marking in a bitmap
 MIN_KEPT = 8  # candidates of both vertices, with which their count is worth keeping; or where one has fewer,
@@ -82,6 +82,12 @@ def count_small(s, component):
             return choices(s, u) * choices(s, w) - overlap(s, u, w)
         return _count_edge(s, u, w)
     return -1
+
+
+@inner
+def most_at_once(_s):
+    """The number of vertices up to which `count_small` counts a component, but for some."""
+    return 2
 
 
 @inner
