@@ -40,6 +40,7 @@ __all__ = ["Query"]
 
 FEW_ROWS_BYTES = 64 << 20  # that may wait until it is known which order finds them soon
 FRAME_AT_ONCE_BYTES = 1 << 30  # of rows that are turned into ids in one step
+MOST_HELD = 4  # times the bytes of few rows that the buffer may have which a dataframe of them keeps
 
 
 class Query(NamedTuple):
@@ -240,11 +241,12 @@ class Query(NamedTuple):
         return self.blocks(limit, progress, ids=self.graph.plain_ids)
 
     def frame_of_ids(self, blocks: Sequence[np.ndarray]) -> Any:
-        """A dataframe of the caller's family from blocks of ids; without a copy of one that fills its buffer."""
+        """A dataframe of the caller's family from blocks of ids; one that fills much of its buffer is not copied."""
         if not sum(block.shape[1] for block in blocks):
             return self.frame([])
-        is_whole = len(blocks) == 1 and blocks[0].base is not None and blocks[0].base.nbytes <= 4 * blocks[0].nbytes
-        columns = blocks[0] if is_whole else np.concatenate(blocks, axis=1)
+        first, buffer = blocks[0], blocks[0].base
+        is_whole = len(blocks) == 1 and buffer is not None and buffer.nbytes <= MOST_HELD * first.nbytes
+        columns = first if is_whole else np.concatenate(blocks, axis=1)
         return self.graph.family.block(self.columns(), columns)
 
     @property

@@ -49,7 +49,7 @@ class Filtered(NamedTuple):
     vertices : int32 (n,) or None
         The vertex of each place; None where places are vertices.
     is_small : bool
-        Whether about so few arcs of candidates would be read that pairs were put at the mean.
+        Whether few arcs of candidates would be read, so that pairs were put at the mean.
     """
 
     candidates: Candidates

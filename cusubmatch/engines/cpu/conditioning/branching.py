@@ -1,8 +1,8 @@
 """How a component is found, and divided: by setting a vertex apart, by waiving a conflict, or by matching a vertex.
 
-A vertex without pattern neighbours in its component is set apart where it shares few candidates; a conflict between two
-parts without a pattern edge is waived where there are few. The vertex to match has the fewest candidates for each
-neighbour whose domain that narrows (dom/deg; Bessiere & Regin 1996).
+A vertex without pattern neighbours in its component is set apart where it shares few candidates, or where the others
+are counted at once; a conflict between two parts without a pattern edge is waived where there are few. The vertex to
+match has the fewest candidates for each neighbour whose domain that narrows (dom/deg; Bessiere & Regin 1996).
 """
 
 from __future__ import annotations

@@ -29,8 +29,9 @@ from cusubmatch.plan import Plan
 
 __all__ = ["Run"]
 
-_loaded: set[tuple[str, np.dtype]] = set()  # walkers that have been called in this process, and what they wrote
 CACHED_BYTES = 1 << 20  # of rows of ids, which are the result: more do not stay in the caches of a core
+
+_loaded: set[tuple[str, np.dtype]] = set()  # walkers that have been called in this process, and what they wrote
 
 
 @functools.cache

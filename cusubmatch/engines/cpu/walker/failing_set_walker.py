@@ -268,6 +268,8 @@ def _walk(program, view, state, out, capacity, budget):
             has_room, budget = _walk_pairs(program, view, state, out, capacity, budget, is_plain)
             if not has_room:
                 return p.FULL, leaf, budget
+            if state.position[level] < state.end[level]:  # the budget is spent
+                break
         if state.position[level] == state.end[level]:
             if level == floor:
                 return p.DONE, level, budget
@@ -276,8 +278,6 @@ def _walk(program, view, state, out, capacity, budget):
                 failing |= np.int64(fields[p.DEPENDS]) & p.ALL_LEVELS
             level -= 1
             _fail(state, level, failing & p.ALL_LEVELS & ~(np.int64(1) << (level + 1)))
-            continue
-        if level == leaf - 1:  # the budget is spent
             continue
         x = next_vertex(view, state, level)
         budget -= 1 + ((view.offsets[x + 1] - view.offsets[x]) >> 6)

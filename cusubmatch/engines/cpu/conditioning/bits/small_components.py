@@ -17,7 +17,7 @@ from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 
 __all__ = ["count_small", "most_at_once", "takes_long"]
 
-FEW_PART = 4  # candidates of a vertex for each of a neighbour, from which on it is worth while to read that one's rows
+FEW_PART = 4  # times as many candidates has the middle of a path at the least, where the rows of an end are read first
 MOST_ROWS = 64  # that a triangle is counted by: with more its count is worth keeping, and a vertex is matched
 
 
@@ -140,7 +140,7 @@ def _count_path(s, middle, a, b):
 
 @inner
 def _near_fewest(s, middle, a, b):
-    """The candidates of a vertex, or where one of two neighbours has far fewer, those in a row of one of these."""
+    """The candidates of a vertex; where one of two neighbours has far fewer, only those that are adjacent to these."""
     few = a if choices(s, a) < choices(s, b) else b
     if choices(s, few) * FEW_PART > choices(s, middle):
         return domain(s, middle)
