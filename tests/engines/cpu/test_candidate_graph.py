@@ -32,6 +32,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
 ALWAYS = {"candidate_graph_vertices": 1, "small_candidate_arcs": 1 << 40, "failing_set_vertices": 1}
 WAYS = [("monomorphism", True), ("monomorphism", False), ("induced", True), ("induced", False), ("homomorphism", False)]
+STAR = "(a:A)--(b:B)--(c:A), (a)--(d:D), (a)--(e:D), (a)--(f:A), (b)--(g:A)"  # some vertices are interchangeable
 QUERY = "(a:A)--(b:B)--(c:A)--(a), (c)--(d:B)--(e:D), (c)--(f:D)--(g:A)"
 
 
@@ -307,6 +308,16 @@ def test_failing_sets_lose_no_row_when_work_is_donated(threads):
     wanted = rows_by(graph, pattern, order, failing_set_vertices=99)
     assert wanted
     assert rows_by(graph, pattern, order, threads=threads, alone_s=0.0, work_units=1, first_tasks=2) == wanted
+
+
+@pytest.mark.parametrize("block_rows", [1, 3, 1 << 16])
+@pytest.mark.parametrize("text", [QUERY, STAR])
+def test_failing_sets_lose_no_row_when_a_block_is_full(text, block_rows):
+    graph, pattern = skewed_graph(), Pattern.parse(text)
+    order = list(range(len(pattern)))
+    wanted = rows_by(graph, pattern, order, failing_set_vertices=99)
+    assert wanted
+    assert rows_by(graph, pattern, order, block_rows=block_rows) == wanted
 
 
 @pytest.mark.parametrize("threads", [1, 3])
