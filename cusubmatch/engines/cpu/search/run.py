@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cusubmatch.engines.cpu.primitives.jit import announced
+from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.task_queue import Task, TaskQueue, donate_work
 from cusubmatch.engines.cpu.search.threaded_run import ThreadedRun
@@ -30,8 +30,6 @@ from cusubmatch.plan import Plan
 __all__ = ["Run"]
 
 CACHED_BYTES = 1 << 20  # of rows of ids, which are the result: more do not stay in the caches of a core
-
-_loaded: set[tuple[str, np.dtype]] = set()  # walkers that have been called in this process, and what they wrote
 
 
 @functools.cache
@@ -231,14 +229,13 @@ class Run(ThreadedRun):
                         weight -= donated.weight
 
     def _compile(self, method, state, out):
-        """Have a walker compiled, or loaded, before it runs."""
-        if (method, out.dtype) in _loaded:
+        """Have a walker compiled before it runs; one that is compiled already is loaded when it is called."""
+        if is_compiled(method):
             return
         enter_task, walk_on = walker(method)
         with announced(method):
             enter_task(self.program, self.view, state, np.zeros(1, np.int64), 0, 0, 0)
             walk_on(self.program, self.view, state, out, 0)
-        _loaded.add((method, out.dtype))
 
     def _new_state(self, method):
         if method == "bitmaps":

@@ -27,6 +27,7 @@ from cusubmatch.engines.cpu.walker.local_candidates import (
     on_program,
     on_view,
     open_level,
+    row_of,
     step_row,
 )
 
@@ -159,19 +160,17 @@ def _is_plain(program):
 @inlined
 def _make_intersections(program, view, state, level):
     """`make_sets` where all sets are intersections of rows, most of them short; the failing set, 0 if none is empty."""
-    offsets, targets, matched, pool = view.offsets, view.targets, state.matched, state.pool
-    fields = level_row(program, level)
+    targets, matched, pool, fields = view.targets, state.matched, state.pool, level_row(program, level)
     for index in range(fields[p.STEP], fields[p.STEP_END]):
         step = step_row(program, index)
-        row = step[p.WITH_A] * view.stride + matched[step[p.WITH_B]]
+        row, row_end = row_of(view, step[p.WITH_A], matched[step[p.WITH_B]])
         out = program.bases[step[p.TARGET]]
         if step[p.FROM_KIND] == p.ROW:
-            source = step[p.FROM_A] * view.stride + matched[step[p.FROM_B]]
-            begin, end = offsets[source], offsets[source + 1]
-            length = intersect(targets, begin, end, targets, offsets[row], offsets[row + 1], pool, out)
+            begin, end = row_of(view, step[p.FROM_A], matched[step[p.FROM_B]])
+            length = intersect(targets, begin, end, targets, row, row_end, pool, out)
         else:
             begin, end = program.bases[step[p.FROM_A]], state.set_end[step[p.FROM_A]]
-            length = intersect(pool, begin, end, targets, offsets[row], offsets[row + 1], pool, out)
+            length = intersect(pool, begin, end, targets, row, row_end, pool, out)
         state.set_end[step[p.TARGET]] = out + length
         if length < step[p.NEED]:
             return np.int64(step[p.SET_DEPENDS]) & p.ALL_LEVELS
@@ -183,8 +182,7 @@ def _open_plainly(program, view, state, level):
     """`open_level` where no level is cut."""
     fields = level_row(program, level)
     if fields[p.KIND] == p.ROW:
-        row = fields[p.SOURCE_A] * view.stride + state.matched[fields[p.SOURCE_B]]
-        begin, end = view.offsets[row], view.offsets[row + 1]
+        begin, end = row_of(view, fields[p.SOURCE_A], state.matched[fields[p.SOURCE_B]])
     else:
         begin, end = program.bases[fields[p.SOURCE_A]], state.set_end[fields[p.SOURCE_A]]
     state.kind[level], state.begin[level], state.position[level], state.end[level] = fields[p.KIND], begin, begin, end
