@@ -17,6 +17,7 @@ from cusubmatch.engines.cpu.conditioning.component_cache import LINE_WORDS, forg
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import residues_of
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
+from cusubmatch.engines.cpu.primitives.pointers import table_of
 
 __all__ = ["RootCounter"]
 
@@ -49,7 +50,7 @@ class RootCounter:
     share : float
         When it helps, it goes through domains from this share (less than 1) of them on.
     places : int64, optional
-        The addresses of the arrays, if they are known.
+        The table of the arrays, if it is there.
     """
 
     def __init__(
@@ -65,9 +66,7 @@ class RootCounter:
         self._on_bits = isinstance(arrays, bits.Arrays)
         self._count_roots = count_roots_of_bits if self._on_bits else count_roots_of_lists
         self._arrays: Any = arrays
-        if places is None:
-            places = np.array([x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays], np.int64)
-        self._places = places
+        self._places = table_of(arrays) if places is None else places
         self._sums, self._bounds = np.zeros(2, np.uint64), np.zeros(1)
         self._unused, self._no_queue = (np.zeros(2, np.uint64), np.zeros(1)), np.zeros(2, np.int64)
         self._stuck = self._longer = 0

@@ -4,18 +4,24 @@ Numba tests every index for being negative, which keeps loops from being vectori
 array that passes through a call, with atomic operations that cost more than a small intersection. `pointer(array)`
 gives a value that is indexed like an array and does neither. The array must outlive it: the entry points take arrays
 and hand pointers down. Where there are many, one pointer to a table of their addresses goes down instead
-(`bundled`): each value that is passed to a call costs compile time in the caller and in what is called.
+(`bundled`): each value that is passed to a call costs time, in compiled code and more so from Python.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
+from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.errors import TypingError
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, lower_getattr_generic, models, register_model
+
+from cusubmatch.engines.cpu.primitives.jit import jit
 
 __all__ = [
     "Pointer",
@@ -30,6 +36,7 @@ __all__ = [
     "order_writes",
     "pointer",
     "prefetch",
+    "table_of",
     "write_past_caches",
 ]
 
@@ -209,12 +216,20 @@ def get_field(context, builder, kind, table, name):
     return word if dtype is None else builder.inttoptr(word, context.get_data_type(dtype).as_pointer())
 
 
-def bundled(**fields):
-    """A function that makes a bundle of an int64 array, or of its address: an attribute for each field, in order.
+_bundles: dict[type, Bundle] = {}  # of named tuples
 
-    A field is the dtype of an array whose address stands in the array, or None for a number that does.
+
+def bundled(arrays: Any, dtypes: Mapping[str, Any]) -> Any:
+    """A function for compiled code that makes a bundle of a table (`table_of`) of a named tuple, or of its address.
+
+    Parameters
+    ----------
+    arrays : type
+        A NamedTuple of arrays and numbers; the bundle has its attributes.
+    dtypes : mapping of str to Numba's type or None
+        By attribute, an array's dtype, or None for a number; where nothing is said, an array of int64.
     """
-    kind = Bundle(tuple(fields.items()))
+    kind = _bundles[arrays] = Bundle(tuple((name, dtypes.get(name, types.int64)) for name in arrays._fields))
 
     @intrinsic
     def bundle(_context, table):
@@ -226,6 +241,47 @@ def bundled(**fields):
         return kind(table), generate
 
     return bundle
+
+
+@intrinsic
+def _write_words(_context, arrays, table):
+    """Write the addresses of a named tuple's arrays, and its numbers, to an array; an int64 that says nothing."""
+    for (name, dtype), kind in zip(_bundles[arrays.instance_class].fields, arrays.types, strict=True):
+        is_array = isinstance(kind, types.Array) and kind.layout == "C"
+        if not (isinstance(kind, types.Integer) if dtype is None else is_array and kind.dtype == dtype):
+            wanted = "a number" if dtype is None else f"a contiguous array of {dtype}"
+            raise TypingError(f"{arrays.instance_class.__name__}.{name}: expected {wanted}, got {kind}")
+
+    def generate(context, builder, signature, arguments):
+        out = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+        for place, kind in enumerate(arrays.types):
+            word = builder.extract_value(arguments[0], place)
+            if isinstance(kind, types.Array):
+                word = builder.ptrtoint(context.make_array(kind)(context, builder, word).data, ir.IntType(64))
+            else:
+                word = context.cast(builder, word, kind, types.int64)
+            builder.store(word, builder.gep(out, [ir.Constant(ir.IntType(64), place)]))
+        return ir.Constant(ir.IntType(64), 0)
+
+    return types.int64(arrays, table), generate
+
+
+@jit
+def _write_table(arrays, table):
+    _write_words(arrays, table)
+
+
+def table_of(arrays: Any) -> np.ndarray:
+    """The table, int64, that the function of `bundled` takes, of a named tuple, whose arrays must outlive it.
+
+    Raises
+    ------
+    numba.TypingError
+        If an array is not contiguous, or of another dtype than was said.
+    """
+    table = np.empty(len(arrays), np.int64)
+    _write_table(arrays, table)
+    return table
 
 
 @intrinsic

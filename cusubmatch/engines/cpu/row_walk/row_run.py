@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import announced
+from cusubmatch.engines.cpu.primitives.pointers import table_of
 from cusubmatch.engines.cpu.row_walk import row_state as s
 from cusubmatch.engines.cpu.row_walk.condition_code import encode_conditions
 from cusubmatch.engines.cpu.row_walk.row_calls import set_calls
@@ -74,7 +75,7 @@ class RowRun(ThreadedRun):
         self._masked = [mask is not None for mask in masks]
         sizes = prepared.n_vertices, plan.pattern.n_vertices, len(plan.pattern.edges)
         self._view = s.View(_mask_bits(masks, prepared.n_vertices), _roots(plan, prepared), *sizes)
-        self._view_table = s.table_of(self._view)
+        self._view_table = table_of(self._view)
         self._conditions = encode_conditions(plan.pattern.conditions)
         number = number_of_row_tasks(plan, prepared)
         begin, end = (min(edge, number) for edge in tasks or (0, number))
@@ -127,7 +128,7 @@ class RowRun(ThreadedRun):
             lists = ListTable(self.prepared, plan.pattern.column_windows, plan.by_column)
             if method == "rows" or way is not plan:
                 program = encode(way, lists, self._masked, self._conditions)
-                self._ways[method] = _Way(way, program, lists, s.table_of(program))
+                self._ways[method] = _Way(way, program, lists, table_of(program))
 
     def _count_blocks(self):
         """Count this thread's tasks: None at each return of a walker."""
@@ -168,7 +169,7 @@ class RowRun(ThreadedRun):
         while (task := self.tasks.take()) is not None:
             if task.method not in states:
                 states[task.method] = self._new_state(self._ways[task.method].plan)
-                tables[task.method] = s.table_of(states[task.method])
+                tables[task.method] = table_of(states[task.method])
                 self._compile(task.method, states[task.method], out())
             state, weight, program = states[task.method], task.weight, self._ways[task.method].table
             table = tables[task.method]
@@ -179,7 +180,7 @@ class RowRun(ThreadedRun):
                 status = walk_rows(program, self._view_table, table, *out(), self.tunables.work_units)
                 if status == GROW:
                     state = states[task.method] = self._more_room(state)
-                    table = tables[task.method] = s.table_of(state)
+                    table = tables[task.method] = table_of(state)
                     continue
                 yield status, state
                 if self.tasks.stopped:
@@ -224,7 +225,7 @@ class RowRun(ThreadedRun):
         with announced("rows of the edge table"):
             set_calls(self._ways[method].program)
             enter_rows(state, 0, 0)
-            walk_rows(self._ways[method].table, self._view_table, s.table_of(state), *out, 0)
+            walk_rows(self._ways[method].table, self._view_table, table_of(state), *out, 0)
 
     def _add(self, increment):
         """Add to the matches, and look whether the run is to end."""

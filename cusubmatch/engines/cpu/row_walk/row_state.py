@@ -15,7 +15,7 @@ from cusubmatch.engines.cpu.primitives.pointers import bundled
 from cusubmatch.engines.cpu.row_walk.row_program import Program
 from cusubmatch.engines.cpu.walker import program as p
 
-__all__ = ["State", "View", "grow_kept", "new_state", "on_program", "on_state", "on_view", "table_of"]
+__all__ = ["State", "View", "grow_kept", "new_state", "on_program", "on_state", "on_view"]
 
 FILLED = p.FILLED
 DEPTH, COUNT, GROUP, GROUP_END, KEPT_BEGIN, KEPT_END, HOP_BEGIN, HOP_END, CAPACITY, WORK = range(
@@ -32,7 +32,6 @@ KEPT_FIELDS = 8
 # Fields of a vertex, int32: the first and the last path of its chain, and the first path of the chain's last run.
 HEAD, TAIL, LAST_RUN = range(3)
 CHAIN_FIELDS = 4
-STATE_TYPES = {"counter": types.int32, "chains": types.int32, "floats": types.float64}  # others are int64
 
 
 class View(NamedTuple):
@@ -115,11 +114,6 @@ def grow_kept(state: State, capacity: int) -> State:
     return state._replace(kept=np.empty(KEPT_FIELDS * capacity, np.int64))
 
 
-on_program = bundled(**dict.fromkeys(Program._fields, types.int64))
-on_view = bundled(masks=types.uint32, roots=types.int32, **dict.fromkeys(View._fields[2:]))
-on_state = bundled(**{name: STATE_TYPES.get(name, types.int64) for name in State._fields})
-
-
-def table_of(arrays: Program | View | State) -> np.ndarray:
-    """The table, int64, that `on_program`, `on_view` and `on_state` take; the arrays must outlive it."""
-    return np.array([x.ctypes.data if isinstance(x, np.ndarray) else x for x in arrays], np.int64)
+on_program = bundled(Program, {})
+on_view = bundled(View, {"masks": types.uint32, "roots": types.int32, **dict.fromkeys(View._fields[2:])})
+on_state = bundled(State, {"counter": types.int32, "chains": types.int32, "floats": types.float64})

@@ -84,7 +84,7 @@ def _walk(program, view, state, vertices, rows, capacity, budget):
 def walk_rows(program, view, state, vertices, rows, budget):
     """Go on with a task, for about `budget` units of work: a row that is bound or counted.
 
-    Program, view and state are given as the tables of `row_state.table_of`.
+    Program, view and state are given as tables (`pointers.table_of`).
     Matches are written to `vertices` (pattern vertices, capacity) and `rows` (bound edges, capacity). Returns DONE
     (task finished), PAUSED (budget spent), FULL (no room in the output) or GROW (no room for the paths at a vertex).
     """

@@ -12,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import announced, is_compiled
+from cusubmatch.engines.cpu.primitives.pointers import table_of
 from cusubmatch.engines.cpu.search.run_progress import shares_of_work
 from cusubmatch.engines.cpu.search.task_queue import Task, TaskQueue, donate_work
 from cusubmatch.engines.cpu.search.threaded_run import ThreadedRun
@@ -94,6 +95,7 @@ class Run(ThreadedRun):
         if tasks is not None:
             roots = roots[tasks.begin : tasks.end]
         self.view = make_view(prepared.graph, adjacency, candidates.masks, roots, tunables)
+        self._tables = table_of(self.program), table_of(self.view)
         self._sum, self._counting = 0, plan.leaf_mode != "rows"
         self._max_threads = tunables.threads_for(len(roots))
         self.tasks = TaskQueue(self._first_tasks(adjacency, roots), tunables.task_wait_s)
@@ -195,20 +197,21 @@ class Run(ThreadedRun):
 
     def _walks(self, out):
         """Work on tasks until none is left: (status, state) each time a walker returns. Rows are written to out()."""
-        states: dict[str, State | BitmapState] = {}
+        states: dict[str, tuple[State | BitmapState, np.ndarray]] = {}  # and their tables
         registers = np.zeros(p.REGISTERS, np.int64)  # shared by the walkers, whose rows go to one buffer
         while (task := self.tasks.take()) is not None:
             if task.method not in states:
-                states[task.method] = self._new_state(task.method)._replace(registers=registers)
-                self._compile(task.method, states[task.method], out())
-            state, weight = states[task.method], task.weight
+                state = self._new_state(task.method)._replace(registers=registers)
+                states[task.method] = state, table_of(state)
+                self._compile(task.method, states[task.method][1], out())
+            (state, table), weight = states[task.method], task.weight
             enter_task, walk_on = walker(task.method)
             prefix = np.array(task.prefix or (0,))
-            enter_task(self.program, self.view, state, prefix, len(task.prefix), task.begin, task.end)
+            enter_task(*self._tables, table, prefix, len(task.prefix), task.begin, task.end)
             status = p.PAUSED
             while status != p.DONE:
                 units = self._turn_units
-                status = walk_on(self.program, self.view, state, out(), units)
+                status = walk_on(*self._tables, table, out(), units)
                 with self._lock:
                     self._work += units - int(state.registers[p.LEFT])
                 if status == p.OVERSIZE:
@@ -228,14 +231,14 @@ class Run(ThreadedRun):
                         self.tasks.put(donated)
                         weight -= donated.weight
 
-    def _compile(self, method, state, out):
+    def _compile(self, method, table, out):
         """Have a walker compiled before it runs; one that is compiled already is loaded when it is called."""
         if is_compiled(method):
             return
         enter_task, walk_on = walker(method)
         with announced(method):
-            enter_task(self.program, self.view, state, np.zeros(1, np.int64), 0, 0, 0)
-            walk_on(self.program, self.view, state, out, 0)
+            enter_task(*self._tables, table, np.zeros(1, np.int64), 0, 0, 0)
+            walk_on(*self._tables, table, out, 0)
 
     def _new_state(self, method):
         if method == "bitmaps":

@@ -19,8 +19,9 @@ from cusubmatch.engines.cpu.walker.bitmap_sets import (
     next_bit,
     open_bitmap,
 )
-from cusubmatch.engines.cpu.walker.local_candidates import level_row, on_program, on_view
+from cusubmatch.engines.cpu.walker.local_candidates import level_row
 from cusubmatch.engines.cpu.walker.neighbourhood_bitmaps import enter_root, on_bitmap_state
+from cusubmatch.engines.cpu.walker.program import on_program, on_view
 
 __all__ = ["descend_bitmaps", "enter_bitmaps", "walk_bitmaps"]
 

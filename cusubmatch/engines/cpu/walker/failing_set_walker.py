@@ -20,16 +20,15 @@ from cusubmatch.engines.cpu.primitives.jit import inlined, inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import advance, order_writes, pointer, write_past_caches
 from cusubmatch.engines.cpu.primitives.sorted_sets import intersect
 from cusubmatch.engines.cpu.walker import program as p
-from cusubmatch.engines.cpu.walker.list_walker import enter, next_vertex, on_state
+from cusubmatch.engines.cpu.walker.list_walker import enter, next_vertex
 from cusubmatch.engines.cpu.walker.local_candidates import (
     level_row,
     make_sets,
-    on_program,
-    on_view,
     open_level,
     row_of,
     step_row,
 )
+from cusubmatch.engines.cpu.walker.program import on_program, on_state, on_view
 
 __all__ = ["enter_failing_sets", "walk_failing_sets"]
 FINAL = 1 << 40  # the failing set is that of one candidate; the siblings were left out
@@ -39,7 +38,7 @@ FINAL = 1 << 40  # the failing set is that of one candidate; the siblings were l
 def enter_failing_sets(program, view, state, prefix, depth, begin, end):
     """Begin a task, as `enter` does."""
     enter(program, view, state, prefix, depth, begin, end)
-    state.failing[depth] = 0
+    on_state(state).failing[depth] = 0
 
 
 @inner

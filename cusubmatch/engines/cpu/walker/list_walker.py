@@ -11,30 +11,12 @@ from cusubmatch.engines.cpu.primitives.jit import inner, jit
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.leaf import count_leaf
-from cusubmatch.engines.cpu.walker.local_candidates import level_row, make_sets, on_program, on_view, open_level
+from cusubmatch.engines.cpu.walker.local_candidates import level_row, make_sets, open_level
+from cusubmatch.engines.cpu.walker.program import on_program, on_state, on_view
 
-__all__ = ["descend", "differs", "emit", "enter", "next_vertex", "on_state", "walk"]
+__all__ = ["descend", "differs", "emit", "enter", "next_vertex", "walk"]
 
 LEAF_WINDOW_UNITS = 1 << 14  # work in the leaf between two looks at the budget
-
-
-@jit
-def on_state(state):
-    """The state with pointers in place of arrays."""
-    return p.State(
-        pointer(state.registers),
-        pointer(state.matched),
-        pointer(state.kind),
-        pointer(state.begin),
-        pointer(state.position),
-        pointer(state.end),
-        pointer(state.set_end),
-        pointer(state.pool),
-        pointer(state.marks),
-        pointer(state.excluded),
-        pointer(state.failing),
-        pointer(state.written),
-    )
 
 
 @inner
@@ -84,7 +66,8 @@ def emit(program, view, state, leaf, out, capacity):
 def enter(program, view, state, prefix, depth, begin, end):
     """Begin a task: match the first `depth` vertices of `prefix` and open the range [begin, end) of the next level.
 
-    The range is counted from the first candidate; end -1 means all.
+    Program, view and state are given as tables (`pointers.table_of`). The range is counted from the first candidate;
+    end -1 means all.
     """
     program, view, state = on_program(program), on_view(view), on_state(state)
     state.registers[p.LEVEL] = depth

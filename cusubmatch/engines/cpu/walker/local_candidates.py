@@ -1,13 +1,13 @@
 """The candidates of a level: making a plan's sets as vertices are matched, opening the range a level draws from.
 
-The entry points of the walkers turn the arrays they are given into pointers (`on_program`, `on_view`); all else works
-on those.
+The entry points of the walkers are given tables (`pointers.table_of`), and make bundles of them; all else works on
+those.
 """
 
 from __future__ import annotations
 
 from cusubmatch.engines.cpu.primitives.jit import inner, jit
-from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
+from cusubmatch.engines.cpu.primitives.pointers import advance
 from cusubmatch.engines.cpu.primitives.sorted_sets import (
     intersect,
     intersect_marked,
@@ -25,43 +25,10 @@ __all__ = [
     "hub_row",
     "level_row",
     "make_sets",
-    "on_program",
-    "on_view",
     "open_level",
     "row_of",
     "step_row",
 ]
-
-
-@jit
-def on_program(program):
-    """The program with pointers in place of arrays."""
-    return p.Program(
-        pointer(program.header),
-        pointer(program.levels),
-        pointer(program.steps),
-        pointer(program.refs),
-        pointer(program.bases),
-        pointer(program.outer),
-        pointer(program.inner),
-    )
-
-
-@jit
-def on_view(view):
-    """The view with pointers in place of arrays."""
-    return p.View(
-        pointer(view.offsets),
-        pointer(view.targets),
-        pointer(view.masks),
-        pointer(view.roots),
-        pointer(view.bits),
-        view.hub,
-        view.words,
-        view.stride,
-        view.relations,
-        view.root_count,
-    )
 
 
 @inner

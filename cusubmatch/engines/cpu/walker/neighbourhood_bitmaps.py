@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
 from cusubmatch.engines.cpu.primitives.jit import inner
-from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
+from cusubmatch.engines.cpu.primitives.pointers import advance, bundled
 from cusubmatch.engines.cpu.primitives.sorted_sets import lower_bound, upper_bound
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.local_candidates import hub_row, row_of
@@ -46,6 +47,14 @@ class BitmapState(NamedTuple):
     stride: int
 
 
+INT32, UINT64 = ("universe", "spare", "index_of"), ("rows", "first", "allowed", "sets")
+NUMBERS = "capacity", "stride"
+on_bitmap_state = bundled(
+    BitmapState,
+    dict.fromkeys(INT32, types.int32) | dict.fromkeys(UINT64, types.uint64) | dict.fromkeys(NUMBERS),
+)
+
+
 def new_bitmap_state(program: p.Program, view: p.View, max_universe: int) -> BitmapState:
     """State for universes of up to so many vertices."""
     levels, relations = int(program.header[p.LEVELS]), view.relations
@@ -68,28 +77,6 @@ def new_bitmap_state(program: p.Program, view: p.View, max_universe: int) -> Bit
         sets=np.zeros(max(len(program.bases), 1) * words, np.uint64),
         capacity=capacity,
         stride=words,
-    )
-
-
-@inner
-def on_bitmap_state(state):
-    """The state with pointers in place of arrays."""
-    return BitmapState(
-        pointer(state.registers),
-        pointer(state.matched),
-        pointer(state.local),
-        pointer(state.begin),
-        pointer(state.position),
-        pointer(state.end),
-        pointer(state.universe),
-        pointer(state.spare),
-        pointer(state.index_of),
-        pointer(state.rows),
-        pointer(state.first),
-        pointer(state.allowed),
-        pointer(state.sets),
-        state.capacity,
-        state.stride,
     )
 
 

@@ -13,7 +13,9 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 
+from cusubmatch.engines.cpu.primitives.pointers import bundled
 from cusubmatch.engines.cpu.walker.suffix_program import encode_suffix
 from cusubmatch.plan import NeighbourRows, Plan, implied_bounds
 
@@ -121,6 +123,16 @@ class State(NamedTuple):
     excluded: np.ndarray
     failing: np.ndarray
     written: np.ndarray
+
+
+on_program = bundled(Program, dict.fromkeys(("levels", "steps", "refs", "outer", "inner"), types.int32))
+on_view = bundled(
+    View,
+    dict.fromkeys(("targets", "roots"), types.int32)
+    | dict.fromkeys(("masks", "bits"), types.uint32)
+    | dict.fromkeys(("hub", "words", "stride", "relations", "root_count")),
+)
+on_state = bundled(State, {"pool": types.int32, "marks": types.uint32})
 
 
 def new_list_state(program: Program, view: View, pool: int) -> State:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.cpu.primitives.jit import announced
+from cusubmatch.engines.cpu.primitives.pointers import table_of
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker.bitmap_walker import descend_bitmaps, walk_bitmaps
@@ -81,9 +82,11 @@ class RankWalk:
             self.state = new_bitmap_state(program, view, min(sampled.longest_row, tunables.max_universe))
         else:
             self.state = new_list_state(program, view, sampled.pool)
+        self._programs = [table_of(each) for each in sampled.programs]
+        self._view, self._state = table_of(view), table_of(self.state)
         self.buffer = np.empty((len(sampled.plans[0].levels), tunables.sample_block_rows), np.int32)
         with announced(method):
-            self._walk_with(program, view, self.state, NO_ROWS, 0)
+            self._walk_with(self._programs[0], self._view, self._state, NO_ROWS, 0)
         with announced(f"{method} sampling"):
             self._descend(0)  # the range is empty
         self._lists: RankWalk | None = None
@@ -203,11 +206,10 @@ class RankWalk:
                 yield from self.lists.blocks(0, *self.refused_root())
 
     def _walk(self, plan: int, out: np.ndarray) -> Any:
-        sampled = self.sampled
-        work_units = sampled.tunables.sample_work_units
-        status = self._walk_with(sampled.programs[plan], sampled.view, self.state, out, work_units)
-        sampled.check()
+        work_units = self.sampled.tunables.sample_work_units
+        status = self._walk_with(self._programs[plan], self._view, self._state, out, work_units)
+        self.sampled.check()
         return status
 
     def _descend(self, plan: int) -> Any:
-        return self._descend_with(self.sampled.programs[plan], self.sampled.view, self.state)
+        return self._descend_with(self._programs[plan], self._view, self._state)

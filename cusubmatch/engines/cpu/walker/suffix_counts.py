@@ -18,16 +18,15 @@ from cusubmatch.engines.cpu.walker import program as p
 from cusubmatch.engines.cpu.walker import suffix_program as sp
 from cusubmatch.engines.cpu.walker.common_neighbours import common_size, unmark
 from cusubmatch.engines.cpu.walker.count_limbs import FULL_SUM, add_to_count
-from cusubmatch.engines.cpu.walker.list_walker import differs, next_vertex, on_state
+from cusubmatch.engines.cpu.walker.list_walker import differs, next_vertex
 from cusubmatch.engines.cpu.walker.local_candidates import (
     adjacent,
     level_row,
     make_sets,
-    on_program,
-    on_view,
     open_level,
     row_of,
 )
+from cusubmatch.engines.cpu.walker.program import on_program, on_state, on_view
 
 __all__ = ["residues", "walk_suffix"]
 

@@ -85,4 +85,4 @@ CHANGED = "registers", "conflicts", "domains", "trail", "trail_sets", "partial_s
 DTYPES = {"roots": types.int32, "relations": types.int32, "store": types.int32, "locals": None, "width": None}
 WORDS = "factors", "rows", "set_factors", "whole", "domains", "trail_sets", "partial_sums", "primes", "table"
 DTYPES |= dict.fromkeys(WORDS, types.uint64)
-on_bits = bundled(**{name: DTYPES.get(name, types.int64) for name in Arrays._fields})
+on_bits = bundled(Arrays, DTYPES)

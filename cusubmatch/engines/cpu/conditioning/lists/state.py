@@ -115,4 +115,4 @@ DTYPES = {"relations": types.int32, "store": types.int32, "roots": types.int32, 
 DTYPES |= dict.fromkeys(("masks", "marks"), types.uint32)
 WORDS = "prefix_1", "prefix_2", "words_1", "words_2", "factors", "fingerprint_1", "fingerprint_2"
 DTYPES |= dict.fromkeys((*WORDS, "trail_fingerprints", "primes", "table", "partial_sums"), types.uint64)
-on_lists = bundled(**{name: DTYPES.get(name, types.int64) for name in Arrays._fields})
+on_lists = bundled(Arrays, DTYPES)
