@@ -22,7 +22,8 @@ __all__ = ["capabilities_of", "compile_by_calls", "compile_for_gpus"]
 
 SECONDS_BETWEEN_LOOKS = 0.05
 CALL = (
-    "import sys; sys.path[:0] = {path!r}; from cusubmatch.cli.warm_up_calls import CALLS; CALLS[{name!r}]({engine!r})"
+    "import sys; sys.path[:0] = {path!r}; from cusubmatch.cli.warm_up_calls import {calls} as calls; "
+    "calls[{name!r}]({engine!r})"
 )
 
 
@@ -45,9 +46,9 @@ def compile_for_gpus(capabilities: Sequence[tuple[int, int]], progress: Callable
 
 def compile_by_calls(engine: str, progress: Callable[[float, int], None] | None) -> int:
     """Compile what calls of an engine need, "cpu" or "gpu"; how many parts that has."""
-    from cusubmatch.cli.warm_up_calls import CALLS, ON_GPU
+    from cusubmatch.cli.warm_up_calls import CALLS, GPU_CALLS
 
-    parts = list(CALLS if engine == "cpu" else ON_GPU)
+    parts = list(CALLS if engine == "cpu" else GPU_CALLS)
     waiting, done = parts.copy(), 0
     running: dict[str, subprocess.Popen[str]] = {}
     try:
@@ -70,7 +71,8 @@ def compile_by_calls(engine: str, progress: Callable[[float, int], None] | None)
 
 def _start(name: str, engine: str) -> subprocess.Popen[str]:
     path = [str(Path(__file__).parents[2]), *filter(None, sys.path)]
-    code = CALL.format(path=path, name=name, engine=engine)
+    calls = "CALLS" if engine == "cpu" else "GPU_CALLS"
+    code = CALL.format(path=path, calls=calls, name=name, engine=engine)
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)  # noqa: S603 - this Python
 
 

@@ -1,13 +1,15 @@
-"""Calls on small graphs that between them need the compiled code of an engine, each for a process of its own.
+"""Calls that between them need the compiled code of an engine, each for a process of its own.
 
 What a call compiles is kept for every later process (`cusubmatch warm-up`): the CPU engine's code, and on a GPU what
-CuPy compiles between the kernels.
+CuPy compiles between the kernels. Small graphs are enough for most; of a large graph (`graph_arrays.SMALL`) more is
+worked on there.
 """
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,11 +18,12 @@ import cusubmatch as csm
 from cusubmatch.engines.compile_kernels import compile_long_counts, load_long_counts
 from cusubmatch.generators import rmat
 
-__all__ = ["CALLS", "ON_GPU"]
+__all__ = ["CALLS", "GPU_CALLS"]
 
 EngineName = Literal["cpu", "gpu"]
 
-DIAMOND, SQUARE = "(a)--(b)--(c)--(a)--(d)--(c)", "(a)--(b)--(c)--(d)--(a)"
+TRIANGLE, DIAMOND = "(a)--(b)--(c)--(a)", "(a)--(b)--(c)--(a)--(d)--(c)"
+SQUARE = "(a)--(b)--(c)--(d)--(a)"
 HOUSE = "(a)--(b)--(c)--(d)--(a), (a)--(e)--(b)"
 WITH_TAILS = (  # whose tables are weighted
     "(a)--(b)--(c)--(d)--(a)--(x), (c)--(y)",
@@ -30,6 +33,7 @@ WITH_TAILS = (  # whose tables are weighted
     "(a)--(b)--(c)--(a)--(d)--(c), (b)--(x)--(d), (x)--(y)",
 )
 LABELLED = "(a:0)--(b:1)--(c:2)--(d:0)--(e:1)--(f:2), (a)--(c), (d)--(f)"
+LABELLED_PATH = "(a:0)--(b:1)--(c:2)--(d:0)"
 RING = "(a)-[x]->(b)-[y]->(c)-[z]->(a) WHERE x.time < y.time AND y.time < z.time"
 
 
@@ -52,7 +56,7 @@ def _payments() -> csm.Graph:
 
 
 def _count_walks(engine: EngineName) -> None:
-    for pattern in ("(a)--(b)--(c)--(a)", SQUARE, "(a)--(b)--(c)--(d)", HOUSE):
+    for pattern in (TRIANGLE, SQUARE, "(a)--(b)--(c)--(d)", HOUSE):
         csm.count_matches(_graph(), pattern, engine=engine)
 
 
@@ -89,6 +93,41 @@ def _count_labelled_for_long(engine: EngineName) -> None:
         compile_long_counts(_labelled(), csm.Pattern.parse(LABELLED))
 
 
+def _on_large_graph(labels: int = 0) -> csm.Graph:
+    """A graph of 2 million arcs, of a dataframe that lies on the GPU where cuDF is installed."""
+    edges: Any = rmat(16, 24, seed=5)
+    number = int(edges.to_numpy().max()) + 1
+    vertices: Any = pd.DataFrame({"vertex": np.arange(number), "label": np.arange(number) % max(labels, 1)})
+    if importlib.util.find_spec("cudf"):
+        import cudf
+
+        edges, vertices = cudf.DataFrame(edges), cudf.DataFrame(vertices)
+    if not labels:
+        return csm.Graph.from_edgelist(edges)
+    return csm.Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+
+
+def _count_in_large_graph(engine: EngineName) -> None:
+    graph = _on_large_graph()
+    for pattern in (TRIANGLE, SQUARE, "(a)--(b)--(c)--(d)", HOUSE, csm.Pattern.clique(4)):
+        csm.count_matches(graph, pattern, engine=engine)
+    csm.vertex_counts(graph, TRIANGLE, engine=engine)
+
+
+def _count_labelled_in_large_graph(engine: EngineName) -> None:
+    graph = _on_large_graph(labels=64)
+    for pattern in (LABELLED_PATH, LABELLED):
+        csm.count_matches(graph, pattern, engine=engine, progress=lambda *_: None)  # with no head start of the host
+
+
+def _write_rows_of_large_graph(engine: EngineName) -> None:
+    csm.subgraph_match(_on_large_graph(labels=64), LABELLED, engine=engine, limit=1000)
+    graph = _on_large_graph()
+    for pattern in (TRIANGLE, DIAMOND):
+        csm.subgraph_match(graph, pattern, engine=engine, limit=1000)
+    csm.sample_matches(graph, DIAMOND, 10, seed=1, engine=engine)
+
+
 def _count_timed(engine: EngineName) -> None:
     csm.count_matches(_payments(), RING, engine=engine, edges="each")
 
@@ -97,7 +136,7 @@ def _match_timed(engine: EngineName) -> None:
     csm.subgraph_match(_payments(), RING, engine=engine, edges="each")
 
 
-CALLS: dict[str, Callable[[EngineName], None]] = {  # by an engine; those that take longest first
+CALLS: dict[str, Callable[[EngineName], None]] = {  # those that take longest first
     "walks that count": _count_walks,
     "rows of the edge table": _count_timed,
     "labelled patterns": _count_labelled,
@@ -108,7 +147,7 @@ CALLS: dict[str, Callable[[EngineName], None]] = {  # by an engine; those that t
     "rows of the edge table, written": _match_timed,
     "samples": _sample,
 }
-ON_GPU = (
+_ALSO_ON_GPU = (
     "labelled patterns, for long",
     "walks that count",
     "labelled patterns",
@@ -116,3 +155,9 @@ ON_GPU = (
     "walks that write rows",
     "samples",
 )
+GPU_CALLS: dict[str, Callable[[EngineName], None]] = {
+    "counts in a large graph": _count_in_large_graph,
+    "labelled patterns in a large graph": _count_labelled_in_large_graph,
+    "rows of a large graph": _write_rows_of_large_graph,
+    **{name: CALLS[name] for name in _ALSO_ON_GPU},
+}

@@ -12,7 +12,7 @@ import numpy as np
 
 from cusubmatch.errors import GraphError
 from cusubmatch.frames import Family, as_frame, family_named, family_of
-from cusubmatch.graph.csr import low_words, offsets_of, sorted_keys
+from cusubmatch.graph.csr import any_of, low_words, offsets_of, sorted_keys
 from cusubmatch.graph.edge_list import (
     check_ids,
     checked_name,
@@ -231,7 +231,7 @@ def _ranked_labels(xp, ranks, codes, n):
     labels = xp.full(n, -1, xp.int32)
     labels[ranks] = codes
     clash = labels[ranks] != codes
-    if bool(clash.any()):
+    if any_of(clash):
         raise GraphError(
             f"vertices: {int(clash.sum())} rows give a vertex a second, different label; a vertex has one label or none"
         )

@@ -12,12 +12,15 @@ from itertools import pairwise
 import numpy as np
 
 __all__ = [
+    "all_of",
+    "any_of",
     "contains",
     "distinct",
     "edge_keys",
     "first_higher",
     "low_words",
     "module_of",
+    "number_of",
     "offsets_of",
     "ranges_of_rows",
     "row_lengths",
@@ -27,6 +30,21 @@ __all__ = [
 
 
 MOST_RANGES, RANGE_ARCS = 16, 1 << 16  # of rows that are searched together
+
+
+def any_of(mask) -> bool:
+    """Whether a value is true: by a maximum, which CuPy has compiled, while `any` takes its compiler some seconds."""
+    return len(mask) > 0 and bool(mask.view(np.int8).max())
+
+
+def all_of(mask) -> bool:
+    """Whether all values are true: by a minimum."""
+    return len(mask) == 0 or bool(mask.view(np.int8).min())
+
+
+def number_of(xp, mask):
+    """How many values are true: with CuPy a sum of int64, which it has compiled, in 8 bytes a value."""
+    return xp.count_nonzero(mask) if xp is np else mask.astype(np.int64).sum()
 
 
 def edge_keys(xp, high, low):
@@ -63,7 +81,7 @@ def distinct(xp, keys):
         return keys
     new = xp.ones(len(keys), bool)
     xp.not_equal(keys[1:], keys[:-1], out=new[1:])
-    return keys if bool(new.all()) else keys[new]
+    return keys if all_of(new) else keys[new]
 
 
 def offsets_of(xp, keys, n):
@@ -105,7 +123,7 @@ def first_higher(xp, offsets, targets):
     found, last = offsets[1:].copy(), max(len(targets) - 1, 0)
     for begin, end in ranges_of_rows(xp, offsets, min(MOST_RANGES, len(targets) // RANGE_ARCS + 1)):
         low, high, own = offsets[begin:end], found[begin:end], xp.arange(begin, end, dtype=targets.dtype)
-        while bool((low < high).any()):
+        while any_of(low < high):
             middle = (low + high) >> 1
             above = targets[xp.minimum(middle, last)] > own
             low = xp.where(above | (low >= high), low, middle + 1)
@@ -118,7 +136,7 @@ def contains(xp, offsets, targets, a, c):
     """Whether each edge a[i] -> c[i] is stored: all the binary searches at once."""
     low, high = offsets[a].copy(), offsets[a + 1]
     end, last = high.copy(), max(len(targets) - 1, 0)
-    while bool((low < high).any()):
+    while any_of(low < high):
         middle = (low + high) >> 1
         less = (targets[xp.minimum(middle, last)] < c) & (low < high)
         low = xp.where(less, middle + 1, low)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from cusubmatch.graph.csr import distinct, edge_keys, low_words
+from cusubmatch.graph.csr import distinct, edge_keys, low_words, number_of
 
 __all__ = ["building_bytes", "degrees_of", "replace_by_ranks", "sorted_rows", "without_loops"]
 
@@ -52,7 +52,7 @@ def without_loops(xp: Any, arrays: list[Any]) -> list[Any]:
     filled = 0
     for part in steps(len(first)):
         proper = first[part] != second[part]
-        kept = int(xp.count_nonzero(proper))
+        kept = int(number_of(xp, proper))
         if filled < part.start or kept < len(proper):
             for array in arrays:
                 array[filled : filled + kept] = array[part][proper]
@@ -167,7 +167,7 @@ def _move_distinct(xp, keys, most_steps):
         new = xp.empty(len(some), bool)
         new[0] = some[0] != last
         xp.not_equal(some[1:], some[:-1], out=new[1:])
-        last, kept = int(some[-1]), int(xp.count_nonzero(new))
+        last, kept = int(some[-1]), int(number_of(xp, new))
         if filled < part.start or kept < len(some):
             keys[filled : filled + kept] = some[new]
         filled += kept

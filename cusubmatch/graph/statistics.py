@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cusubmatch.graph.csr import contains, first_higher, ranges_of_rows, row_lengths
+from cusubmatch.graph.csr import contains, first_higher, number_of, ranges_of_rows, row_lengths
 
 __all__ = ["Statistics", "measure"]
 
@@ -61,4 +61,4 @@ def _sampled_closure(xp, offsets, targets):
     c = targets[xp.minimum(begin + step, arcs - 1)]
     real = (length > 0) & (c != a)
     closed = contains(xp, offsets, targets, a, c) | contains(xp, offsets, targets, c, a)
-    return float((closed & real).sum()) / max(float(real.sum()), 1.0)
+    return float(number_of(xp, closed & real)) / max(float(number_of(xp, real)), 1.0)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.graph import Adjacency, Graph
+from cusubmatch.graph.csr import number_of
 from cusubmatch.plan.constraints import Constraints
 from cusubmatch.plan.estimate import Cardinalities
 
@@ -161,7 +162,7 @@ def uniform(xp: Any, requirements: CandidateConstraints, adjacency: Adjacency, m
     vertex_of = {degree: u for u, degree in enumerate(degrees)}  # one pattern vertex of each degree
     counts = xp.empty(len(vertex_of), np.int64)
     for i, u in enumerate(vertex_of.values()):
-        counts[i] = xp.count_nonzero(masks & np.uint32(1 << u))
+        counts[i] = number_of(xp, (masks & np.uint32(1 << u)) != 0)
     size_of = dict(zip(vertex_of, counts.tolist(), strict=True))
     pairs = {(u, w): float(len(adjacency.targets)) for u, w, _ in requirements.edges.tolist()}
     sizes = tuple(float(size_of[degree]) for degree in degrees)

@@ -37,6 +37,13 @@ def test_rows_are_the_distinct_arcs_in_order(edges, symmetric, piece, in_one_arr
     assert (targets.dtype, offsets.dtype) == (np.int32, np.int64)
 
 
+@pytest.mark.parametrize("values", [[], [False], [True], [False, True, True], [True] * 300])
+def test_truths_are_counted(values):
+    mask = np.array(values, bool)
+    assert (csr.any_of(mask), csr.all_of(mask)) == (any(values), all(values))
+    assert int(csr.number_of(np, mask)) == int(csr.number_of(None, mask)) == sum(values)
+
+
 @pytest.mark.parametrize("range_arcs", [3, 1 << 16])
 def test_the_higher_targets_of_each_row_begin_where_a_search_says(monkeypatch, range_arcs):
     monkeypatch.setattr(csr, "RANGE_ARCS", range_arcs)
