@@ -101,7 +101,10 @@ def _seconds(gpu, prepared, plan, share, limit_s, wait=True):
         _ends_within(run, 0.0)
         _compiled.add(loaded)
     pool = run.device_plan.pool
-    pool.give_back(pool.take(run.device_plan.layout.stack))  # a run that was stopped left one to clear: not timed
+    workspace = pool.take(run.device_plan.layout.stack)  # a run that was stopped left one to clear: not timed,
+    if (cleared := workspace.event()) is not None:
+        cleared.synchronize()  # and done before a thread on another stream takes it
+    pool.give_back(workspace)
     begin = time.perf_counter()
     ended = _ends_within(run, limit_s)
     return time.perf_counter() - begin if ended else float("inf")
