@@ -93,39 +93,50 @@ def _count_labelled_for_long(engine: EngineName) -> None:
         compile_long_counts(_labelled(), csm.Pattern.parse(LABELLED))
 
 
-def _on_large_graph(labels: int = 0) -> csm.Graph:
-    """A graph of 2 million arcs, of a dataframe that lies on the GPU where cuDF is installed."""
-    edges: Any = rmat(16, 24, seed=5)
+def _large_graph(labels: int = 0, timed: bool = False) -> csm.Graph:
+    """A graph of a million edges, of dataframes that lie on the GPU where cuDF is installed."""
+    edges: Any = rmat(16, 24, seed=5, a=0.45, b=0.2, c=0.2)
     number = int(edges.to_numpy().max()) + 1
     vertices: Any = pd.DataFrame({"vertex": np.arange(number), "label": np.arange(number) % max(labels, 1)})
+    edges["time"] = np.random.default_rng(7).integers(0, 1000, len(edges))
     if importlib.util.find_spec("cudf"):
         import cudf
 
         edges, vertices = cudf.DataFrame(edges), cudf.DataFrame(vertices)
+    if timed:
+        return csm.Graph.from_edgelist(edges, directed=True, time="time")
+    edges = edges[["src", "dst"]]
     if not labels:
         return csm.Graph.from_edgelist(edges)
     return csm.Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
 
 
 def _count_in_large_graph(engine: EngineName) -> None:
-    graph = _on_large_graph()
+    graph = _large_graph()
     for pattern in (TRIANGLE, SQUARE, "(a)--(b)--(c)--(d)", HOUSE, csm.Pattern.clique(4)):
         csm.count_matches(graph, pattern, engine=engine)
     csm.vertex_counts(graph, TRIANGLE, engine=engine)
 
 
 def _count_labelled_in_large_graph(engine: EngineName) -> None:
-    graph = _on_large_graph(labels=64)
+    graph = _large_graph(labels=64)
     for pattern in (LABELLED_PATH, LABELLED):
         csm.count_matches(graph, pattern, engine=engine, progress=lambda *_: None)  # with no head start of the host
 
 
 def _write_rows_of_large_graph(engine: EngineName) -> None:
-    csm.subgraph_match(_on_large_graph(labels=64), LABELLED, engine=engine, limit=1000)
-    graph = _on_large_graph()
+    csm.subgraph_match(_large_graph(labels=64), LABELLED, engine=engine, limit=1000)
+    graph = _large_graph()
     for pattern in (TRIANGLE, DIAMOND):
         csm.subgraph_match(graph, pattern, engine=engine, limit=1000)
     csm.sample_matches(graph, DIAMOND, 10, seed=1, engine=engine)
+
+
+def _match_timed_in_large_graph(engine: EngineName) -> None:
+    graph = _large_graph(timed=True)
+    csm.count_matches(graph, "(a)-->(b)-->(c)-->(a)", engine=engine)
+    csm.count_matches(graph, RING, engine=engine, edges="each")
+    csm.subgraph_match(graph, RING, engine=engine, edges="each", limit=1000)
 
 
 def _count_timed(engine: EngineName) -> None:
@@ -159,5 +170,6 @@ GPU_CALLS: dict[str, Callable[[EngineName], None]] = {
     "counts in a large graph": _count_in_large_graph,
     "labelled patterns in a large graph": _count_labelled_in_large_graph,
     "rows of a large graph": _write_rows_of_large_graph,
+    "rows of a large edge table": _match_timed_in_large_graph,
     **{name: CALLS[name] for name in _ALSO_ON_GPU},
 }

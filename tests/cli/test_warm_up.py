@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from textwrap import dedent
 
 import pytest
 from command_line import environment, run
@@ -52,3 +53,34 @@ def test_after_warm_up_a_call_compiles_nothing(tmp_path):
     done = subprocess.run([sys.executable, "-c", calls], env=given, check=True, capture_output=True, text=True)
     assert "compiling" not in done.stderr
     assert {path.name for path in tmp_path.rglob("*.nbc")} == kept
+
+
+OTHER_CALLS = """
+    import numpy as np
+    import pandas as pd
+
+    import cusubmatch as csm
+    from cusubmatch.generators import rmat
+
+    edges = rmat(17, 10, seed=9)
+    vertices = pd.DataFrame({"vertex": np.arange(int(edges.to_numpy().max()) + 1)})
+    vertices["label"] = vertices["vertex"] % 32
+    graph = csm.Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    for pattern in ("(a:3)--(b:4)--(c:5)", "(a:0)--(b:9)--(c:2)--(d:1)--(a)--(c)", "(a)--(b)--(c)--(a)"):
+        csm.count_matches(graph, pattern, engine="gpu")
+        csm.subgraph_match(graph, pattern, engine="gpu", limit=100)
+    edges["time"] = np.arange(len(edges)) % 977
+    payments = csm.Graph.from_edgelist(edges, directed=True, time="time")
+    csm.count_matches(payments, "(a)-[x]->(b)-[y]->(c) WHERE x.time < y.time", engine="gpu", edges="each")
+"""
+
+
+@pytest.mark.gpu
+def test_after_warm_up_cupy_compiles_nothing_for_a_large_graph(tmp_path):
+    given = environment() | {"CUPY_CACHE_DIR": str(tmp_path)}
+    warm = "from cusubmatch.cli.warm_up import compile_by_calls\ncompile_by_calls('gpu', None)"
+    subprocess.run([sys.executable, "-c", warm], env=given, check=True, capture_output=True)
+    kept = {path.name for path in tmp_path.iterdir()}
+    assert kept
+    subprocess.run([sys.executable, "-c", dedent(OTHER_CALLS)], env=given, check=True, capture_output=True)
+    assert {path.name for path in tmp_path.iterdir()} == kept
