@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cusubmatch.engines.cpu.conditioning.component_cache import _mixed
+from cusubmatch.engines.cpu.conditioning.component_cache import LINE_WORDS, SLOT_WORDS, _mixed, empty_table
 from cusubmatch.engines.cpu.primitives.jit import jit
 
 KEYS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9), (0x94D049BB133111EB, 0xD6E8FEB86659FD93)
@@ -34,3 +34,18 @@ def test_parts_of_two_entries_are_no_entry(counts):
         found = tuple(map(int, mixed(*slot)))
         known = [key for key in KEYS if key == found]
         assert known == ([KEYS[of_word[0]]] if len(set(of_word)) == 1 else [])
+
+
+@pytest.mark.parametrize("slots", [2, 1 << 10, 1 << 23])
+def test_a_table_is_empty_and_begins_with_a_line(slots):
+    table = empty_table(slots)
+    assert len(table) == SLOT_WORDS * slots
+    assert table.ctypes.data % (8 * LINE_WORDS) == 0
+    assert not table[:8].any()
+    table[-1] = 1
+    assert table[-1] == 1
+
+
+def test_a_table_that_memory_does_not_hold_is_refused():
+    with pytest.raises(MemoryError, match="no memory for a table of"):
+        empty_table(1 << 55)

@@ -13,6 +13,10 @@ go on: these look for an entry where it was, too, until it is done. An entry tha
 
 from __future__ import annotations
 
+import contextlib
+import mmap
+import sys
+
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
@@ -45,14 +49,32 @@ SHARED_WORDS = 3 * LINE_WORDS
 ADDED_AT_ONCE = 16  # entries of a thread, to those of all
 FIRST_SLOTS = 1 << 10
 GROWTH = 4
+LARGE_PAGE, SMALL_PAGES = 1 << 21, 1 << 17  # bytes of one, and of the small ones that a table begins with
 FULL_PART = 5  # eighths of the table that are filled when it grows
+PRIVATE = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
 
 
 def empty_table(slots: int) -> np.ndarray:
-    """A table of so many slots, two to each line of a cache; memory is taken as it is used."""
-    table = np.zeros(SLOT_WORDS * slots + LINE_WORDS, np.uint64)
-    first = -(table.ctypes.data >> 3) % LINE_WORDS
-    return table[first : first + SLOT_WORDS * slots]
+    """A table of so many slots, two to each line of a cache.
+
+    Memory is taken, and emptied, as it is used: in small pages at first, which are all that most counts need, then in
+    large ones.
+
+    Raises
+    ------
+    MemoryError
+    """
+    size = np.dtype(np.uint64).itemsize * SLOT_WORDS * slots
+    try:
+        memory = mmap.mmap(-1, size + LARGE_PAGE + SMALL_PAGES, **PRIVATE)
+    except OSError as error:
+        raise MemoryError(f"no memory for a table of {size:,} bytes") from error
+    begin = -(np.frombuffer(memory, np.uint8).ctypes.data + SMALL_PAGES) % LARGE_PAGE
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # of a system that has pages of one size
+            memory.madvise(mmap.MADV_NOHUGEPAGE, 0, begin + SMALL_PAGES)
+            memory.madvise(mmap.MADV_HUGEPAGE, begin + SMALL_PAGES)
+    return np.frombuffer(memory, np.uint64, SLOT_WORDS * slots, begin)
 
 
 def empty_shares(slots: int) -> np.ndarray:

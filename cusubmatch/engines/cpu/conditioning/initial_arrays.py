@@ -5,6 +5,8 @@ Domains are bits where the candidate graph has few local indices and rows, and s
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from cusubmatch.engines.cpu.candidates.lists import candidate_lists
@@ -50,29 +52,26 @@ def initial_arrays(
 
     `ended` is the flag of the arrays.
     """
-    size, n = len(local.constraints.labels), MAX_VERTICES
-    neighbours, conflicts = np.zeros((2, n), np.int64)
-    neighbours[:size] = _neighbours(local)
+    size, n, required = len(local.constraints.labels), MAX_VERTICES, local.constraints.required
+    neighbours, conflicts, priority = _neighbours(local), [0] * size, [0] * size
     for u, w in local.constraints.distinct:
-        if not int(neighbours[u]) >> w & 1:  # neighbours differ, since there are no loops
+        if not neighbours[u] >> w & 1:  # neighbours differ, since there are no loops
             conflicts[u] |= 1 << w
             conflicts[w] |= 1 << u
     relations = np.zeros(n * n, np.int32)
-    for (u, w), (relation,) in local.constraints.required.items():
-        relations[n * u + w] = relation
-    order = branching_order(neighbours[:size].tolist(), local.candidates.cardinalities.sizes)
-    priority = np.zeros(n, np.int64)
-    priority[order] = np.arange(size)
+    relations[[n * u + w for u, w in required]] = [relation for (relation,) in required.values()]
+    order = branching_order(neighbours, local.candidates.cardinalities.sizes)
+    for place, v in enumerate(order):
+        priority[v] = place
     lists, begins = candidate_lists(local.candidates.masks, size)
-    random = np.random.default_rng(SEED)
     common = {
-        "neighbours": neighbours,
-        "all_conflicts": conflicts,
-        "conflicts": conflicts.copy(),
+        "neighbours": _padded(neighbours),
+        "all_conflicts": _padded(conflicts),
+        "conflicts": _padded(conflicts),
         "relations": relations,
-        "priority": priority,
+        "priority": _padded(priority),
         "roots": lists[begins[order[0]] : begins[order[0] + 1]],
-        "factors": random.integers(0, 1 << 64, FACTORS, np.uint64) | np.uint64(1),
+        "factors": _factors(),
         "registers": np.zeros(REGISTERS, np.int64),
         "partial_sums": np.zeros(PARTIAL_WORDS, np.uint64),
         "ended": ended,
@@ -81,4 +80,15 @@ def initial_arrays(
         "shared": empty_shares(tunables.conditioning_slots),
     }
     make = bit_arrays if fits_bits(local, tunables) else list_arrays
-    return order[0], *make(local, lists, begins, random, common, threads)
+    return order[0], *make(local, lists, begins, common, threads)
+
+
+def _padded(numbers: list[int]) -> np.ndarray:
+    """A number for each vertex that there may be."""
+    return np.array(numbers + [0] * (MAX_VERTICES - len(numbers)), np.int64)
+
+
+@functools.cache
+def _factors() -> np.ndarray:
+    """The random words, which nobody writes to."""
+    return np.random.default_rng(SEED).integers(0, 1 << 64, FACTORS, np.uint64) | np.uint64(1)

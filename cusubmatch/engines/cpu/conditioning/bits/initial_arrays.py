@@ -36,7 +36,6 @@ def bit_arrays(
     local: CandidateGraph,
     lists: np.ndarray,
     begins: np.ndarray,
-    _random: np.random.Generator,
     common: dict[str, Any],
     threads: int,
 ) -> tuple[Arrays, range]:
@@ -48,7 +47,7 @@ def bit_arrays(
     whole = np.zeros(SET_WORDS * n, np.uint64)
     _set_bits(offsets, targets, locals_ * width, width, rows)
     _set_bits(begins[None], lists, 0, SET_WORDS, whole)
-    conflicts = sum(int(some).bit_count() for some in common["all_conflicts"])  # each twice
+    conflicts = sum(map(int.bit_count, common["all_conflicts"].tolist()))  # each twice
     pools = pools_of(threads, (n + conflicts) * locals_)
     arrays = Arrays(
         rows=rows,

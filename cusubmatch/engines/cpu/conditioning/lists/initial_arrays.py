@@ -15,12 +15,13 @@ from cusubmatch.plan.candidate_graph import CandidateGraph
 
 __all__ = ["list_arrays"]
 
+SEED = 23  # of the words of elements
+
 
 def list_arrays(
     local: CandidateGraph,
     lists: np.ndarray,
     begins: np.ndarray,
-    random: np.random.Generator,
     common: dict[str, Any],
     threads: int,
 ) -> tuple[Arrays, range]:
@@ -36,7 +37,7 @@ def list_arrays(
     pools = pools_of(threads, pool, first_pool)
     store = np.empty(pools.stop, np.int32)
     store[: len(rows)], store[len(rows) : first_pool] = rows, lists
-    words = random.integers(0, 1 << 64, (2, len(masks) + 1), np.uint64)
+    words = np.random.default_rng(SEED).integers(0, 1 << 64, (2, len(masks) + 1), np.uint64)
     prefix = np.empty((2, len(rows) + 1), np.uint64)
     _add_words(rows, words, prefix)
     arrays = Arrays(
