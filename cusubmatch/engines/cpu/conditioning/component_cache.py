@@ -51,7 +51,7 @@ FIRST_SLOTS = 1 << 10
 GROWTH = 4
 LARGE_PAGE, SMALL_PAGES = 1 << 21, 1 << 17  # bytes of one, and of the small ones that a table begins with
 FULL_PART = 5  # eighths of the table that are filled when it grows
-PRIVATE = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}
+PRIVATE = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}  # memory
 
 
 def empty_table(slots: int) -> np.ndarray:

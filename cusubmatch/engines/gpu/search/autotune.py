@@ -17,6 +17,8 @@ import dataclasses
 import time
 from collections.abc import Callable
 
+import numpy as np
+
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.engines.gpu.walker.kernel_arguments import walk_signature
@@ -102,8 +104,8 @@ def _seconds(gpu, prepared, plan, share, limit_s, wait=True):
         _compiled.add(loaded)
     pool = run.device_plan.pool
     workspace = pool.take(run.device_plan.layout.stack)  # a run that was stopped left one to clear: not timed,
-    if (cleared := workspace.event()) is not None:
-        cleared.synchronize()  # and done before a thread on another stream takes it
+    if run.xp is not np:
+        run.xp.cuda.get_current_stream().synchronize()  # and done before a thread on another stream takes it
     pool.give_back(workspace)
     begin = time.perf_counter()
     ended = _ends_within(run, limit_s)
