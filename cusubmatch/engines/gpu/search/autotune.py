@@ -17,13 +17,12 @@ import dataclasses
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.search.run import Run
 from cusubmatch.engines.gpu.walker.kernel_arguments import walk_signature
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.errors import DeadlinePassed
+from cusubmatch.graph.cache import finished
 from cusubmatch.plan import Plan
 from cusubmatch.system.deadlines import check_deadline
 
@@ -103,10 +102,8 @@ def _seconds(gpu, prepared, plan, share, limit_s, wait=True):
         _ends_within(run, 0.0)
         _compiled.add(loaded)
     pool = run.device_plan.pool
-    workspace = pool.take(run.device_plan.layout.stack)  # a run that was stopped left one to clear: not timed,
-    if run.xp is not np:
-        run.xp.cuda.get_current_stream().synchronize()  # and done before a thread on another stream takes it
-    pool.give_back(workspace)
+    # A run that was stopped left a workspace to clear: not timed, and done before a thread on another stream takes it.
+    pool.give_back(finished(run.xp, pool.take(run.device_plan.layout.stack)))
     begin = time.perf_counter()
     ended = _ends_within(run, limit_s)
     return time.perf_counter() - begin if ended else float("inf")
