@@ -120,10 +120,10 @@ def print_plan(plan: Plan | RowPlanText | SeveralCallsText, form: str) -> None:
     order = [
         {
             "vertex": None if names[level.vertex] is None else str(names[level.vertex]),
-            "candidates": level.candidates,
-            "partial_matches": level.matches,
+            "candidates": candidates,
+            "partial_matches": matches,
         }
-        for level in plan.levels
+        for level, candidates, matches in zip(plan.levels, plan.order.candidates, plan.order.matches, strict=True)
     ]
     record = {
         "pattern": repr(plan.pattern).removeprefix("Pattern(").removesuffix(")"),

@@ -177,7 +177,7 @@ def _expected_bytes(plan: Any) -> float:
     """Bytes that the rows of a plan are expected to take; of rows of the edge table no number is expected."""
     if isinstance(plan, RowOutline):
         return 0.0
-    return 4 * max(len(plan.columns), 1) * plan.levels[-1].matches * plan.factor
+    return 4 * max(len(plan.columns), 1) * plan.order.matches[-1] * plan.factor
 
 
 def _partition(tasks: TaskRange, part: RowsShard) -> Any:

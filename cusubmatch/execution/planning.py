@@ -152,7 +152,7 @@ def _independent_of(graph: Graph, engine: Engine, plan: Plan, candidates: Candid
         core_plan, _ = plan_of(graph, engine, core, "induced", unique=False, counting=False)
         sizes: Any = candidates.cardinalities.sizes  # by the number of a pattern vertex, which is its name in the core
         fewer = [sizes[vertex] / max(core_plan.sizes[i], 1.0) for i, vertex in enumerate(core.names)]
-        return core_plan.levels[-1].matches * core_plan.factor * math.prod(fewer)
+        return core_plan.order.matches[-1] * core_plan.factor * math.prod(fewer)
 
     constraints = constraints_of(plan.pattern, graph, plan.semantics)
     arguments = plan.pattern, constraints, candidates.cardinalities, graph.statistics

@@ -108,7 +108,7 @@ class Query(NamedTuple):
 
     def rooted_run(self, roots: Sequence[int], progress: ProgressCallback | None, row_ns: float) -> TableCount | None:
         """A run that gives the embeddings by the images of some pattern vertices; None where rows are cheaper."""
-        rows_ns = self.plan.cost + row_ns * self.plan.levels[-1].matches
+        rows_ns = self.plan.cost + row_ns * self.plan.order.matches[-1]
         if rows_ns < self.engine.table_costs.worth:
             return None
         tables = tables_of(self.engine, self.plan, self.prepared, rows_ns, roots)
@@ -212,7 +212,7 @@ class Query(NamedTuple):
             progress = _in_embeddings(factor, progress)
         ahead = {} if first_rows is None else {"first_rows": first_rows, "ahead_rows": first_rows}
         if first_rows is None and options.get("block_rows") is None and self._may_take_any(limit):
-            options["rivals"] = functools.partial(rival_plans, self.engine, self.plan, self.prepared)
+            options["rivals"] = functools.partial(rival_plans, self.plan, self.prepared)
         with until(self.deadline):
             return self.run(progress=progress, enough=limit, **(ahead | options))
 

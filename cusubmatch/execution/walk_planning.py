@@ -11,7 +11,7 @@ from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
 from cusubmatch.graph import Graph
 from cusubmatch.pattern import Pattern
-from cusubmatch.plan import Constraints, Plan, PlanningProblem, PlanOptions, constraints_of, make_plans
+from cusubmatch.plan import Constraints, Plan, PlanningProblem, PlanOptions, constraints_of, make_plans, plan_of_order
 from cusubmatch.plan.conditioning import plan_conditioning
 from cusubmatch.plan.greedy_orders import greedy_order, rival_orders
 from cusubmatch.system.deadlines import check_deadline
@@ -60,24 +60,24 @@ def walking(
     check_deadline()
     few_rows = few_rows and prepared.candidate_graph is not None
     problem = _problem(prepared, pattern, constraints, semantics, unique, counting, few_rows)
-    methods, order = engine.methods, None
+    if few_rows:
+        return plan_of_order(problem, greedy_order(problem.neighbours, problem.cardinalities.sizes)), prepared
+    methods = engine.methods
     if prepared.candidate_graph is not None:
         worth = math.inf
-        if few_rows:
-            order = greedy_order(problem.neighbours, problem.cardinalities.sizes)
         if counting and suffix is None and semantics != "induced":
             worth = WORTH_SHARE * min(plan_conditioning(problem.cardinalities, math.inf).cost, MAX_WORTH)
         methods = engine.candidate_graph_methods
-    options = PlanOptions(methods, order=order, suffix=suffix, worth=worth)
+    options = PlanOptions(methods, suffix=suffix, worth=worth)
     plans = functools.partial(make_plans, problem, options)
     return engine.choose(plans, prepared) if by_trial else plans(alternatives=1)[0], prepared
 
 
-def rival_plans(engine: Engine, plan: Plan, prepared: Prepared) -> Iterator[Plan]:
+def rival_plans(plan: Plan, prepared: Prepared) -> Iterator[Plan]:
     """Other plans than that of a greedy order on the candidate graph, where few rows are enough."""
     problem = _problem(prepared, plan.pattern, None, plan.semantics, plan.unique, counting=False, few_rows=True)
     for order in rival_orders(problem.neighbours, problem.cardinalities.sizes):
-        yield from make_plans(problem, PlanOptions(engine.candidate_graph_methods, order=order))
+        yield plan_of_order(problem, order)
 
 
 def _problem(

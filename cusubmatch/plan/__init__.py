@@ -7,7 +7,7 @@ from cusubmatch.plan.constraints import SEMANTICS, Constraints, constraints_of
 from cusubmatch.plan.decomposition.table_costs import TableCosts, TableSizes
 from cusubmatch.plan.estimate import Cardinalities
 from cusubmatch.plan.plan import Level, Plan, SupergraphPlan, SupergraphTerm
-from cusubmatch.plan.planner import make_plan, make_plans
+from cusubmatch.plan.planner import make_plan, make_plans, plan_of_order
 from cusubmatch.plan.planning_problem import PlanningProblem, PlanOptions
 from cusubmatch.plan.reuse import NeighbourRows, SetOperation
 from cusubmatch.plan.suffix.polynomial import instructions
@@ -36,6 +36,7 @@ __all__ = [
     "instructions",
     "make_plan",
     "make_plans",
+    "plan_of_order",
     "suffix_primes",
     "tests_of",
 ]

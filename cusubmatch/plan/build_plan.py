@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cusubmatch.plan.constraints import are_disjoint
 from cusubmatch.plan.equivalent_vertices import same_candidates
-from cusubmatch.plan.order import MatchingOrder
+from cusubmatch.plan.order import CostedOrder
 from cusubmatch.plan.plan import Level, Plan
 from cusubmatch.plan.planning_problem import PlanningProblem
 from cusubmatch.plan.reuse import NeighbourRows, candidate_sets
@@ -22,7 +22,7 @@ class Alternative(NamedTuple):
     """A plan that is not built yet; `cost` is the weighed cost that plans are compared by."""
 
     cost: float
-    order: MatchingOrder
+    order: CostedOrder
     ascending: bool
     method: str
     core: Core | None
@@ -74,8 +74,6 @@ def build_plan(problem: PlanningProblem, alternative: Alternative) -> Plan:
                 backward[level],
                 implied[level],
             ),
-            alternative.order.candidates[level],
-            alternative.order.matches[level],
         )
         for level, vertex in enumerate(order)
     ]
@@ -94,7 +92,7 @@ def build_plan(problem: PlanningProblem, alternative: Alternative) -> Plan:
         factor=factor // shared,
         divisor=divisor // shared,
         suffix=suffix,
-        cost=alternative.order.cost,
+        order=alternative.order,
         arcs=_arcs(problem),
         label_names=constraints.label_names,
         columns=tuple(vertex for vertex, name in enumerate(pattern.names) if name is not None),

@@ -13,13 +13,13 @@ that it expands, not by a clock, so that each call finds the same plan.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from cusubmatch.plan.estimate import Estimator, Reached
 from cusubmatch.plan.greedy_orders import first_orders
 from cusubmatch.plan.walk_cost import Extension, OrderProblem, walk_cost_of
 
-__all__ = ["Effort", "MatchingOrder", "best_orders"]
+__all__ = ["CostedOrder", "Effort", "MatchingOrder", "best_orders"]
 
 EXHAUSTIVE_VERTICES = 7  # larger patterns get one greedy order from each of a few first vertices
 MAX_PREFIXES = 600  # that the search expands
@@ -51,8 +51,30 @@ class Effort:
         return worth - self.prefixes if self.bounded else math.inf
 
 
+class CostedOrder(Protocol):
+    """A matching order and what is expected of it.
+
+    Attributes
+    ----------
+    cost : float
+        Nanoseconds of all levels.
+    vertices : tuple of int
+    candidates, matches : tuple of float
+        Per level, candidates for a partial match, and partial matches.
+    """
+
+    @property
+    def cost(self) -> float: ...
+    @property
+    def vertices(self) -> tuple[int, ...]: ...
+    @property
+    def candidates(self) -> tuple[float, ...]: ...
+    @property
+    def matches(self) -> tuple[float, ...]: ...
+
+
 class MatchingOrder(NamedTuple):
-    """A matching order with its expected cost (ns) and, per level, expected candidates and partial matches."""
+    """A `CostedOrder` that was found by its cost."""
 
     cost: float
     vertices: tuple[int, ...]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cusubmatch.plan.conditioning import ConditioningPlan
     from cusubmatch.plan.decomposition.table_plan import TablePlan
     from cusubmatch.plan.independent_leaves import IndependentPlan
+    from cusubmatch.plan.order import CostedOrder
 
 __all__ = ["Level", "Plan", "SupergraphPlan", "SupergraphTerm"]
 
@@ -50,8 +51,6 @@ class Level(NamedTuple):
         The restrictions that were not yet applied when its source was made.
     injectivity_checks : tuple of int
         Levels whose image it must be compared with.
-    candidates, matches : float
-        Expected candidates for a partial match, and expected partial matches at this level.
     """
 
     vertex: int
@@ -61,8 +60,6 @@ class Level(NamedTuple):
     bounds: tuple[int, ...]
     deferred_restrictions: tuple[int, ...]
     injectivity_checks: tuple[int, ...]
-    candidates: float
-    matches: float
 
 
 @dataclass(frozen=True)
@@ -89,8 +86,8 @@ class Plan:
         the number of automorphisms. With a suffix it is the number of automorphisms that the restrictions on the core
         leave out, and for unique matches the divisor is the number of all. Each row stands for `factor` embeddings,
         its images under the automorphisms.
-    cost : float
-        Nanoseconds of walking.
+    order : CostedOrder
+        The vertices of the levels, and what each level is expected to find and all of them to take.
     suffix : Suffix or None
     engine, why : str
         The engine that was chosen, and the reason.
@@ -130,7 +127,7 @@ class Plan:
     method: str
     leaf_mode: str
     factor: int
-    cost: float
+    order: CostedOrder = field(compare=False)
     divisor: int = 1
     suffix: Suffix | None = None
     engine: str = ""
@@ -172,6 +169,11 @@ class Plan:
     def matches_of(self, total: int) -> int:
         """The number of matches, from the total of a walk of all first-level tasks."""
         return total * self.factor // self.divisor
+
+    @property
+    def cost(self) -> float:
+        """Nanoseconds of walking."""
+        return self.order.cost
 
     @property
     def in_parts(self) -> ConditioningPlan | TablePlan | SupergraphPlan | IndependentPlan | None:

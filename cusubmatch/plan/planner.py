@@ -11,13 +11,13 @@ import math
 
 from cusubmatch.plan.build_plan import Alternative, build_plan
 from cusubmatch.plan.estimate import Estimator
-from cusubmatch.plan.order import EXHAUSTIVE_VERTICES, Effort, best_orders
+from cusubmatch.plan.order import EXHAUSTIVE_VERTICES, Effort, MatchingOrder, best_orders
 from cusubmatch.plan.plan import Plan
 from cusubmatch.plan.planning_problem import PlanningProblem, PlanOptions
 from cusubmatch.plan.suffix.cores import Core, cores
 from cusubmatch.plan.walk_cost import OrderProblem
 
-__all__ = ["make_plan", "make_plans", "order_problem"]
+__all__ = ["make_plan", "make_plans", "order_problem", "plan_of_order"]
 
 
 # Estimates fall short of the deeper levels of a walk, and those of filtered candidates of every level. A plan with a
@@ -52,6 +52,38 @@ def make_plans(problem: PlanningProblem, options: PlanOptions | None = None, alt
     if not search.best:
         raise ValueError(f"methods: no plan by {' or '.join(options.methods)} exists for this pattern")
     return [build_plan(problem, alternative) for alternative in search.best]
+
+
+def plan_of_order(problem: PlanningProblem, order: tuple[int, ...]) -> Plan:
+    """The plan of walking lists in a connected order, with which no other one is compared."""
+    ascending = problem.restricted and not problem.pattern.automorphisms.is_trivial
+    return build_plan(problem, Alternative(math.nan, _GivenOrder(problem, order, ascending), ascending, "lists", None))
+
+
+class _GivenOrder:
+    """A `CostedOrder` that is costed when somebody asks what is expected of it."""
+
+    def __init__(self, problem: PlanningProblem, vertices: tuple[int, ...], ascending: bool) -> None:
+        self.problem, self.vertices, self.ascending = problem, vertices, ascending
+
+    @functools.cached_property
+    def _costed(self) -> MatchingOrder:
+        problem = self.problem
+        estimator = Estimator(problem.cardinalities, problem.statistics, self.ascending)
+        effort = Effort(len(self.vertices), bounded=False)
+        return best_orders(order_problem(problem, "lists", None), estimator, effort, order=self.vertices)[0]
+
+    @property
+    def cost(self) -> float:
+        return self._costed.cost
+
+    @property
+    def candidates(self) -> tuple[float, ...]:
+        return self._costed.candidates
+
+    @property
+    def matches(self) -> tuple[float, ...]:
+        return self._costed.matches
 
 
 def order_problem(problem: PlanningProblem, method: str, core: Core | None) -> OrderProblem:

@@ -98,7 +98,7 @@ def test_no_order_finds_rows_ten_times_faster_than_the_one_that_is_chosen(yeast,
         plan, prepared = plan_of(yeast, engine, pattern, "monomorphism", unique=False, counting=False, few_rows=True)
         if prepared.candidate_graph is None:
             continue
-        others = functools.partial(rival_plans, engine, plan, prepared)
+        others = functools.partial(rival_plans, plan, prepared)
         seconds_of(finding_rows(engine, plan, prepared), LIMIT_S)  # what is loaded once
         rows, chosen_s = seconds_of(finding_rows(engine, plan, prepared, others), LIMIT_S)
         for rival in others():

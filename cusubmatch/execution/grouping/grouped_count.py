@@ -86,7 +86,7 @@ class GroupedCount:
         constraints = constraints_of(plan.pattern, prepared.graph, plan.semantics)
         if not is_tree(constraints):
             return None
-        if TREE_ARC_NS * number_of_arcs(constraints, prepared) > TREE_NS + plan.cost + ROW_NS * plan.levels[-1].matches:
+        if TREE_ARC_NS * number_of_arcs(constraints, prepared) > TREE_NS + plan.cost + ROW_NS * plan.order.matches[-1]:
             return None
         return tree_groups(constraints, prepared, self.by[0])
 
@@ -118,7 +118,7 @@ class GroupedCount:
         paths = paths_of(form, prepared, self.images, min(needed, np.iinfo(np.uint32).max))
         if form.required:  # a walk finds only pairs that are adjacent
             steps = row_lengths(paths.from_middle.offsets)[paths.to_middle.targets]
-            rows = len(self.images.tuples) * plan.levels[-1].matches
+            rows = len(self.images.tuples) * plan.order.matches[-1]
             if PAIR_PATH_NS * float(steps.sum()) > plan.cost + ROW_NS * rows:
                 return None
 

@@ -265,7 +265,7 @@ class ConditioningCount:
 
     def _walked(self, walk: Walk, factor: float) -> int | None:
         """The number of matches by walking; None if that takes so many times the expected work."""
-        visits = 1 + sum(level.matches for level in walk.plan.levels[: walk.plan.walked])
+        visits = 1 + sum(walk.plan.order.matches[: walk.plan.walked])
         factor = max(factor, MIN_WALK_NS / max(walk.estimate, 1.0))
         run = walk.run(self.deadline, self._progress, max_work=int(min(visits * factor, 2.0**62)))
         try:

@@ -199,9 +199,8 @@ class _PlanText:
         conditions = [f"rank {'above' if plan.ascending else 'below'} {self._name(i)}" for i in bounds]
         conditions += [f"not {self._name(i)}" for i in level.injectivity_checks]
         text = f"level {index}: {self._name(index)} from {', '.join([source, *conditions])}"
-        expected = f"   ~{level.candidates:,.3g} candidates for each, ~{level.matches:,.3g} partial matches"
-        if not visited:
-            expected = f"   ~{level.candidates:,.3g} candidates for each, not visited"
+        reached = f"~{plan.order.matches[index]:,.3g} partial matches" if visited else "not visited"
+        expected = f"   ~{plan.order.candidates[index]:,.3g} candidates for each, {reached}"
         lines = [text + expected if index else text]
         if index == len(plan.levels) - 1 and plan.leaf_mode in LEAF_MODE:
             lines.append(f"         {LEAF_MODE[plan.leaf_mode]}")

@@ -323,7 +323,7 @@ def test_a_walk_that_was_given_up_has_its_next_turn_by_what_it_had_done(monkeypa
 
     def run(walk, _deadline, _progress, max_work):
         given_up = GivenUp()
-        visits = 1 + sum(level.matches for level in walk.plan.levels[: walk.plan.walked])
+        visits = 1 + sum(walk.plan.order.matches[: walk.plan.walked])
         given_up.factor = max_work / visits
         return given_up
 

@@ -70,7 +70,7 @@ def test_they_find_the_dense_parts_that_estimates_miss(planned):
     descents = SampledDescents(prepared.candidate_graph, 64)
     sampled = descents.follow(order).matches[-1]
     assert count / 4 < sampled < 4 * count
-    assert plan.levels[-1].matches * plan.factor < count / 20
+    assert plan.order.matches[-1] * plan.factor < count / 20
     assert descents.follow(order) == SampledDescents(prepared.candidate_graph, 64).follow(order)
 
 
@@ -120,7 +120,7 @@ def test_levels_with_one_candidate_do_not_hide_how_far_a_walk_is():
     graph = Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
     pattern = Pattern([(i, i + 1) for i in range(7)], labels={i: min(i, 4) for i in range(8)})
     plan, prepared = plan_of(graph.host, engine, pattern, "monomorphism", unique=False, suffix=0)
-    assert [level.matches for level in plan.levels[:4]] == [1.0] * 4
+    assert plan.order.matches[:4] == (1.0,) * 4
     whole = engine.run(plan, prepared, RunOptions(max_work=1 << 40))
     count = whole.count()
     assert engine.run(plan, prepared, RunOptions(max_work=int(1.1 * whole._work))).count() == count

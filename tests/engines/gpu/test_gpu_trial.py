@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pytest
 
@@ -12,14 +13,22 @@ NEVER = float("inf")
 TUNABLES = Tunables()
 
 
+class Order(NamedTuple):
+    cost: float
+
+
 @dataclass(frozen=True)
 class Plan:
     name: str
-    cost: float
+    order: Order
     leaf_mode: str = "size"
     walked: int = 3
     is_clique: bool = False
     provisional: bool = False
+
+    @property
+    def cost(self):
+        return self.order.cost
 
 
 @pytest.fixture
@@ -27,7 +36,7 @@ def chosen(monkeypatch):
     """The name of the plan that is chosen and its cost, given costs and {(name, share that is looked at): seconds}."""
 
     def choose(costs, seconds, ready=None):
-        plans = sorted((Plan(name, cost) for name, cost in costs.items()), key=lambda plan: plan.cost)
+        plans = sorted((Plan(name, Order(cost)) for name, cost in costs.items()), key=lambda plan: plan.cost)
 
         def seconds_of(_gpu, _prepared, plan, share, _limit_s, wait=True):
             return seconds[plan.name, share] if wait or ready is None or plan.name in ready else None

@@ -39,7 +39,7 @@ def fastest_plan(gpu: Device, plans: Callable[..., list[Plan]], prepared: Prepar
     if first.cost < tunables.trial_cost_ns:
         whole_s = _seconds(gpu, prepared, first, 1, tunables.measured_whole_s)
         if whole_s < float("inf"):
-            return dataclasses.replace(first, cost=1e9 * whole_s)
+            return _timed(first, whole_s)
     tried, fastest_s, left_out = plans(alternatives=tunables.alternatives), {}, False
     for share, alternatives in tunables.trial_shares:
         tried = tried[:alternatives]
@@ -58,8 +58,13 @@ def fastest_plan(gpu: Device, plans: Callable[..., list[Plan]], prepared: Prepar
         if whole < float("inf"):
             fastest = close[i]
         whole_s = min(whole, limit_s)
-    found = dataclasses.replace(fastest, cost=1e9 * whole_s)
+    found = _timed(fastest, whole_s)
     return dataclasses.replace(found, provisional=True) if left_out else found
+
+
+def _timed(plan, seconds):
+    """A plan that is known to take so many seconds."""
+    return dataclasses.replace(plan, order=plan.order._replace(cost=1e9 * seconds))
 
 
 def _extrapolated(plan, limit_s, small, large):
