@@ -107,11 +107,14 @@ def _arcs(problem):
 
 def _rows(relations, order, visited):
     """Per level, the rows of earlier visited levels that the relations of its vertex name."""
-    rows, place = [[] for _ in order], {vertex: level for level, vertex in enumerate(order)}
-    pairs = [(place[u], place[w], names) for (u, w), names in relations.items()]
-    for earlier, level, names in sorted([pair for pair in pairs if pair[0] < min(pair[1], visited)]):
-        rows[level] += [NeighbourRows(relation, earlier) for relation in names]
-    return rows
+    named, place = [[] for _ in order], {vertex: level for level, vertex in enumerate(order)}
+    for (u, w), names in relations.items():
+        earlier, level = place[u], place[w]
+        if earlier < level and earlier < visited:
+            named[level].append((earlier, names))
+    return [
+        [NeighbourRows(relation, earlier) for earlier, names in sorted(some) for relation in names] for some in named
+    ]
 
 
 def _different(constraints, order):

@@ -72,22 +72,22 @@ def candidate_sets(backward_neighbours, forbidden, masks, bounds, *, injective, 
     numbered = set_numbers, bits
     recipes: dict[int, tuple] = {}
     levels = zip(backward_neighbours[1:], forbidden[1:], masks[1:], strict=True)
-    sources: list[NeighbourRows | int | None] = [None, *(_operations(*level, numbered, recipes) for level in levels)]
+    sources: list[NeighbourRows | int | None] = [None, *[_operations(*level, numbered, recipes) for level in levels]]
     drawn = [1] * len(sources) + [vertices for _, vertices in counted]
     sources += [_operations(rows, (), None, numbered, recipes) if rows else None for rows, _ in counted]
-    users, implied = _users(sources, recipes), [*implied_bounds(bounds), *(set() for _ in counted)]
-    steps, applied = [], {}
+    users = _users(sources, recipes)
+    applied = _bounds_of_sets(bounds, users, recipes)
+    steps = []
     for target, (when, source, operation, operand, mask) in recipes.items():
-        common = set.intersection(*(implied[level] for level in users[target]))
-        applied[target] = {level for level in common if level <= when}
-        need = sum(drawn[user] for user in users[target])
+        need = sum([drawn[user] for user in users[target]])
         need = need if injective else min(need, 1)
-        steps.append(SetOperation(when, target, source, operation, operand, mask, tuple(sorted(applied[target])), need))
+        steps.append(SetOperation(when, target, source, operation, operand, mask, applied.get(target, ()), need))
+    steps.sort(key=attrgetter("when", "target"))
     deferred = [
-        sorted(set(levels) - (applied[source] if isinstance(source, int) else set()))
+        sorted(set(levels).difference(applied.get(source, ()))) if levels else []
         for levels, source in zip(bounds, sources[: len(bounds)], strict=True)
     ]
-    return sorted(steps, key=lambda step: (step.when, step.target)), sources, deferred
+    return steps, sources, deferred
 
 
 def _operations(backward_neighbours, forbidden, mask, numbered, recipes):
@@ -117,6 +117,18 @@ def _operations(backward_neighbours, forbidden, mask, numbered, recipes):
             )
         source = set_numbers[key]
     return source
+
+
+def _bounds_of_sets(bounds, users, recipes):
+    """Of each set, if there are restrictions, the levels that bound all its users and are matched when it is made."""
+    if not any(bounds):
+        return {}
+    implied, unbounded = implied_bounds(bounds), set()
+    applied = {}
+    for target, (when, *_) in recipes.items():
+        common = set.intersection(*(implied[user] if user < len(bounds) else unbounded for user in users[target]))
+        applied[target] = tuple(sorted(level for level in common if level <= when))
+    return applied
 
 
 def _users(sources, recipes):

@@ -101,8 +101,9 @@ class Run(ThreadedRun):
         self.tasks = TaskQueue(self._first_tasks(adjacency, roots), tunables.task_wait_s)
 
     def _first_tasks(self, adjacency, roots):
-        """The roots as tasks, the first one last."""
-        ranges = max(1, min(self.tunables.first_tasks, len(roots)))
+        """The roots as tasks, the first one last; as one where nobody shares them, or asks how many are done."""
+        alone = self._max_threads == 1 and not self.progress.is_watched
+        ranges = 1 if alone else max(1, min(self.tunables.first_tasks, len(roots)))
         edges = [len(roots) * i // ranges for i in range(ranges + 1)]
         if self.progress.callback is None:
             weights = [1 / ranges] * ranges

@@ -53,6 +53,11 @@ class RunProgress:
         self._lock = threading.RLock()
 
     @property
+    def is_watched(self) -> bool:
+        """Whether somebody is told, or asks, how much is done."""
+        return self.callback is not None or self._followed
+
+    @property
     def done(self) -> float:
         """The fraction that is done, about; it may be more than 1 by rounding."""
         with self._lock:
