@@ -1,13 +1,17 @@
-"""Equivalent vertices: pattern vertices that ask for the same and nothing of each other.
+"""Equivalent vertices: pattern vertices that ask for the same of all others.
 
-As the last two levels, a count takes them together: the pairs of a candidate set are counted from its size.
+As the last two levels, a count takes two of them together, if they ask nothing of each other: the pairs of a candidate
+set are counted from its size. And of the ways to exchange their images, one is enough to be counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 
-__all__ = ["equivalent_pairs", "same_candidates"]
+from cusubmatch.plan.constraints import Constraints
+
+__all__ = ["equivalent_pairs", "interchangeable_classes", "same_candidates"]
 
 
 def equivalent_pairs(constraints, filters):
@@ -34,6 +38,39 @@ def equivalent_pairs(constraints, filters):
             if (w, u) not in required and sets[u] == sets[w]:
                 pairs.add(frozenset((u, w)))
     return pairs
+
+
+def interchangeable_classes(constraints: Constraints) -> list[Sequence[int]]:
+    """Classes of vertices whose images differ, and may be exchanged: equal relations lead to them, and from them.
+
+    Relations must tell the labels of both ends, as those of a candidate graph do. Vertices with one neighbour are left
+    out, and so are all where a relation is forbidden.
+    """
+    required, neighbours = constraints.required, [0] * len(constraints.labels)
+    for u, w in required:
+        neighbours[u] |= 1 << w
+    apart: dict[int, list[int]] = {}  # those that have the same neighbours,
+    adjacent: dict[int, list[int]] = {}  # or would have, if each were its own
+    for v, near in enumerate(neighbours):
+        if near & (near - 1):
+            apart.setdefault(near, []).append(v)
+        adjacent.setdefault(near | 1 << v, []).append(v)
+    if constraints.forbidden:
+        return []
+
+    def relations_of(v):
+        return [(x, required[v, x], required[x, v]) for x in range(len(neighbours)) if neighbours[v] >> x & 1]
+
+    classes: dict[frozenset, list[int]] = {}
+    for several in apart.values():
+        if len(several) > 1 and all(pair in constraints.distinct for pair in combinations(several, 2)):
+            for v in several:
+                classes.setdefault(frozenset(relations_of(v)), []).append(v)
+    for several in adjacent.values():
+        for v in several if len(several) > 1 else ():
+            for own in {required[v, w] for w in several if w != v and required[v, w] == required[w, v]}:
+                classes.setdefault(frozenset([*relations_of(v), (v, own, own)]), []).append(v)
+    return [several for several in classes.values() if len(several) > 1]
 
 
 def same_candidates(first, last, level):

@@ -126,11 +126,35 @@ def test_many_vertices_of_one_label_do_not_double_the_steps_each():
     assert run.steps < 10_000  # inclusion and exclusion of all conflicts takes 615,210
 
 
+@pytest.mark.parametrize(
+    ("edges", "labels", "ways"),
+    [
+        ([(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (4, 5)], [0] * 6, 4),  # 0 and 1, 2 and 3
+        ([(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (4, 5)], [0, 0, 0, 1, 0, 0], 2),
+        ([(0, 1), (0, 2), (1, 2), (2, 3), (2, 4), (3, 4)], [1, 1, 0, 1, 1], 4),  # 0 and 1, 3 and 4, which are adjacent
+        ([(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)], [0] * 4, 24),
+        ([(0, 1), (1, 2), (2, 3), (3, 0)], [0] * 4, 4),  # not 0 and 1, though they are alike
+        ([(0, 1), (0, 2), (0, 3)], [0] * 4, 1),  # leaves are left out
+    ],
+)
+def test_of_the_ways_to_exchange_images_one_is_counted(edges, labels, ways):
+    random, n = np.random.default_rng(ways), 150  # more than a word of candidates
+    pairs = [(i, j) for i in range(n) for j in range(i) if random.random() < 0.2]
+    vertices = pd.DataFrame({"vertex": range(n), "label": np.arange(n) % (1 + max(labels))})
+    graph = Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+    pattern = Pattern(edges, labels=dict(enumerate(labels)))
+    for semantics in ("monomorphism", "homomorphism"):
+        assert count_of(graph, pattern, semantics) == count_of(graph, pattern, semantics, **LISTS)
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    *_, multiple = initial_arrays(prepared.candidate_graph, engine.tunables, np.zeros(1, np.int64), 1)
+    assert multiple == ways
+
+
 @pytest.mark.parametrize("size", [512, 513])
 def test_domains_are_bits_up_to_512_candidates_and_lists_beyond(size):
     graph, pattern = multipartite(2, size), path([0, 1, 0, 1, 0])
     engine, prepared = prepared_for(graph, pattern, "homomorphism")
-    _, arrays, _ = initial_arrays(prepared.candidate_graph, engine.tunables, np.zeros(1, np.int64), 1)
+    _, arrays, _, _ = initial_arrays(prepared.candidate_graph, engine.tunables, np.zeros(1, np.int64), 1)
     assert isinstance(arrays, BitArrays) == (size <= 512)
     assert engine.condition(prepared, RunOptions(), None).total() == size**5
 
@@ -247,9 +271,9 @@ def test_ranges_of_roots_add_up():
 
 
 def hard():
-    """Every vertex is a candidate of every second pattern vertex, and the pattern has cycles."""
-    edges = [(i, j) for i in range(9) for j in range(i) if (i - j) % 2]
-    return multipartite(2, 40), Pattern(edges, labels={i: i % 2 for i in range(9)})
+    """Every vertex is a candidate of every second pattern vertex, and the pattern has cycles and little symmetry."""
+    edges = [(i, j) for i in range(10) for j in range(i) if i - j in (1, 3, 5)]
+    return multipartite(2, 40), Pattern(edges, labels={i: i % 2 for i in range(10)})
 
 
 def test_a_long_count_is_made_by_conditioning_and_explain_says_so():

@@ -99,7 +99,8 @@ class ConditioningRun:
         self._steps_before = 0  # of counts modulo other numbers
         self._primes: tuple[int, ...] | None = None
         self._ended = flag_of_thread()
-        root, arrays, self._pools = initial_arrays(local, tunables, self._ended, tunables.threads_for(MANY_STEPS))
+        threads = tunables.threads_for(MANY_STEPS)
+        root, arrays, self._pools, self._multiple = initial_arrays(local, tunables, self._ended, threads)
         roots = len(arrays.roots)
         self.tasks = tasks or TaskRange(0, roots)
         put_longest_first(local, root, arrays.roots[self.tasks.begin : self.tasks.end])
@@ -124,13 +125,13 @@ class ConditioningRun:
         """
         (value,), bound = self._count(())
         if bound < EXACT_BELOW:
-            return value
+            return self._multiple * value
         residues, moduli = [value % WORD], [WORD]
         for first in range(0, len(primes_beside_word(bound)), RESIDUES):
             primes = PRIMES[first : first + RESIDUES]
             residues += self._count(primes)[0]
             moduli += primes
-        return chinese_remainder(residues, moduli)
+        return self._multiple * chinese_remainder(residues, moduli)
 
     def _count(self, primes: tuple[int, ...]) -> tuple[list[int], float]:
         """The count modulo primes (none: modulo 2^128) and its bound; goes on where an earlier call has ended."""

@@ -47,10 +47,10 @@ def _neighbours(local: CandidateGraph) -> list[int]:
 
 def initial_arrays(
     local: CandidateGraph, tunables: Tunables, ended: np.ndarray, threads: int
-) -> tuple[int, ListArrays | BitArrays, range]:
+) -> tuple[int, ListArrays | BitArrays, range, int]:
     """The vertex that is branched on first, the arrays, and where the pool of each thread begins in the store.
 
-    `ended` is the flag of the arrays.
+    And how many embeddings each one that is counted stands for. `ended` is the flag of the arrays.
     """
     size, n, required = len(local.constraints.labels), MAX_VERTICES, local.constraints.required
     neighbours, conflicts, priority = _neighbours(local), [0] * size, [0] * size

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
 
+from cusubmatch.engines.cpu.conditioning.bits.image_order import put_in_order
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays
 from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.registers import MAX_VERTICES, TRAIL_ENTRIES
@@ -14,6 +16,7 @@ from cusubmatch.engines.cpu.primitives.bitsets import SET_BITS, SET_WORDS
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.plan.candidate_graph import CandidateGraph
+from cusubmatch.plan.equivalent_vertices import interchangeable_classes
 
 __all__ = ["bit_arrays", "fits_bits"]
 
@@ -38,15 +41,23 @@ def bit_arrays(
     begins: np.ndarray,
     common: dict[str, Any],
     threads: int,
-) -> tuple[Arrays, range]:
-    """The arrays, with those that are `common` to all states, and where the pool of each thread begins in the store."""
+) -> tuple[Arrays, range, int]:
+    """The arrays, with those that are `common` to all states, where the pool of each thread begins in the store.
+
+    And how many embeddings each counted one stands for: of interchangeable vertices one order of images is counted.
+    """
     locals_, n = len(local.candidates.masks), MAX_VERTICES
     width = _width(locals_)
     offsets, targets, _ = local.adjacency
-    rows = np.zeros(len(offsets) * locals_ * width + SET_WORDS, np.uint64)
+    classes = interchangeable_classes(local.constraints)
+    blocks = len(offsets) + 2 * len(classes)
+    rows = np.zeros(blocks * locals_ * width + SET_WORDS, np.uint64)
     whole = np.zeros(SET_WORDS * n, np.uint64)
     _set_bits(offsets, targets, locals_ * width, width, rows)
     _set_bits(begins[None], lists, 0, SET_WORDS, whole)
+    sets = rows[:-SET_WORDS].reshape(blocks, locals_, width)
+    for number, vertices in enumerate(classes):
+        put_in_order(vertices, common, sets, len(offsets) + 2 * number)
     conflicts = sum(map(int.bit_count, common["all_conflicts"].tolist()))  # each twice
     pools = pools_of(threads, (n + conflicts) * locals_)
     arrays = Arrays(
@@ -61,7 +72,7 @@ def bit_arrays(
         width=width,
         **common,
     )
-    return arrays, pools
+    return arrays, pools, math.prod(math.factorial(len(vertices)) for vertices in classes)
 
 
 @functools.cache

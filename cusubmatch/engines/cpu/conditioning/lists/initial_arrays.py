@@ -24,8 +24,11 @@ def list_arrays(
     begins: np.ndarray,
     common: dict[str, Any],
     threads: int,
-) -> tuple[Arrays, range]:
-    """The arrays, with those that are `common` to all states, and where the pool of each thread begins in the store."""
+) -> tuple[Arrays, range, int]:
+    """The arrays, with those that are `common` to all states, where the pool of each thread begins in the store, and 1.
+
+    Every embedding is counted.
+    """
     size, n = len(begins) - 1, MAX_VERTICES
     offsets, rows, _ = local.adjacency
     masks = local.candidates.masks
@@ -63,7 +66,7 @@ def list_arrays(
         bitmap_words=bitmap,
         **common,
     )
-    return arrays, pools
+    return arrays, pools, 1
 
 
 @jit
