@@ -52,6 +52,25 @@ def test_a_plan_that_takes_little_is_one_of_a_few_greedy_orders(size):
     assert len(search.best[0].order.vertices) == size
 
 
+@pytest.mark.parametrize("unique", [True, False])
+def test_a_given_order_is_costed_as_among_others_but_not_before_somebody_asks(unique, monkeypatch):
+    graph, pattern = labelled_graph(600, 1200, 4), ring(6, 4)
+    constraints = constraints_of(pattern, graph, "monomorphism")
+    prepared = CpuEngine().prepare(graph, pattern, constraints, True)
+    local, estimated_by = prepared.candidate_graph, prepared.estimated_by
+    arguments = pattern, local.constraints, estimated_by.cardinalities, estimated_by.filters, graph.statistics
+    problem = PlanningProblem(*arguments, "monomorphism", unique, counting=False, few_rows=True)
+    order = (1, 0, 5, 4, 3, 2)
+    compared = planner.make_plan(problem, PlanOptions(("lists",), order=order))
+    with monkeypatch.context() as patch:
+        patch.setattr(planner, "best_orders", None)
+        plan = planner.plan_of_order(problem, order)
+    assert plan == compared
+    assert plan.order.vertices == order
+    assert (plan.cost, *plan.order.candidates) == (compared.cost, *compared.order.candidates)
+    assert plan.order.matches == compared.order.matches
+
+
 def test_a_dear_plan_is_searched_for_longer_than_a_cheap_one():
     cheap, dear = (searched(labelled_graph(400, edges, 4), ring(12, 4)) for edges in (800, 8000))
     assert cheap.effort.prefixes < dear.effort.prefixes
