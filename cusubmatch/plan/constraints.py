@@ -57,6 +57,13 @@ class Constraints(NamedTuple):
         """Whether two vertices must have different images."""
         return ((u, w) if u < w else (w, u)) in self.distinct
 
+    def neighbours_as_bits(self) -> list[int]:
+        """Of each vertex those that it has a required relation to: bit w is set for w."""
+        neighbours = [0] * len(self.labels)
+        for u, w in self.required:
+            neighbours[u] |= 1 << w
+        return neighbours
+
 
 def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraints:
     """Translate a pattern into relations of `graph`.

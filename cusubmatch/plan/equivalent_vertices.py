@@ -46,17 +46,15 @@ def interchangeable_classes(constraints: Constraints) -> list[Sequence[int]]:
     Relations must tell the labels of both ends, as those of a candidate graph do. Vertices with one neighbour are left
     out, and so are all where a relation is forbidden.
     """
-    required, neighbours = constraints.required, [0] * len(constraints.labels)
-    for u, w in required:
-        neighbours[u] |= 1 << w
+    if constraints.forbidden:
+        return []
+    required, neighbours = constraints.required, constraints.neighbours_as_bits()
     apart: dict[int, list[int]] = {}  # those that have the same neighbours,
     adjacent: dict[int, list[int]] = {}  # or would have, if each were its own
     for v, near in enumerate(neighbours):
         if near & (near - 1):
             apart.setdefault(near, []).append(v)
         adjacent.setdefault(near | 1 << v, []).append(v)
-    if constraints.forbidden:
-        return []
 
     def relations_of(v):
         return [(x, required[v, x], required[x, v]) for x in range(len(neighbours)) if neighbours[v] >> x & 1]

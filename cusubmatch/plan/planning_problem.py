@@ -102,7 +102,7 @@ class PlanOptions:
     ascending : bool, optional
         Only this direction of restrictions (for tests and measurements).
     order : tuple of int, optional
-        Only this matching order.
+        Only this matching order (for tests and measurements; see `plan_of_order`).
     suffix : int, optional
         Only plans with a suffix of so many vertices; 0: none, so that every level but the last (or two) is visited.
     worth : float

@@ -34,15 +34,7 @@ def number_of_roots(local: CandidateGraph) -> int:
 
 def order_of(local: CandidateGraph) -> list[int]:
     """The vertices as they are branched on where nothing has narrowed their domains."""
-    return branching_order(_neighbours(local), local.candidates.cardinalities.sizes)
-
-
-def _neighbours(local: CandidateGraph) -> list[int]:
-    size, required = len(local.constraints.labels), local.constraints.required
-    neighbours = [0] * size
-    for u, w in required:
-        neighbours[u] |= 1 << w
-    return neighbours
+    return branching_order(local.constraints.neighbours_as_bits(), local.candidates.cardinalities.sizes)
 
 
 def initial_arrays(
@@ -53,7 +45,7 @@ def initial_arrays(
     And how many embeddings each one that is counted stands for. `ended` is the flag of the arrays.
     """
     size, n, required = len(local.constraints.labels), MAX_VERTICES, local.constraints.required
-    neighbours, conflicts, priority = _neighbours(local), [0] * size, [0] * size
+    neighbours, conflicts, priority = local.constraints.neighbours_as_bits(), [0] * size, [0] * size
     for u, w in local.constraints.distinct:
         if not neighbours[u] >> w & 1:  # neighbours differ, since there are no loops
             conflicts[u] |= 1 << w

@@ -27,7 +27,7 @@ def put_in_order(vertices: Sequence[int], common: dict[str, Any], sets: np.ndarr
     vertices : sequence of int
         Any two of them may be exchanged.
     common : dict
-        `neighbours`, `all_conflicts`, `conflicts` and `relations` of `Arrays` are changed.
+        `neighbours`, `all_conflicts` and `relations` of `Arrays` are changed.
     sets : uint64 (blocks, locals, width)
         The rows of each block, of which `block` and the next one are written.
     block : int
@@ -40,7 +40,6 @@ def put_in_order(vertices: Sequence[int], common: dict[str, Any], sets: np.ndarr
         for v, other, rows in ((u, w, block), (w, u, block + 1)):
             neighbours[v] |= 1 << other
             common["all_conflicts"][v] &= ~(1 << other)
-            common["conflicts"][v] &= ~(1 << other)
             relations[v * MAX_VERTICES + other] = rows
 
 
