@@ -64,6 +64,15 @@ class Constraints(NamedTuple):
             neighbours[u] |= 1 << w
         return neighbours
 
+    def conflicts_as_bits(self) -> list[int]:
+        """Of each vertex those that it must differ from and is not adjacent to: images of neighbours differ anyway."""
+        neighbours, conflicts = self.neighbours_as_bits(), [0] * len(self.labels)
+        for u, w in self.distinct:
+            if not neighbours[u] >> w & 1:
+                conflicts[u] |= 1 << w
+                conflicts[w] |= 1 << u
+        return conflicts
+
 
 def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraints:
     """Translate a pattern into relations of `graph`.

@@ -41,33 +41,33 @@ def equivalent_pairs(constraints, filters):
 
 
 def interchangeable_classes(constraints: Constraints) -> list[Sequence[int]]:
-    """Classes of vertices whose images differ, and may be exchanged: equal relations lead to them, and from them.
+    """Classes of vertices whose images differ, and may be exchanged.
 
-    Relations must tell the labels of both ends, as those of a candidate graph do. Vertices with one neighbour are left
-    out, and so are all where a relation is forbidden.
+    Equal relations lead to them, and from them, and they must differ from the same others. Relations must tell the
+    labels of both ends, as those of a candidate graph do. Vertices with one neighbour are left out, and so are all
+    where a relation is forbidden.
     """
     if constraints.forbidden:
         return []
     required, neighbours = constraints.required, constraints.neighbours_as_bits()
-    apart: dict[int, list[int]] = {}  # those that have the same neighbours,
-    adjacent: dict[int, list[int]] = {}  # or would have, if each were its own
-    for v, near in enumerate(neighbours):
+    apart: dict[tuple[int, int], list[int]] = {}  # those that have the same neighbours, and differ,
+    adjacent: dict[tuple[int, int], list[int]] = {}  # or would have, if each were its own
+    for v, (near, conflicts) in enumerate(zip(neighbours, constraints.conflicts_as_bits(), strict=True)):
         if near & (near - 1):
-            apart.setdefault(near, []).append(v)
-        adjacent.setdefault(near | 1 << v, []).append(v)
+            apart.setdefault((near, conflicts | 1 << v), []).append(v)
+        adjacent.setdefault((near | 1 << v, conflicts), []).append(v)
 
     def relations_of(v):
         return [(x, required[v, x], required[x, v]) for x in range(len(neighbours)) if neighbours[v] >> x & 1]
 
-    classes: dict[frozenset, list[int]] = {}
-    for several in apart.values():
-        if len(several) > 1 and all(pair in constraints.distinct for pair in combinations(several, 2)):
-            for v in several:
-                classes.setdefault(frozenset(relations_of(v)), []).append(v)
-    for several in adjacent.values():
+    classes: dict[tuple, list[int]] = {}
+    for alike, several in apart.items():
+        for v in several if len(several) > 1 else ():
+            classes.setdefault((alike, frozenset(relations_of(v))), []).append(v)
+    for alike, several in adjacent.items():
         for v in several if len(several) > 1 else ():
             for own in {required[v, w] for w in several if w != v and required[v, w] == required[w, v]}:
-                classes.setdefault(frozenset([*relations_of(v), (v, own, own)]), []).append(v)
+                classes.setdefault((alike, frozenset([*relations_of(v), (v, own, own)])), []).append(v)
     return [several for several in classes.values() if len(several) > 1]
 
 

@@ -150,6 +150,30 @@ def test_of_the_ways_to_exchange_images_one_is_counted(edges, labels, ways):
     assert multiple == ways
 
 
+@pytest.mark.parametrize(
+    ("distinct", "ways"),
+    [
+        ([], 1),
+        ([(1, 2)], 2),
+        ([(1, 2), (3, 4)], 4),  # not 1 and 3, though they are adjacent to the same
+        ([(1, 2), (1, 3), (2, 3)], 6),
+        ([(1, 2), (1, 3)], 1),  # not 1 and 2: only one must differ from 3
+        ([(1, 2), (1, 3), (1, 4), (2, 3), (2, 4)], 2),
+    ],
+)
+def test_images_are_exchanged_of_vertices_that_must_differ_from_the_same(distinct, ways):
+    random, n = np.random.default_rng(ways), 40
+    pairs = pd.DataFrame([(i, j) for i in range(n) for j in range(i) if random.random() < 0.3], columns=["src", "dst"])
+    vertices = pd.DataFrame({"vertex": range(n), "label": 0})
+    graph = Graph.from_edgelist(pairs, vertices=vertices, vertex_label="label")
+    edges = [(hub, v) for hub in (0, 5) for v in (1, 2, 3, 4)]
+    pattern = Pattern(edges, labels=dict.fromkeys(range(6), 0), distinct=distinct)
+    assert count_of(graph, pattern, "homomorphism") == count_of(graph, pattern, "homomorphism", **LISTS)
+    engine, prepared = prepared_for(graph, pattern, "homomorphism")
+    *_, multiple = initial_arrays(prepared.candidate_graph, engine.tunables, np.zeros(1, np.int64), 1)
+    assert multiple == ways
+
+
 @pytest.mark.parametrize("size", [512, 513])
 def test_domains_are_bits_up_to_512_candidates_and_lists_beyond(size):
     graph, pattern = multipartite(2, size), path([0, 1, 0, 1, 0])
@@ -204,6 +228,40 @@ def test_what_is_left_of_three_vertices_is_kept_apart(edges, kind):
         for maps in permutations(range(10), 5)
     )
     assert count_of(graph, pattern, **kind) == wanted
+
+
+@pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
+@pytest.mark.parametrize("vertices", [2, 3, 4, 5])
+@pytest.mark.parametrize("seed", [0, *thorough(*range(1, 12))])
+def test_what_is_left_of_a_few_vertices_is_kept_apart_where_that_is_asked(seed, vertices, kind):
+    random = np.random.default_rng(100 * seed + vertices)
+    size, pairs = 9, list(combinations(range(vertices), 2))
+    for _ in range(25):
+        adjacent = np.triu(random.random((size, size)) < random.choice([0.3, 0.6]), 1)
+        adjacent |= adjacent.T
+        labels = random.integers(0, 2, size)
+        hub = size  # it is adjacent to all, and so is the pattern's
+        arcs = [*np.argwhere(np.triu(adjacent)).tolist(), *([v, hub] for v in range(size))]
+        graph = Graph.from_edgelist(
+            pd.DataFrame(arcs, columns=["src", "dst"]),
+            vertices=pd.DataFrame({"vertex": range(size + 1), "label": [*labels.tolist(), 2]}),
+            vertex_label="label",
+        )
+        edges = [pair for pair in pairs if random.random() < 0.3]
+        differ = [pair for pair in pairs if random.random() < 0.7]
+        wanted = {u: int(random.integers(2)) for u in range(vertices) if random.random() < 0.4}
+        pattern = Pattern(
+            [*edges, *((u, vertices) for u in range(vertices))], labels={**wanted, vertices: 2}, distinct=differ
+        )
+        maps = np.indices((size,) * vertices)
+        kept = np.ones((size,) * vertices, bool)
+        for u, w in edges:
+            kept &= adjacent[maps[u], maps[w]]
+        for u, w in differ:
+            kept &= maps[u] != maps[w]
+        for u, label in wanted.items():
+            kept &= labels[maps[u]] == label
+        assert count_of(graph, pattern, "homomorphism", **kind) == kept.sum(), (edges, differ, wanted)
 
 
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])

@@ -45,14 +45,10 @@ def initial_arrays(
     And how many embeddings each one that is counted stands for. `ended` is the flag of the arrays.
     """
     size, n, required = len(local.constraints.labels), MAX_VERTICES, local.constraints.required
-    neighbours, conflicts, priority = local.constraints.neighbours_as_bits(), [0] * size, [0] * size
-    for u, w in local.constraints.distinct:
-        if not neighbours[u] >> w & 1:  # neighbours differ, since there are no loops
-            conflicts[u] |= 1 << w
-            conflicts[w] |= 1 << u
+    neighbours, conflicts = local.constraints.neighbours_as_bits(), local.constraints.conflicts_as_bits()
     relations = np.zeros(n * n, np.int32)
     relations[[n * u + w for u, w in required]] = [relation for (relation,) in required.values()]
-    order = branching_order(neighbours, local.candidates.cardinalities.sizes)
+    order, priority = branching_order(neighbours, local.candidates.cardinalities.sizes), [0] * size
     for place, v in enumerate(order):
         priority[v] = place
     lists, begins = candidate_lists(local.candidates.masks, size)
