@@ -19,8 +19,6 @@ __all__ = [
     "copy",
     "count",
     "count_common",
-    "count_common_3",
-    "count_common_4",
     "intersect",
     "mixed",
     "unite",
@@ -115,21 +113,13 @@ def count(_context, a):
 
 
 @intrinsic
-def count_common(_context, a, b):
-    """The size of the intersection of two sets."""
-    return int64(a, b), lambda _context, builder, _signature, sets: _size(builder, _common(builder, sets))
+def count_common(_context, sets):
+    """The size of the intersection of some sets, a tuple of pointers."""
 
+    def generate(_context, builder, _signature, arguments):
+        return _size(builder, _common(builder, cgutils.unpack_tuple(builder, arguments[0])))
 
-@intrinsic
-def count_common_3(_context, a, b, c):
-    """The size of the intersection of three sets."""
-    return int64(a, b, c), lambda _context, builder, _signature, sets: _size(builder, _common(builder, sets))
-
-
-@intrinsic
-def count_common_4(_context, a, b, c, d):
-    """The size of the intersection of four sets."""
-    return int64(a, b, c, d), lambda _context, builder, _signature, sets: _size(builder, _common(builder, sets))
+    return int64(sets), generate
 
 
 @intrinsic

@@ -21,12 +21,14 @@ from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance
 
 __all__ = [
+    "are_adjacent",
     "assign",
     "candidates",
     "choices",
     "domain",
     "domains_key",
     "free_set",
+    "in_conflict",
     "mark_domains",
     "may_collide",
     "most_waived",
@@ -51,6 +53,18 @@ def restart(s, pool_begin):
     for v in range(c.MAX_VERTICES):
         s.conflicts[v] = s.all_conflicts[v]
         copy(domain(s, v), advance(s.whole, SET_WORDS * v))
+
+
+@inner
+def are_adjacent(s, u, w):
+    """1 where a pattern edge joins two vertices, else 0."""
+    return (s.neighbours[u] >> w) & 1
+
+
+@inner
+def in_conflict(s, u, w):
+    """1 where two vertices must have different images, which no edge sees to, else 0."""
+    return (s.conflicts[u] >> w) & 1
 
 
 @inner
@@ -170,7 +184,7 @@ def most_waived(_s, fewest):
 @inner
 def overlap(s, u, w):
     """The number of candidates that both u and w may take."""
-    return count_common(domain(s, u), domain(s, w))
+    return count_common((domain(s, u), domain(s, w)))
 
 
 @inner
