@@ -13,7 +13,6 @@ they go on while it plans a walk.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -169,8 +168,8 @@ class ConditioningCount:
     ):
         self.strategy, self.deadline, self.tasks, self.first = strategy, deadline, tasks, first
         self.progress: ProgressCallback | None = None if progress is None else Monotonic(progress)
-        self._progress: ProgressCallback | None = self.progress  # of what is begun
         self.walks = WalkTurns(strategy.engine, strategy.prepared, strategy.walking, soon=first is None)
+        self.elimination: EliminationTurns | None = None  # there is none before the first turn is over, and of a part
         self.suits_elimination, self.claim = False, claim_of_thread()
         self.elimination_at = LATE_STEPS  # the steps at which it is looked at, at the soonest
 
@@ -194,23 +193,20 @@ class ConditioningCount:
             walked = self._walked(self.first, SURPRISE_FACTOR)
             if walked is not None:
                 return walked
-        eliminated = self._eliminated()
-        if eliminated is None:
-            return self._count_by_turns(None)
-        if eliminated.goes_beside:
-            self._progress = functools.partial(_looking, eliminated, self.progress)
         try:
-            return self._count_by_turns(eliminated)
+            return self._count_by_turns()
         except EliminationIsDoneError:
-            assert eliminated.total is not None  # noqa: S101 - it is what the error says
-            return self._report(self.strategy.matches_of(eliminated.total))
+            assert self.elimination is not None  # noqa: S101 - it is what the error says,
+            assert self.elimination.total is not None  # noqa: S101 - and that its total is known
+            return self._report(self.strategy.matches_of(self.elimination.total))
         finally:
-            eliminated.end()
+            if self.elimination is not None:
+                self.elimination.end()
 
-    def _count_by_turns(self, eliminated: EliminationTurns | None) -> int:
+    def _count_by_turns(self) -> int:
         """The number of matches by conditioning, elimination or walking, whichever is the first."""
         conditioned = self._conditioned()
-        conditioned.between_turns = functools.partial(self._between_turns, eliminated)
+        conditioned.between_turns = self._between_turns
         while True:
             try:
                 return self._report(self.strategy.matches_of(conditioned.total()))
@@ -219,7 +215,7 @@ class ConditioningCount:
             if walked is not None:
                 return walked
 
-    def _between_turns(self, eliminated: EliminationTurns | None, conditioned: ConditionedCount) -> None:
+    def _between_turns(self, conditioned: ConditionedCount) -> None:
         """After a turn of conditioning: let elimination go on, and plan a walk once that is worth it.
 
         Raises
@@ -227,10 +223,13 @@ class ConditioningCount:
         EliminationIsDoneError
         WalkIsDueError
         """
-        if eliminated is not None:
-            _leave_cores(eliminated, conditioned, self.suits_elimination, self.claim.is_set())
+        if self.elimination is None and self.tasks is None:
+            self.elimination = self._eliminated()
+        if self.elimination is not None:
+            self.elimination.check()
+            _leave_cores(self.elimination, conditioned, self.suits_elimination, self.claim.is_set())
             if conditioned.steps >= self.elimination_at:
-                self._go_on_with(eliminated, conditioned.steps)
+                self._go_on_with(self.elimination, conditioned.steps)
             if conditioned.yields:
                 return
         self.walks.look(conditioned)
@@ -244,16 +243,14 @@ class ConditioningCount:
             raise EliminationIsDoneError
 
     def _conditioned(self) -> ConditionedCount:
-        strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self._progress)
+        strategy, options = self.strategy, RunOptions(deadline=self.deadline, progress=self.progress)
         return strategy.engine.condition(strategy.prepared, options, self.tasks)
 
-    def _eliminated(self) -> EliminationTurns | None:
-        """A count by elimination; none of a part."""
+    def _eliminated(self) -> EliminationTurns:
+        """A count by elimination, to be begun."""
         strategy = self.strategy
         local = strategy.prepared.candidate_graph
         assert local is not None  # noqa: S101 - it is what conditioning works on
-        if self.tasks is not None:
-            return None
         constraints = local.constraints
         self.suits_elimination = suits_elimination(len(constraints.labels), constraints.required)
         self.elimination_at = FIRST_STEPS if self.suits_elimination else LATE_STEPS
@@ -267,7 +264,8 @@ class ConditioningCount:
         """The number of matches by walking; None if that takes so many times the expected work."""
         visits = 1 + sum(walk.plan.order.matches[: walk.plan.walked])
         factor = max(factor, MIN_WALK_NS / max(walk.estimate, 1.0))
-        run = walk.run(self.deadline, self._progress, max_work=int(min(visits * factor, 2.0**62)))
+        progress = self._look if self.elimination is not None and self.elimination.goes_beside else self.progress
+        run = walk.run(self.deadline, progress, max_work=int(min(visits * factor, 2.0**62)))
         try:
             return run.count()
         except StepsSpent as spent:
@@ -276,6 +274,13 @@ class ConditioningCount:
         except DeadlinePassed:
             self.matches = run.matches
             raise
+
+    def _look(self, done: float, matches: int) -> None:
+        """Report progress, unless elimination is done meanwhile."""
+        assert self.elimination is not None  # noqa: S101 - it goes on beside a walk
+        self.elimination.check()
+        if self.progress is not None:
+            self.progress(done, matches)
 
     def _report(self, matches: int) -> int:
         if self.progress is not None:
@@ -294,10 +299,3 @@ def _leave_cores(
     is_short = is_soon_done(conditioned)
     conditioned.yields = not is_short and (has_device or (is_beside and conditioned.steps >= YIELD_STEPS))
     eliminated.count.yields = is_beside and conditioned.steps >= LONG_STEPS and is_short
-
-
-def _looking(eliminated: EliminationTurns, progress: ProgressCallback | None, done: float, matches: int) -> None:
-    """Report progress, unless elimination is done meanwhile."""
-    eliminated.check()
-    if progress is not None:
-        progress(done, matches)

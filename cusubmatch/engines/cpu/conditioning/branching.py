@@ -37,19 +37,25 @@ def _connected(s, vertices, first):
 @inner
 def component_of(s, vertices):
     """The vertices that edges and possible collisions join to the first one."""
-    reached = frontier = vertices & -vertices
-    while frontier:
-        v = trailing_zeros(frontier)
-        frontier &= frontier - 1
-        new = s.neighbours[v] & vertices & ~reached
-        others = s.conflicts[v] & vertices & ~reached & ~new
-        while others:
-            w = trailing_zeros(others)
-            others &= others - 1
-            if may_collide(s, v, w):
-                new |= np.int64(1) << w
+    reached = looked_at = np.int64(0)
+    new = _connected(s, vertices, vertices & -vertices)
+    while new:
         reached |= new
-        frontier |= new
+        new = np.int64(0)
+        if reached != vertices:
+            frontier = reached & ~looked_at
+            while frontier:
+                v = trailing_zeros(frontier)
+                frontier &= frontier - 1
+                others = s.conflicts[v] & vertices & ~reached & ~new
+                while others:
+                    w = trailing_zeros(others)
+                    others &= others - 1
+                    if may_collide(s, v, w):
+                        part = _connected(s, vertices, np.int64(1) << w)
+                        new |= part
+                        others &= ~part
+            looked_at = reached
     return reached
 
 

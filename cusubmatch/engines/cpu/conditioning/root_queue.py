@@ -63,8 +63,11 @@ class RootQueue:
     def roots(self) -> int:
         """How many roots no thread has taken."""
         with self._lock:
-            left = self._ranges(int(self.words[TAKEN]))
-            return sum(end - begin for begin, end in self._put_back) + int((left[:, 1] - left[:, 0]).sum())
+            roots = sum(end - begin for begin, end in self._put_back)
+            if self.words[RANGES]:
+                left = self._ranges(int(self.words[TAKEN]))
+                roots += int((left[:, 1] - left[:, 0]).sum())
+            return roots
 
     def take_back(self) -> Range:
         """Take a range that was put back; of no roots if there is none."""
