@@ -91,10 +91,16 @@ def local_constraints(
     vertices u and w share a candidate.
     """
     size = len(shares)
+    # Rows are named by plain numbers: each query that is kept has many, which a collection of garbage passes over.
     first = [constraints.relations[relation.relations[0]] for relation in relations]
     return constraints._replace(
         relations=tuple(
-            Relation(known.direction, known.edge_labels, known.target_labels, relation)
+            Relation(
+                known.direction,
+                known.edge_labels,
+                known.target_labels,
+                (relation.source, relation.target, *relation.relations),
+            )
             for known, relation in zip(first, relations, strict=True)
         ),
         required={pair: (number,) for pair, number in required.items()},

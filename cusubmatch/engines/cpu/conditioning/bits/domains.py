@@ -178,7 +178,7 @@ def may_collide(s, u, w):
 @inner
 def most_waived(_s, fewest):
     """How many conflicts between two parts are waived, at most, where all vertices have so many candidates."""
-    return fewest // 2
+    return fewest // 4
 
 
 @inner
