@@ -10,9 +10,11 @@ import textwrap
 import time
 from pathlib import Path
 
+import numba
 import pytest
 
 import cusubmatch
+from cusubmatch.engines.compile.code_cache import enable_caching
 from cusubmatch.engines.cpu.primitives import jit
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.system.deadlines import before_compiling
@@ -121,6 +123,27 @@ def test_a_user_without_a_home_is_told_so(monkeypatch, caplog):
     assert line.startswith("cusubmatch: '~")
     assert not Path("~").exists()
     _warn_once.cache_clear()
+
+
+def plus_one(x):
+    return x + 1
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])  # the index, and the code
+def test_compiled_code_that_cannot_be_read_is_made_anew(suffix, tmp_path, caplog):
+    def compiled():
+        return enable_caching(numba.njit(plus_one), numba.core.config, tmp_path)
+
+    assert compiled()(1) == 2
+    (kept,) = tmp_path.rglob(f"*.{suffix}")
+    kept.write_bytes(kept.read_bytes()[:-9])
+    again = compiled()
+    assert again(1) == 2
+    assert "plus_one is compiled anew: what is kept cannot be read" in caplog.text
+    assert again.stats.cache_hits.total() == 0
+    loaded = compiled()
+    assert loaded(1) == 2
+    assert loaded.stats.cache_hits.total() == 1
 
 
 @pytest.mark.parametrize("given", ["0", "-1", "abc", "", "1.5"])

@@ -5,7 +5,8 @@ the folder is named after a hash of all the engine's sources: another version, o
 and never loads stale code. `NUMBA_CACHE_DIR` is honoured; where no folder can be written, code is compiled in memory.
 
 Where several processes need a function at once, one compiles it and the others load it. They wait for a file lock,
-which the operating system releases when its process dies. Where files cannot be locked, each process compiles.
+which the operating system releases when its process dies. Where files cannot be locked, each process compiles. What is
+kept and cannot be read is said, and made anew.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import functools
 import hashlib
 import logging
 import os
+import pickle
 import re
 import sys
 import tempfile
@@ -30,6 +32,12 @@ import platformdirs
 __all__ = ["cache_folder", "check_threads", "enable_caching", "holds_compiled", "locked", "logger"]
 
 SECONDS_BETWEEN_TRIES = 0.02  # to lock a file
+UNREADABLE = (
+    pickle.UnpicklingError,
+    EOFError,
+    ImportError,
+    AttributeError,
+)  # what loading raises where a file is damaged
 
 # With no handler configured, Python writes warnings to standard error, bare: so messages begin with the package's name.
 logger = logging.getLogger("cusubmatch")
@@ -101,12 +109,17 @@ def _compile_in_one_process(dispatcher, folder):
     """Let a dispatcher compile, or load what another process compiled meanwhile, under the lock of a file."""
     from numba.core.compiler_lock import global_compiler_lock
 
-    compile_here, function = dispatcher.compile, dispatcher.py_func
+    compile_here, function, kept = dispatcher.compile, dispatcher.py_func, dispatcher._cache  # noqa: SLF001
     path = folder / re.sub(r"[^\w.]", "", f"{function.__module__}.{function.__qualname__}.lock")
 
     def compile_(signature):
         with global_compiler_lock, locked(path):  # in this order: a thread that waits for a file holds up no other's
-            return compile_here(signature)
+            try:
+                return compile_here(signature)
+            except UNREADABLE as error:
+                logger.warning("cusubmatch: %s is compiled anew: what is kept cannot be read (%s)", path.stem, error)
+                kept.flush()
+                return compile_here(signature)
 
     dispatcher.compile = compile_
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numba import TypingError, njit, types
 
-from cusubmatch.engines.cpu.primitives.pointers import bundled, table_of
+from cusubmatch.engines.cpu.primitives import pointers
+from cusubmatch.engines.cpu.primitives.pointers import _write_words, bundled, table_of
 
 
 class Kept(NamedTuple):
@@ -27,6 +28,17 @@ def _move(table):
     """Write the last name to the words."""
     kept = on_kept(table)
     kept.words[0] = kept.names[kept.size - 1]
+
+
+@pytest.fixture(autouse=True)
+def compiled_here(monkeypatch):
+    """What is compiled for `Kept` is not kept on disk, where other processes could not read it."""
+
+    @njit
+    def write_table(arrays, table):
+        _write_words(arrays, table)
+
+    monkeypatch.setattr(pointers, "_write_table", write_table)
 
 
 def test_compiled_code_reads_and_writes_the_arrays_of_a_table():
