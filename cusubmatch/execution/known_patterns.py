@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from typing import Any
 
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.graph import Graph
@@ -60,8 +59,8 @@ def _first_alike(graph: Graph, pattern: Pattern) -> Pattern:
     return pattern
 
 
-def _kind(pattern: Pattern) -> Any:
-    """What patterns share that are the same but for names."""
+def _kind(pattern: Pattern) -> tuple[int, int]:
+    """What patterns share that are the same but for names, and few others do."""
     degrees = Counter(vertex for edge in pattern.edges for vertex in (edge.source, edge.target))
     vertices = Counter((labels, degrees[vertex]) for vertex, labels in enumerate(pattern.labels))
-    return len(pattern.edges), frozenset(vertices.items())
+    return len(pattern.edges), hash(frozenset(vertices.items()))

@@ -32,12 +32,7 @@ import platformdirs
 __all__ = ["cache_folder", "check_threads", "enable_caching", "holds_compiled", "locked", "logger"]
 
 SECONDS_BETWEEN_TRIES = 0.02  # to lock a file
-UNREADABLE = (
-    pickle.UnpicklingError,
-    EOFError,
-    ImportError,
-    AttributeError,
-)  # what loading raises where a file is damaged
+UNREADABLE = pickle.UnpicklingError, EOFError, ImportError, AttributeError  # raised where a file is damaged
 
 # With no handler configured, Python writes warnings to standard error, bare: so messages begin with the package's name.
 logger = logging.getLogger("cusubmatch")

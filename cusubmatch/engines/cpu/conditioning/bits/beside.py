@@ -20,7 +20,7 @@ from cusubmatch.engines.cpu.conditioning.bits.domains import choices, domain, fr
 from cusubmatch.engines.cpu.primitives.bitsets import SET_WORDS, count_common, intersect, unite
 from cusubmatch.engines.cpu.primitives.jit import inner, popcount, trailing_zeros
 
-__all__ = ["count_edge_and_others", "count_path_and_others", "count_triangle_and_other"]
+__all__ = ["count_edge", "count_edge_and_others", "count_path_and_others", "count_triangle_and_other"]
 
 FEW_PART = 4  # times as many candidates has the middle of a path at the least, where the rows of an end are read first
 MOST_ROWS = 64  # that a triangle is counted by: with more its count is worth keeping, and a vertex is matched
@@ -54,8 +54,23 @@ def _times_two(maps, left_p, left_q, maps_p, maps_q, maps_pq):
 
 
 @inner
+def count_edge(s, a, b):
+    """The count of two adjacent vertices."""
+    if choices(s, b) < choices(s, a):
+        a, b = b, a
+    n, set_b = 0, domain(s, b)
+    for i in range(SET_WORDS):
+        word = s.domains[SET_WORDS * a + i]
+        while word:
+            x = (i << 6) + np.int64(trailing_zeros(word))
+            word &= word - np.uint64(1)
+            n += count_common((set_b, row_of(s, a, b, x)))
+    return n
+
+
+@inner
 def count_edge_and_others(s, a, b, beside):
-    """The count of two adjacent vertices and up to three beside them."""
+    """The count of two adjacent vertices and one to three beside them."""
     if choices(s, b) < choices(s, a):
         a, b = b, a
     others, set_b = popcount(np.uint64(beside)), domain(s, b)
@@ -74,11 +89,7 @@ def count_edge_and_others(s, a, b, beside):
             bit = np.int64(trailing_zeros(word))
             word &= word - np.uint64(1)
             row = row_of(s, a, b, (i << 6) + bit)
-            maps = count_common((set_b, row))
-            if others == 0:
-                n += maps
-                continue
-            in_p = _has(set_p, i, bit)
+            maps, in_p = count_common((set_b, row)), _has(set_p, i, bit)
             left_p, maps_p = of_p - a_p * in_p, b_p * count_common((set_b, row, set_p))
             if others == 1:
                 n += _times_one(maps, left_p, maps_p)

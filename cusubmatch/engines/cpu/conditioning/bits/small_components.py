@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning.bits.beside import (
+    count_edge,
     count_edge_and_others,
     count_path_and_others,
     count_triangle_and_other,
@@ -42,7 +43,7 @@ def count_small(s, component):
     if joined == 0:
         return _count_isolated(s, component) if vertices <= MOST_ISOLATED else -1
     if rest == 0:
-        return count_edge_and_others(s, a, b, isolated)
+        return count_edge_and_others(s, a, b, isolated) if isolated else count_edge(s, a, b)
     d = trailing_zeros(rest)
     rest &= rest - 1
     if rest:
@@ -79,8 +80,7 @@ def _count_two_edges(s, a, b, d, e):
         b, d = d, b
         if not are_adjacent(s, a, b):
             b, e = e, b
-    nobody = np.int64(0)
-    n = count_edge_and_others(s, a, b, nobody) * count_edge_and_others(s, d, e, nobody)
+    n = count_edge(s, a, b) * count_edge(s, d, e)
     n -= _count_met(s, a, b, d, e, in_conflict(s, b, e)) + _count_met(s, a, b, e, d, in_conflict(s, b, d))
     return n - _count_met(s, b, a, d, e, 0) - _count_met(s, b, a, e, d, 0)
 
