@@ -91,7 +91,6 @@ def local_constraints(
     vertices u and w share a candidate.
     """
     size = len(shares)
-    # Rows are named by plain numbers: each query that is kept has many, which a collection of garbage passes over.
     first = [constraints.relations[relation.relations[0]] for relation in relations]
     return constraints._replace(
         relations=tuple(
@@ -99,7 +98,7 @@ def local_constraints(
                 known.direction,
                 known.edge_labels,
                 known.target_labels,
-                (relation.source, relation.target, *relation.relations),
+                (relation.source, relation.target, *relation.relations),  # plain: garbage collection passes over these
             )
             for known, relation in zip(first, relations, strict=True)
         ),

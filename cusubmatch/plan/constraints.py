@@ -8,6 +8,7 @@ forbids b to a, and `a--b` leaves both directions free. A negated edge of the pa
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -64,9 +65,9 @@ class Constraints(NamedTuple):
             neighbours[u] |= 1 << w
         return neighbours
 
-    def conflicts_as_bits(self) -> list[int]:
-        """Of each vertex those that it must differ from and is not adjacent to: images of neighbours differ anyway."""
-        neighbours, conflicts = self.neighbours_as_bits(), [0] * len(self.labels)
+    def conflicts_as_bits(self, neighbours: Sequence[int]) -> list[int]:
+        """Of each vertex those that it must differ from and is not adjacent to; `neighbours` differ anyway."""
+        conflicts = [0] * len(self.labels)
         for u, w in self.distinct:
             if not neighbours[u] >> w & 1:
                 conflicts[u] |= 1 << w

@@ -52,7 +52,7 @@ def interchangeable_classes(constraints: Constraints) -> list[Sequence[int]]:
     required, neighbours = constraints.required, constraints.neighbours_as_bits()
     apart: dict[tuple[int, int], list[int]] = {}  # those that have the same neighbours, and differ,
     adjacent: dict[tuple[int, int], list[int]] = {}  # or would have, if each were its own
-    for v, (near, conflicts) in enumerate(zip(neighbours, constraints.conflicts_as_bits(), strict=True)):
+    for v, (near, conflicts) in enumerate(zip(neighbours, constraints.conflicts_as_bits(neighbours), strict=True)):
         if near & (near - 1):
             apart.setdefault((near, conflicts | 1 << v), []).append(v)
         adjacent.setdefault((near | 1 << v, conflicts), []).append(v)
@@ -65,7 +65,7 @@ def interchangeable_classes(constraints: Constraints) -> list[Sequence[int]]:
         for v in several if len(several) > 1 else ():
             classes.setdefault((alike, frozenset(relations_of(v))), []).append(v)
     for alike, several in adjacent.items():
-        for v in several if len(several) > 1 else ():
+        for v in several:
             for own in {required[v, w] for w in several if w != v and required[v, w] == required[w, v]}:
                 classes.setdefault((alike, frozenset([*relations_of(v), (v, own, own)])), []).append(v)
     return [several for several in classes.values() if len(several) > 1]

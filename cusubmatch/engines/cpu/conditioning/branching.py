@@ -37,25 +37,19 @@ def _connected(s, vertices, first):
 @inner
 def component_of(s, vertices):
     """The vertices that edges and possible collisions join to the first one."""
-    reached = looked_at = np.int64(0)
-    new = _connected(s, vertices, vertices & -vertices)
-    while new:
-        reached |= new
-        new = np.int64(0)
-        if reached != vertices:
-            frontier = reached & ~looked_at
-            while frontier:
-                v = trailing_zeros(frontier)
-                frontier &= frontier - 1
-                others = s.conflicts[v] & vertices & ~reached & ~new
-                while others:
-                    w = trailing_zeros(others)
-                    others &= others - 1
-                    if may_collide(s, v, w):
-                        part = _connected(s, vertices, np.int64(1) << w)
-                        new |= part
-                        others &= ~part
-            looked_at = reached
+    reached = frontier = _connected(s, vertices, vertices & -vertices)
+    while frontier and reached != vertices:
+        v = trailing_zeros(frontier)
+        frontier &= frontier - 1
+        others = s.conflicts[v] & vertices & ~reached
+        while others:
+            w = trailing_zeros(others)
+            others &= others - 1
+            if may_collide(s, v, w):
+                new = _connected(s, vertices, np.int64(1) << w)
+                reached |= new
+                frontier |= new
+                others &= ~new
     return reached
 
 

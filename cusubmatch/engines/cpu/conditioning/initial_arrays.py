@@ -45,7 +45,8 @@ def initial_arrays(
     And how many embeddings each one that is counted stands for. `ended` is the flag of the arrays.
     """
     size, n, required = len(local.constraints.labels), MAX_VERTICES, local.constraints.required
-    neighbours, conflicts = local.constraints.neighbours_as_bits(), local.constraints.conflicts_as_bits()
+    neighbours = local.constraints.neighbours_as_bits()
+    conflicts = local.constraints.conflicts_as_bits(neighbours)
     relations = np.zeros(n * n, np.int32)
     relations[[n * u + w for u, w in required]] = [relation for (relation,) in required.values()]
     order, priority = branching_order(neighbours, local.candidates.cardinalities.sizes), [0] * size

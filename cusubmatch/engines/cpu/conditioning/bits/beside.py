@@ -119,7 +119,7 @@ def count_edge_and_others(s, a, b, beside):
 
 @inner
 def count_path_and_others(s, middle, a, b, beside):
-    """The count of a vertex, two neighbours and up to two beside them; -1 where others are, or the ends may be one."""
+    """The count of a path and up to two vertices beside it; -1 if there are, and its ends may have one image."""
     others, are_apart, share = popcount(np.uint64(beside)), in_conflict(s, a, b), overlap(s, a, b) > 0
     if others and share and not are_apart:
         return -1
