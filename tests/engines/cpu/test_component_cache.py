@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cusubmatch.engines.cpu.conditioning.component_cache import LINE_WORDS, SLOT_WORDS, _mixed, empty_table
+from cusubmatch.engines.cpu.conditioning.component_cache import SLOT_WORDS, _mixed, empty_table
+from cusubmatch.engines.cpu.primitives.cache_lines import LINE_BYTES
 from cusubmatch.engines.cpu.primitives.jit import jit
 
 KEYS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9), (0x94D049BB133111EB, 0xD6E8FEB86659FD93)
@@ -40,7 +41,7 @@ def test_parts_of_two_entries_are_no_entry(counts):
 def test_a_table_is_empty_and_begins_with_a_line(slots):
     table = empty_table(slots)
     assert len(table) == SLOT_WORDS * slots
-    assert table.ctypes.data % (8 * LINE_WORDS) == 0
+    assert table.ctypes.data % (LINE_BYTES) == 0
     assert not table[:8].any()
     table[-1] = 1
     assert table[-1] == 1

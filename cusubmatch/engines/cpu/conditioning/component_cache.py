@@ -22,11 +22,11 @@ import numpy as np
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, as_float, has_residues
 from cusubmatch.engines.cpu.conditioning.representation import domains_key
+from cusubmatch.engines.cpu.primitives.cache_lines import LINE_BYTES, zeros_on_lines
 from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, fetch_add, prefetch
 
 __all__ = [
-    "LINE_WORDS",
     "ask_for",
     "empty_shares",
     "empty_table",
@@ -41,7 +41,7 @@ PROBES = 8
 SLOT_WORDS = 4  # two of the key, mixed with the others; the low word of a count; its high word, or the bits of a bound,
 IS_POSITIVE = np.uint64(1) << np.uint64(63)  # or of residues, with this bit, that no residue has: the bound is above 0
 LEAST_BOUND_BITS = np.uint64(1) << np.uint64(62)  # of a bound that is not below EXACT_BELOW: no high word has as much
-LINE_WORDS = 8  # of a line of a cache
+LINE_WORDS = LINE_BYTES // 8
 # Words that threads share, in lines of their own: slots that are used, those before they grew, and all, less one each;
 # entries, also those that were written over; whether a thread moves these.
 MASK, FORMER_MASK, CAPACITY_MASK, ENTRIES, MOVING = 0, 1, 2, LINE_WORDS, 2 * LINE_WORDS
@@ -79,7 +79,7 @@ def empty_table(slots: int) -> np.ndarray:
 
 def empty_shares(slots: int) -> np.ndarray:
     """What threads share besides a table of so many slots: it begins with few of them."""
-    shared = np.zeros(SHARED_WORDS, np.int64)
+    shared = zeros_on_lines(SHARED_WORDS, np.int64)
     shared[MASK] = shared[FORMER_MASK] = min(FIRST_SLOTS, slots) - 1
     shared[CAPACITY_MASK] = slots - 1
     return shared

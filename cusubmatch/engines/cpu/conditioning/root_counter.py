@@ -13,15 +13,15 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits import state as bits
-from cusubmatch.engines.cpu.conditioning.component_cache import LINE_WORDS, forget
+from cusubmatch.engines.cpu.conditioning.component_cache import forget
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import residues_of
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
+from cusubmatch.engines.cpu.primitives.cache_lines import LINE_BYTES, zeros_on_lines
 from cusubmatch.engines.cpu.primitives.pointers import table_of
 
 __all__ = ["RootCounter"]
 
-LINE_BYTES = 8 * LINE_WORDS
 CALLS_BEFORE_LONGER = 16  # that leave what they found
 
 
@@ -80,7 +80,7 @@ class RootCounter:
     def another(self, pool: int, share: float) -> RootCounter:
         """A counter for one more thread, with the same cache and a pool of its own; this one may count meanwhile."""
         layout, places = self._layout, self._places.copy()
-        block = np.zeros(layout.size, np.uint8)
+        block = zeros_on_lines(layout.size, np.uint8)
         places[layout.numbers] = block.ctypes.data + layout.begins
 
         def own(name: str) -> np.ndarray:

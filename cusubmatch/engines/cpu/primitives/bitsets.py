@@ -21,6 +21,7 @@ __all__ = [
     "count_common",
     "intersect",
     "mixed",
+    "remove",
     "unite",
 ]
 
@@ -28,7 +29,7 @@ SET_WORDS = 8
 SET_BITS = 64 * SET_WORDS
 VECTOR = ir.VectorType(ir.IntType(64), SET_WORDS)
 ALIGNMENT = 8  # bytes: rows begin at any word
-HALF_WORD = 32
+WORD_BITS, WORD_SHIFT, HALF_WORD = 64, 6, 32
 
 
 def _load(builder, start):
@@ -37,6 +38,13 @@ def _load(builder, start):
 
 def _store(builder, vector, start):
     builder.store(vector, builder.bitcast(start, VECTOR.as_pointer()), align=ALIGNMENT)
+
+
+def _repeated(builder, word):
+    """A vector of which each word is this one."""
+    nothing, first = ir.Constant(VECTOR, ir.Undefined), ir.Constant(ir.IntType(32), 0)
+    places = ir.Constant(ir.VectorType(ir.IntType(32), SET_WORDS), [0] * SET_WORDS)
+    return builder.shuffle_vector(builder.insert_element(nothing, word, first), nothing, places)
 
 
 def _common(builder, starts):
@@ -86,6 +94,27 @@ def intersect(_context, out, a, b):
         return _is_any(builder, vector)
 
     return boolean(out, a, b), generate
+
+
+@intrinsic
+def remove(_context, a, x):
+    """Take a number, int64, out of a set; whether it has another element.
+
+    The whole set is written: what is read after a part of it was written waits until memory has it.
+    """
+
+    def generate(_context, builder, _signature, arguments):
+        start, number = arguments
+        word = builder.lshr(number, ir.Constant(number.type, WORD_SHIFT))
+        bit = builder.shl(ir.Constant(number.type, 1), builder.and_(number, ir.Constant(number.type, WORD_BITS - 1)))
+        places = ir.Constant(VECTOR, list(range(SET_WORDS)))
+        is_there = builder.icmp_unsigned("==", places, _repeated(builder, word))
+        kept = builder.select(is_there, _repeated(builder, builder.not_(bit)), ir.Constant(VECTOR, [-1] * SET_WORDS))
+        vector = builder.and_(_load(builder, start), kept)
+        _store(builder, vector, start)
+        return _is_any(builder, vector)
+
+    return boolean(a, x), generate
 
 
 @intrinsic

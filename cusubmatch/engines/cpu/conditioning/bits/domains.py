@@ -16,6 +16,7 @@ from cusubmatch.engines.cpu.primitives.bitsets import (
     count_common,
     intersect,
     mixed,
+    remove,
 )
 from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance
@@ -126,8 +127,7 @@ def assign(s, v, x, others):
         at = SET_WORDS * w + (x >> 6)
         if s.domains[at] & bit:
             _save(s, w)
-            s.domains[at] &= ~bit
-            if not any_common(domain(s, w), domain(s, w)):
+            if not remove(domain(s, w), np.int64(x)):
                 return False
     return True
 

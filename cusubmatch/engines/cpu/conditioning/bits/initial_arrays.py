@@ -13,6 +13,7 @@ from cusubmatch.engines.cpu.conditioning.bits.state import Arrays
 from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.registers import MAX_VERTICES, TRAIL_ENTRIES
 from cusubmatch.engines.cpu.primitives.bitsets import SET_BITS, SET_WORDS
+from cusubmatch.engines.cpu.primitives.cache_lines import zeros_on_lines
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.plan.candidate_graph import CandidateGraph
@@ -51,10 +52,11 @@ def bit_arrays(
     offsets, targets, _ = local.adjacency
     classes = interchangeable_classes(local.constraints)
     blocks = len(offsets) + 2 * len(classes)
-    rows = np.zeros(blocks * locals_ * width + SET_WORDS, np.uint64)
-    whole = np.zeros(SET_WORDS * n, np.uint64)
+    rows = zeros_on_lines(blocks * locals_ * width + SET_WORDS, np.uint64)
+    whole, domains = _sets(n), _sets(n)
     _set_bits(offsets, targets, locals_ * width, width, rows)
     _set_bits(begins[None], lists, 0, SET_WORDS, whole)
+    domains[:] = whole
     sets = rows[:-SET_WORDS].reshape(blocks, locals_, width)
     for number, vertices in enumerate(classes):
         put_in_order(vertices, common, sets, len(offsets) + 2 * number)
@@ -64,10 +66,10 @@ def bit_arrays(
         rows=rows,
         set_factors=_set_factors(),
         whole=whole,
-        domains=whole.copy(),
+        domains=domains,
         store=np.empty(pools.stop, np.int32),
         trail=np.zeros(2 * TRAIL_ENTRIES, np.int64),
-        trail_sets=np.empty(SET_WORDS * TRAIL_ENTRIES, np.uint64),
+        trail_sets=_sets(TRAIL_ENTRIES),
         locals=locals_,
         width=width,
         **common,
@@ -78,7 +80,14 @@ def bit_arrays(
 @functools.cache
 def _set_factors() -> np.ndarray:
     random = np.random.default_rng(SEED)
-    return random.integers(0, 1 << 64, KINDS_OF_FACTORS * SET_WORDS * MAX_VERTICES, np.uint64) | np.uint64(1)
+    factors = _sets(KINDS_OF_FACTORS * MAX_VERTICES)
+    factors[:] = random.integers(0, 1 << 64, len(factors), np.uint64) | np.uint64(1)
+    return factors
+
+
+def _sets(number: int) -> np.ndarray:
+    """The words of so many empty sets, each in a line of the caches."""
+    return zeros_on_lines(number * SET_WORDS, np.uint64)
 
 
 @jit
