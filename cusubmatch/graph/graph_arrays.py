@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from importlib import import_module
 from typing import Any, Self
 
@@ -181,8 +181,9 @@ class GraphArrays:
             return frozenset().union(*(self.vertex_codes.get(label, ()) for label in labels))
         return codes_of_labels(self.vertex_codes, labels)
 
-    def adjacency(self, relations: tuple[Relation, ...]) -> Adjacency:
+    def adjacency(self, relations: Sequence[Relation]) -> Adjacency:
         """The rows of each relation, in the order given; those of the last few calls are cached."""
+        relations = tuple(relations)
         make = functools.partial(adjacency_of, self, relations)
         return self.cache.get("rows", relations, make, self.keep(CACHED_ADJACENCIES))
 

@@ -10,6 +10,7 @@ else, and only vertices that share a candidate have to be kept apart (CECI, Bhat
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -77,6 +78,37 @@ def pair_relations(
     return numbered(constraints.required), numbered(constraints.forbidden), list(numbers)
 
 
+class LocalRelations(Sequence[Relation]):
+    """The relations of a candidate graph, made when one of them is asked for: a count that is soon done asks for none.
+
+    Parameters
+    ----------
+    known : sequence of Relation
+        Those of the data graph.
+    pairs : tuple of (source, target, *numbers)
+        Of each relation its ends, and the known ones that it is within.
+    """
+
+    def __init__(self, known: Sequence[Relation], pairs: tuple[tuple[int, ...], ...]):
+        self._known, self._pairs = known, pairs
+
+    @functools.cached_property
+    def _relations(self) -> list[Relation]:
+        return [self._known[first]._replace(between=(u, w, first, *others)) for u, w, first, *others in self._pairs]
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._relations[number]
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LocalRelations) and (self._known, self._pairs) == (other._known, other._pairs)
+
+    def __hash__(self) -> int:
+        return hash((self._known, self._pairs))
+
+
 def local_constraints(
     constraints: Constraints,
     required: dict[tuple[int, int], int],
@@ -91,17 +123,8 @@ def local_constraints(
     vertices u and w share a candidate.
     """
     size = len(shares)
-    first = [constraints.relations[relation.relations[0]] for relation in relations]
     return constraints._replace(
-        relations=tuple(
-            Relation(
-                known.direction,
-                known.edge_labels,
-                known.target_labels,
-                (relation.source, relation.target, *relation.relations),  # plain: garbage collection passes over these
-            )
-            for known, relation in zip(first, relations, strict=True)
-        ),
+        relations=LocalRelations(constraints.relations, tuple([(u, w, *of_pair) for u, w, of_pair in relations])),
         required={pair: (number,) for pair, number in required.items()},
         forbidden={pair: (number,) for pair, number in forbidden.items() if arcs[number]},
         distinct=constraints.distinct.intersection(

@@ -36,7 +36,7 @@ class Constraints(NamedTuple):
 
     Attributes
     ----------
-    relations : tuple of Relation
+    relations : sequence of Relation
     required, forbidden : dict
         Indices of the relations that each ordered pair of vertices must have, or must not have.
     distinct : frozenset of (u, w)
@@ -47,7 +47,7 @@ class Constraints(NamedTuple):
         For texts about plans.
     """
 
-    relations: tuple[Relation, ...]
+    relations: Sequence[Relation]
     required: dict[tuple[int, int], tuple[int, ...]]
     forbidden: dict[tuple[int, int], tuple[int, ...]]
     distinct: frozenset[tuple[int, int]]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,7 +68,7 @@ class Plan:
 
     Attributes
     ----------
-    relations : tuple of Relation
+    relations : sequence of Relation
         What `NeighbourRows.relation` indexes.
     levels : tuple of Level
     steps : tuple of SetOperation
@@ -119,7 +119,7 @@ class Plan:
     pattern: Pattern
     semantics: str
     unique: bool
-    relations: tuple[Relation, ...]
+    relations: Sequence[Relation]
     levels: tuple[Level, ...]
     steps: tuple[SetOperation, ...]
     sizes: tuple[float, ...]

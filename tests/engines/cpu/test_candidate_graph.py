@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections import Counter
 from itertools import pairwise
@@ -50,6 +51,23 @@ def counts(graph, pattern, unique=True, **options):
 
 def rows_of(frame):
     return Counter(frame.itertuples(index=False, name=None))
+
+
+def test_the_relations_of_a_candidate_graph_say_which_rows_they_are():
+    graph, pattern = skewed_graph(), Pattern([("a", "b"), ("b", "c")], labels={"a": "A", "b": "B", "c": "A"})
+    constraints = constraints_of(pattern, graph, "monomorphism")
+    locals_ = [
+        CpuEngine(Tunables(**ALWAYS)).prepare(graph, pattern, constraints, True).candidate_graph.constraints
+        for _ in range(2)
+    ]
+    relations, again = (local.relations for local in locals_)
+    assert len(relations) == len(set(relations))
+    for (u, w), (number,) in locals_[0].required.items():
+        (known,) = constraints.required[u, w]
+        assert relations[number]._replace(between=None) == constraints.relations[known]
+    assert relations == again == pickle.loads(pickle.dumps(relations))
+    assert hash(relations) == hash(again)
+    assert relations != tuple(relations)
 
 
 def drawn_candidate_graph(data):
