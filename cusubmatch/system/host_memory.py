@@ -42,10 +42,10 @@ def _left_in_container():
         return UNLIMITED_BYTES
 
 
-def reserved(size: int) -> np.ndarray:
-    """Ordinary memory, uint8, that is taken as it is written to, in huge pages; MemoryError."""
+def reserved(size: int, *, zeros: bool = False) -> np.ndarray:
+    """Ordinary memory, uint8, that is taken as it is written to, in huge pages; with any values, or 0; MemoryError."""
     if size < HUGE_PAGES_FROM_BYTES or sys.platform != "linux":
-        return np.empty(size, np.uint8)
+        return np.zeros(size, np.uint8) if zeros else np.empty(size, np.uint8)
     try:
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_NORESERVE)
     except OSError as error:

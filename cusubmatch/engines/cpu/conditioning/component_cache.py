@@ -13,10 +13,6 @@ go on: these look for an entry where it was, too, until it is done. An entry tha
 
 from __future__ import annotations
 
-import contextlib
-import mmap
-import sys
-
 import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
@@ -25,8 +21,11 @@ from cusubmatch.engines.cpu.conditioning.representation import domains_key
 from cusubmatch.engines.cpu.primitives.cache_lines import LINE_BYTES, zeros_on_lines
 from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, fetch_add, prefetch
+from cusubmatch.system.host_memory import reserved
 
 __all__ = [
+    "FEW_SLOTS",
+    "all_are_used",
     "ask_for",
     "empty_shares",
     "empty_table",
@@ -35,6 +34,7 @@ __all__ = [
     "key_of_block",
     "lookup",
     "remember",
+    "with_room",
 ]
 
 PROBES = 8
@@ -47,34 +47,33 @@ LINE_WORDS = LINE_BYTES // 8
 MASK, FORMER_MASK, CAPACITY_MASK, ENTRIES, MOVING = 0, 1, 2, LINE_WORDS, 2 * LINE_WORDS
 SHARED_WORDS = 3 * LINE_WORDS
 ADDED_AT_ONCE = 16  # entries of a thread, to those of all
-FIRST_SLOTS = 1 << 10
+FIRST_SLOTS, FEW_SLOTS = 1 << 10, 1 << 12  # that are used first, and of a small table
 GROWTH = 4
-LARGE_PAGE, SMALL_PAGES = 1 << 21, 1 << 17  # bytes of one, and of the small ones that a table begins with
 FULL_PART = 5  # eighths of the table that are filled when it grows
-PRIVATE = {} if sys.platform == "win32" else {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS}  # memory
 
 
 def empty_table(slots: int) -> np.ndarray:
-    """A table of so many slots, two to each line of a cache.
-
-    Memory is taken, and emptied, as it is used: in small pages at first, which are all that most counts need, then in
-    large ones.
+    """A table of so many slots, two to each line of the caches; memory is taken as it is used where they are many.
 
     Raises
     ------
     MemoryError
     """
-    size = np.dtype(np.uint64).itemsize * SLOT_WORDS * slots
-    try:
-        memory = mmap.mmap(-1, size + LARGE_PAGE + SMALL_PAGES, **PRIVATE)
-    except OSError as error:
-        raise MemoryError(f"no memory for a table of {size:,} bytes") from error
-    begin = -(np.frombuffer(memory, np.uint8).ctypes.data + SMALL_PAGES) % LARGE_PAGE
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):  # of a system that has pages of one size
-            memory.madvise(mmap.MADV_NOHUGEPAGE, 0, begin + SMALL_PAGES)
-            memory.madvise(mmap.MADV_HUGEPAGE, begin + SMALL_PAGES)
-    return np.frombuffer(memory, np.uint64, SLOT_WORDS * slots, begin)
+    words = SLOT_WORDS * slots
+    return zeros_on_lines(words, np.uint64) if slots <= FEW_SLOTS else reserved(8 * words, zeros=True).view(np.uint64)
+
+
+def all_are_used(table: np.ndarray, shared: np.ndarray) -> bool:
+    """Whether all slots of a table are in use, so that new entries will replace others."""
+    return len(table) == SLOT_WORDS * (int(shared[MASK]) + 1)
+
+
+def with_room(table: np.ndarray, shared: np.ndarray, slots: int) -> np.ndarray:
+    """A table of so many slots, at least as many, with the same entries; no thread uses the table meanwhile."""
+    larger = empty_table(slots)
+    larger[: SLOT_WORDS * (int(shared[MASK]) + 1)] = table[: SLOT_WORDS * (int(shared[MASK]) + 1)]
+    shared[CAPACITY_MASK] = slots - 1
+    return larger
 
 
 def empty_shares(slots: int) -> np.ndarray:

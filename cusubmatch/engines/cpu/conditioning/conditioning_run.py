@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from cusubmatch.engines.cpu.conditioning.component_cache import FEW_SLOTS
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, RESIDUES
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
@@ -98,6 +99,7 @@ class ConditioningRun:
         self.steps, self.threads = 0, 1
         self._steps_before = 0  # of counts modulo other numbers
         self._primes: tuple[int, ...] | None = None
+        self._has_room = tunables.conditioning_slots <= FEW_SLOTS  # that the cache needs
         self._ended = flag_of_thread()
         threads = tunables.threads_for(MANY_STEPS)
         root, arrays, self._pools, self._multiple = initial_arrays(local, tunables, self._ended, threads)
@@ -110,7 +112,7 @@ class ConditioningRun:
         self._last_turn, self._turns_s = (1, 0.0), 0.0  # its roots and seconds; seconds of all turns
         self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now
         self._lock = threading.Lock()
-        self._counting, self._all_counted = threading.Lock(), False  # the lock is held until all is counted
+        self._counting, self._all_counted = threading.Lock(), True  # the lock is held until all is counted
 
     def count(self) -> int:
         """The number of embeddings."""
@@ -142,6 +144,8 @@ class ConditioningRun:
             self._primes, self._queue = primes, RootQueue(self.tasks.begin, self.tasks.end)
             self._last_turn = max(self._queue.roots, 1), self._turns_s
             self._steps_before = self.steps
+            self._take_turn(self._counters[0], self._steps_of_turn)  # alone: most counts end here
+            self._report()
         while self._queue.roots:
             self._take_turns()
             self._check()
@@ -193,6 +197,7 @@ class ConditioningRun:
                 self._report()
                 before = min(self.threads, self._most_threads)
                 self.threads = max(before, self._threads_worth())
+                self._make_room()
                 if before < self.threads:
                     let_work(before, self.threads)
             self._end_turns()
@@ -204,6 +209,13 @@ class ConditioningRun:
             workers.end()
         if workers.error is not None:
             raise workers.error
+
+    def _make_room(self) -> None:
+        """Let the cache be large where it needs to be, before threads share it."""
+        first, slots = self._counters[0], self.tunables.conditioning_slots
+        if not self._has_room and (self.threads > 1 or (first.cache_is_full and self._queue.roots)):
+            first.make_room(slots)
+            self._has_room = True
 
     def _counter(self, number: int) -> RootCounter:
         """The counter of a thread, made if it is not there."""
@@ -232,10 +244,14 @@ class ConditioningRun:
             least, most = (threads * ranges for ranges in RANGES_OF_A_THREAD)
             self._queue.divide(min(max(self.steps_left // STEPS_OF_A_RANGE, least), most))
 
+    @property
+    def _steps_of_turn(self) -> int:
+        least = min(self.tunables.conditioning_steps, max(self.steps, FIRST_TURN))
+        return max(least, min(self.steps // TURNS_SO_FAR, LONGEST_TURN))
+
     def _count_or_help(self, counter: RootCounter, turns: int = 1) -> bool:
         """Count what no thread counts, or help one that does, for a turn or several; False if all is counted."""
-        least = min(self.tunables.conditioning_steps, max(self.steps, FIRST_TURN))
-        budget = turns * max(least, min(self.steps // TURNS_SO_FAR, LONGEST_TURN))
+        budget = turns * self._steps_of_turn
         return self._take_turn(counter, budget) or self._help(counter, budget // HELP_PART)
 
     def _take_turn(self, counter: RootCounter, budget: int) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from cusubmatch.engines.cpu.candidates.lists import candidate_lists
 from cusubmatch.engines.cpu.conditioning.bits.initial_arrays import bit_arrays, fits_bits
 from cusubmatch.engines.cpu.conditioning.bits.state import Arrays as BitArrays
-from cusubmatch.engines.cpu.conditioning.component_cache import empty_shares, empty_table
+from cusubmatch.engines.cpu.conditioning.component_cache import FEW_SLOTS, empty_shares, empty_table
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import RESIDUES
 from cusubmatch.engines.cpu.conditioning.elimination_order import branching_order
 from cusubmatch.engines.cpu.conditioning.lists.initial_arrays import list_arrays
@@ -47,34 +47,32 @@ def initial_arrays(
     size, n, required = len(local.constraints.labels), MAX_VERTICES, local.constraints.required
     neighbours = local.constraints.neighbours_as_bits()
     conflicts = local.constraints.conflicts_as_bits(neighbours)
+    slots = min(FEW_SLOTS, tunables.conditioning_slots)
     relations = np.zeros(n * n, np.int32)
     relations[[n * u + w for u, w in required]] = [relation for (relation,) in required.values()]
     order, priority = branching_order(neighbours, local.candidates.cardinalities.sizes), [0] * size
     for place, v in enumerate(order):
         priority[v] = place
+    of_vertices = np.zeros((4, n), np.int64)
+    of_vertices[:, :size] = neighbours, conflicts, conflicts, priority
     lists, begins = candidate_lists(local.candidates.masks, size)
     common = {
-        "neighbours": _padded(neighbours),
-        "all_conflicts": _padded(conflicts),
-        "conflicts": _padded(conflicts),
+        "neighbours": of_vertices[0],
+        "all_conflicts": of_vertices[1],
+        "conflicts": of_vertices[2],
+        "priority": of_vertices[3],
         "relations": relations,
-        "priority": _padded(priority),
         "roots": lists[begins[order[0]] : begins[order[0] + 1]],
         "factors": _factors(),
         "registers": np.zeros(REGISTERS, np.int64),
         "partial_sums": np.zeros(PARTIAL_WORDS, np.uint64),
         "ended": ended,
         "primes": np.zeros(RESIDUES, np.uint64),
-        "table": empty_table(tunables.conditioning_slots),
-        "shared": empty_shares(tunables.conditioning_slots),
+        "table": empty_table(slots),
+        "shared": empty_shares(slots),
     }
     make = bit_arrays if fits_bits(local, tunables) else list_arrays
     return order[0], *make(local, lists, begins, common, threads)
-
-
-def _padded(numbers: list[int]) -> np.ndarray:
-    """A number for each vertex that there may be."""
-    return np.array(numbers + [0] * (MAX_VERTICES - len(numbers)), np.int64)
 
 
 @functools.cache

@@ -13,7 +13,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits import state as bits
-from cusubmatch.engines.cpu.conditioning.component_cache import forget
+from cusubmatch.engines.cpu.conditioning.component_cache import all_are_used, forget, with_room
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import residues_of
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
@@ -96,6 +96,16 @@ class RootCounter:
         sizes = [-getattr(self._arrays, name).nbytes // LINE_BYTES * -LINE_BYTES for name in names]
         *begins, size = np.cumsum([0, *sizes]).tolist()
         return _Layout(names, np.array([self._arrays._fields.index(name) for name in names]), np.array(begins), size)
+
+    @property
+    def cache_is_full(self) -> bool:
+        """Whether what is kept from now on replaces what was."""
+        return all_are_used(self._arrays.table, self._arrays.shared)
+
+    def make_room(self, slots: int) -> None:
+        """Let the cache have so many slots, at least as many as it has; no other counter shares it yet."""
+        self._arrays = self._arrays._replace(table=with_room(self._arrays.table, self._arrays.shared, slots))
+        self._places[self._arrays._fields.index("table")] = self._arrays.table.ctypes.data
 
     def begin(self, primes: tuple[int, ...]) -> None:
         """Begin to count modulo `RESIDUES` primes, or if there are none modulo 2^128."""

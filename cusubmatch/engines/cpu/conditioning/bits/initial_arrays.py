@@ -13,7 +13,7 @@ from cusubmatch.engines.cpu.conditioning.bits.state import Arrays
 from cusubmatch.engines.cpu.conditioning.pools import pools_of
 from cusubmatch.engines.cpu.conditioning.registers import MAX_VERTICES, TRAIL_ENTRIES
 from cusubmatch.engines.cpu.primitives.bitsets import SET_BITS, SET_WORDS
-from cusubmatch.engines.cpu.primitives.cache_lines import zeros_on_lines
+from cusubmatch.engines.cpu.primitives.cache_lines import on_lines, zeros_on_lines
 from cusubmatch.engines.cpu.primitives.jit import jit
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.plan.candidate_graph import CandidateGraph
@@ -69,7 +69,7 @@ def bit_arrays(
         domains=domains,
         store=np.empty(pools.stop, np.int32),
         trail=np.zeros(2 * TRAIL_ENTRIES, np.int64),
-        trail_sets=_sets(TRAIL_ENTRIES),
+        trail_sets=on_lines(np.empty, SET_WORDS * TRAIL_ENTRIES, np.uint64),
         locals=locals_,
         width=width,
         **common,
