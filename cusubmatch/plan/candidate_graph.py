@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from cusubmatch.graph import Adjacency, Relation
 from cusubmatch.plan.candidates import Candidates
@@ -21,12 +21,8 @@ from cusubmatch.plan.constraints import Constraints
 __all__ = ["CandidateGraph", "PairRelation", "local_constraints", "pair_relations"]
 
 
-class PairRelation(NamedTuple):
-    """Rows from the candidates of `source` to those of `target`, within all of some relations of the data graph."""
-
-    source: int
-    target: int
-    relations: tuple[int, ...]
+# Rows from the candidates of one pattern vertex to those of another, within all of some relations of the data graph.
+PairRelation: TypeAlias = tuple[int, int, tuple[int, ...]]
 
 
 class CandidateGraph(NamedTuple):
@@ -71,7 +67,7 @@ def pair_relations(
 
     def numbered(pairs: dict[tuple[int, int], tuple[int, ...]]) -> dict[tuple[int, int], int]:
         return {
-            (u, w): numbers.setdefault(PairRelation(first_alike[u], first_alike[w], relations), len(numbers))
+            (u, w): numbers.setdefault((first_alike[u], first_alike[w], relations), len(numbers))
             for (u, w), relations in pairs.items()
         }
 

@@ -87,8 +87,10 @@ def constraints_of(pattern: Pattern, graph: Graph, semantics: str) -> Constraint
     different = {*pattern.labels}
     codes_of = {allowed: None if allowed is None else graph.vertex_label_codes(allowed) for allowed in different}
     labels = tuple(codes_of[allowed] for allowed in pattern.labels)
-    names = LabelNames({}, {codes: pattern.labels[v] for v, codes in enumerate(labels) if codes is not None})
     shared = graph.shared_relations if _asks_for_single_labels(labels) else ()
+    if shared:  # so are the sets of codes
+        labels = tuple(shared[code].target_labels for codes in labels for code in codes or ())
+    names = LabelNames({}, {codes: pattern.labels[v] for v, codes in enumerate(labels) if codes is not None})
     relations: dict[Relation, int] = {}
     numbers: dict[tuple, int] = {}
 
