@@ -17,7 +17,7 @@ from cusubmatch.plan.planning_problem import PlanningProblem, PlanOptions
 from cusubmatch.plan.suffix.cores import Core, cores
 from cusubmatch.plan.walk_cost import OrderProblem
 
-__all__ = ["make_plan", "make_plans", "order_problem", "plan_of_order"]
+__all__ = ["costed_order", "make_plan", "make_plans", "plan_of_order"]
 
 
 # Estimates fall short of the deeper levels of a walk, and those of filtered candidates of every level. A plan with a
@@ -68,10 +68,10 @@ class _GivenOrder:
 
     @functools.cached_property
     def _costed(self) -> MatchingOrder:
-        problem = self.problem
-        estimator = Estimator(problem.cardinalities, problem.statistics, self.ascending)
-        effort = Effort(len(self.vertices), bounded=False)
-        return best_orders(order_problem(problem, "lists", None), estimator, effort, order=self.vertices)[0]
+        estimator = Estimator(self.problem.cardinalities, self.problem.statistics, self.ascending)
+        costed = costed_order(self.problem, None, estimator, self.vertices)
+        assert costed is not None  # noqa: S101 - any order can be walked without a core
+        return costed
 
     @property
     def cost(self) -> float:
@@ -86,7 +86,7 @@ class _GivenOrder:
         return self._costed.matches
 
 
-def order_problem(problem: PlanningProblem, method: str, core: Core | None) -> OrderProblem:
+def _order_problem(problem: PlanningProblem, method: str, core: Core | None) -> OrderProblem:
     """What an order is looked for, by a method and for a core if there is one."""
     return OrderProblem(
         problem.group if core is None else core.symmetry,
@@ -98,6 +98,15 @@ def order_problem(problem: PlanningProblem, method: str, core: Core | None) -> O
         carries_sizes=problem.counting and problem.semantics == "monomorphism",
         core=core,
     )
+
+
+def costed_order(
+    problem: PlanningProblem, core: Core | None, estimator: Estimator, vertices: tuple[int, ...]
+) -> MatchingOrder | None:
+    """A given order with what is expected of it; None if it is none for the core."""
+    effort = Effort(len(problem.pattern), bounded=False)
+    found = best_orders(_order_problem(problem, "lists", core), estimator, effort, order=vertices)
+    return found[0] if found else None
 
 
 class _PlanSearch:
@@ -161,7 +170,7 @@ class _PlanSearch:
             weight = SUFFIX_COST_FACTOR ** (len(core.suffix) - 1) if cardinalities.biases else SUFFIX_COST_FACTOR
         for ascending in self._directions(group, method, core):
             orders = best_orders(
-                order_problem(problem, method, core),
+                _order_problem(problem, method, core),
                 self.estimator(ascending, method == "warps"),
                 self.effort,
                 searching=searching,

@@ -14,9 +14,8 @@ from typing import NamedTuple, Protocol
 
 from cusubmatch.plan.build_plan import Alternative, build_plan
 from cusubmatch.plan.estimate import Estimator, Reached
-from cusubmatch.plan.order import Effort, best_orders
 from cusubmatch.plan.plan import Plan
-from cusubmatch.plan.planner import order_problem
+from cusubmatch.plan.planner import costed_order
 from cusubmatch.plan.planning_problem import PlanningProblem
 from cusubmatch.plan.suffix.cores import Core, cores
 
@@ -129,7 +128,5 @@ def _alternative(
     problem: PlanningProblem, ascending: bool, core: Core | None, sampled: SampledOrder
 ) -> Alternative | None:
     """The costs of an order by its sample."""
-    estimator = _SampledEstimator(problem, ascending, sampled)
-    effort = Effort(len(problem.pattern), bounded=False)
-    found = best_orders(order_problem(problem, "lists", core), estimator, effort, order=sampled.vertices)
-    return Alternative(found[0].cost, found[0], ascending, "lists", core) if found else None
+    costed = costed_order(problem, core, _SampledEstimator(problem, ascending, sampled), sampled.vertices)
+    return None if costed is None else Alternative(costed.cost, costed, ascending, "lists", core)

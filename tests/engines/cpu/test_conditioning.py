@@ -59,12 +59,21 @@ def count_of(graph, pattern, semantics="monomorphism", tasks=None, **changes):
     return engine.condition(prepared, RunOptions(), tasks).total()
 
 
+def graph_of(pairs, labels):
+    """A graph of pairs of vertices, each of which has a label."""
+    vertices = pd.DataFrame({"vertex": range(len(labels)), "label": labels})
+    return Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+
+
+def some_pairs(random, size, share):
+    """A share of the pairs of so many vertices."""
+    return [(i, j) for i in range(size) for j in range(i) if random.random() < share]
+
+
 def multipartite(parts, size):
     """A graph whose vertices with labels 0, 1, ... are adjacent to all with another label."""
     labels = np.repeat(np.arange(parts), size)
-    pairs = np.argwhere(labels[:, None] < labels[None, :])
-    vertices = pd.DataFrame({"vertex": range(len(labels)), "label": labels})
-    return Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+    return graph_of(np.argwhere(labels[:, None] < labels[None, :]), labels)
 
 
 def path(labels):
@@ -95,8 +104,7 @@ def test_domains_as_lists_and_as_bits_give_one_count(seed, labels):
     random, n = np.random.default_rng(seed), 160
     degrees = random.permutation(np.r_[np.full(8, 0.9), np.full(n - 8, 0.12)])  # some rows are much longer than others
     pairs = [(i, j) for i in range(n) for j in range(i) if random.random() < max(degrees[i], degrees[j])]
-    vertices = pd.DataFrame({"vertex": range(n), "label": random.integers(0, labels, n)})
-    graph = Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+    graph = graph_of(pairs, random.integers(0, labels, n))
     edges = [(u, w) for u, w in combinations(range(6), 2) if w == u + 1 or random.random() < 0.4]
     pattern = Pattern(edges, labels={u: int(random.integers(labels)) for u in range(6)})
     assert count_of(graph, pattern, **LISTS) == count_of(graph, pattern)
@@ -115,10 +123,7 @@ def test_vertices_of_one_label_are_kept_apart(vertices, kind):
 
 
 def test_many_vertices_of_one_label_do_not_double_the_steps_each():
-    random = np.random.default_rng(3)
-    pairs = [(i, j) for i in range(30) for j in range(i) if random.random() < 0.12]
-    vertices = pd.DataFrame({"vertex": range(30), "label": 0})
-    graph = Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+    graph = graph_of(some_pairs(np.random.default_rng(3), 30, 0.12), [0] * 30)
     tree = [(0, 1), (0, 2), (0, 3), *((1 + i // 3, 4 + i) for i in range(8))]
     engine, prepared = prepared_for(graph, Pattern(tree, labels=dict.fromkeys(range(12), 0)), "monomorphism")
     run = engine.condition(prepared, RunOptions(), None)
@@ -138,10 +143,8 @@ def test_many_vertices_of_one_label_do_not_double_the_steps_each():
     ],
 )
 def test_of_the_ways_to_exchange_images_one_is_counted(edges, labels, ways):
-    random, n = np.random.default_rng(ways), 150  # more than a word of candidates
-    pairs = [(i, j) for i in range(n) for j in range(i) if random.random() < 0.2]
-    vertices = pd.DataFrame({"vertex": range(n), "label": np.arange(n) % (1 + max(labels))})
-    graph = Graph.from_edgelist(pd.DataFrame(pairs, columns=["src", "dst"]), vertices=vertices, vertex_label="label")
+    size = 150  # more than a word of candidates
+    graph = graph_of(some_pairs(np.random.default_rng(ways), size, 0.2), np.arange(size) % (1 + max(labels)))
     pattern = Pattern(edges, labels=dict(enumerate(labels)))
     for semantics in ("monomorphism", "homomorphism"):
         assert count_of(graph, pattern, semantics) == count_of(graph, pattern, semantics, **LISTS)
@@ -162,10 +165,7 @@ def test_of_the_ways_to_exchange_images_one_is_counted(edges, labels, ways):
     ],
 )
 def test_images_are_exchanged_of_vertices_that_must_differ_from_the_same(distinct, ways):
-    random, n = np.random.default_rng(ways), 40
-    pairs = pd.DataFrame([(i, j) for i in range(n) for j in range(i) if random.random() < 0.3], columns=["src", "dst"])
-    vertices = pd.DataFrame({"vertex": range(n), "label": 0})
-    graph = Graph.from_edgelist(pairs, vertices=vertices, vertex_label="label")
+    graph = graph_of(some_pairs(np.random.default_rng(ways), 40, 0.3), [0] * 40)
     edges = [(hub, v) for hub in (0, 5) for v in (1, 2, 3, 4)]
     pattern = Pattern(edges, labels=dict.fromkeys(range(6), 0), distinct=distinct)
     assert count_of(graph, pattern, "homomorphism") == count_of(graph, pattern, "homomorphism", **LISTS)
@@ -189,9 +189,7 @@ def test_domains_are_bits_up_to_512_candidates_and_lists_beyond(size):
 def test_sums_over_blocks_of_many_candidates_are_those_of_matrices(kind, changes, steps):
     size, between = 100, np.random.default_rng(9).random((5, 100, 100)) < 0.8
     pairs = [np.argwhere(part) + np.array([size * u, size * ((u + 1) % 5)]) for u, part in enumerate(between)]
-    vertices = pd.DataFrame({"vertex": range(5 * size), "label": np.repeat(range(5), size)})
-    edges = pd.DataFrame(np.concatenate(pairs), columns=["src", "dst"])
-    graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    graph = graph_of(np.concatenate(pairs), np.repeat(range(5), size))
     cycle = Pattern([(v, (v + 1) % 5) for v in range(5)], labels=dict(enumerate(range(5))))
     wanted = int(np.trace(np.linalg.multi_dot(between.astype(np.float64))))
     assert count_of(graph, cycle, conditioning_steps=steps, **changes, **kind) == wanted
@@ -214,11 +212,8 @@ def test_whether_two_lists_have_an_element_in_common():
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
 @pytest.mark.parametrize("edges", [[(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (0, 2)], []])
 def test_what_is_left_of_three_vertices_is_kept_apart(edges, kind):
-    random = np.random.default_rng(8)
-    pairs = [(i, j) for i in range(10) for j in range(i) if random.random() < 0.6]
-    vertices = pd.DataFrame({"vertex": range(10), "label": 0})
-    raw = pd.DataFrame(pairs, columns=["src", "dst"])
-    graph = Graph.from_edgelist(raw, vertices=vertices, vertex_label="label")
+    pairs = some_pairs(np.random.default_rng(8), 10, 0.6)
+    graph = graph_of(pairs, [0] * 10)
     pattern = Pattern([*edges, (3, 0), (3, 1), (3, 2), (3, 4)], labels=dict.fromkeys(range(5), 0))
     adjacent = np.zeros((10, 10), bool)
     adjacent[tuple(np.array(pairs).T)] = True
@@ -242,11 +237,7 @@ def test_what_is_left_of_a_few_vertices_is_kept_apart_where_that_is_asked(seed, 
         labels = random.integers(0, 2, size)
         hub = size  # it is adjacent to all, and so is the pattern's
         arcs = [*np.argwhere(np.triu(adjacent)).tolist(), *([v, hub] for v in range(size))]
-        graph = Graph.from_edgelist(
-            pd.DataFrame(arcs, columns=["src", "dst"]),
-            vertices=pd.DataFrame({"vertex": range(size + 1), "label": [*labels.tolist(), 2]}),
-            vertex_label="label",
-        )
+        graph = graph_of(arcs, [*labels.tolist(), 2])
         edges = [pair for pair in pairs if random.random() < 0.3]
         differ = [pair for pair in pairs if random.random() < 0.7]
         wanted = {u: int(random.integers(2)) for u in range(vertices) if random.random() < 0.4}
