@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from cusubmatch.engines.cpu.conditioning.component_cache import (
+    CAPACITY_MASK,
     FEW_SLOTS,
+    MASK,
     SLOT_WORDS,
     _mixed,
     all_are_used,
@@ -63,10 +65,10 @@ def test_a_table_that_memory_does_not_hold_is_refused():
 def test_a_table_with_more_room_has_the_same_entries():
     table, shared = empty_table(FEW_SLOTS), empty_shares(FEW_SLOTS)
     assert not all_are_used(table, shared)
-    used = SLOT_WORDS * (int(shared[0]) + 1)
+    used = SLOT_WORDS * (int(shared[MASK]) + 1)
     table[:used] = np.arange(1, used + 1)
     larger = with_room(table, shared, 4 * FEW_SLOTS)
     assert np.array_equal(larger[:used], table[:used])
     assert len(larger) == 4 * len(table)
     assert not larger[used:].any()
-    assert int(shared[2]) == 4 * FEW_SLOTS - 1
+    assert int(shared[CAPACITY_MASK]) == 4 * FEW_SLOTS - 1
