@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from cusubmatch.engines.cpu.conditioning.component_cache import (
-    CAPACITY_MASK,
     FEW_SLOTS,
     MASK,
     SLOT_WORDS,
@@ -16,6 +15,7 @@ from cusubmatch.engines.cpu.conditioning.component_cache import (
     all_are_used,
     empty_shares,
     empty_table,
+    number_of_slots,
     with_room,
 )
 from cusubmatch.engines.cpu.primitives.cache_lines import LINE_BYTES
@@ -47,7 +47,7 @@ def test_parts_of_two_entries_are_no_entry(counts):
         assert known == ([KEYS[of_word[0]]] if len(set(of_word)) == 1 else [])
 
 
-@pytest.mark.parametrize("slots", [2, 1 << 10, 1 << 23])
+@pytest.mark.parametrize("slots", [2, 1 << 10, 1 << 15, 1 << 23])
 def test_a_table_is_empty_and_begins_with_a_line(slots):
     table = empty_table(slots)
     assert len(table) == SLOT_WORDS * slots
@@ -58,17 +58,17 @@ def test_a_table_is_empty_and_begins_with_a_line(slots):
 
 
 def test_a_table_that_memory_does_not_hold_is_refused():
-    with pytest.raises(MemoryError):
+    with pytest.raises(MemoryError, match="no memory for a table of"):
         empty_table(1 << 55)
 
 
 def test_a_table_with_more_room_has_the_same_entries():
     table, shared = empty_table(FEW_SLOTS), empty_shares(FEW_SLOTS)
-    assert not all_are_used(table, shared)
+    assert not all_are_used(shared)
     used = SLOT_WORDS * (int(shared[MASK]) + 1)
     table[:used] = np.arange(1, used + 1)
     larger = with_room(table, shared, 4 * FEW_SLOTS)
     assert np.array_equal(larger[:used], table[:used])
     assert len(larger) == 4 * len(table)
     assert not larger[used:].any()
-    assert int(shared[CAPACITY_MASK]) == 4 * FEW_SLOTS - 1
+    assert number_of_slots(shared) == 4 * FEW_SLOTS

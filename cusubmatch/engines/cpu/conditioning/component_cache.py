@@ -14,11 +14,12 @@ go on: these look for an entry where it was, too, until it is done. An entry tha
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, as_float, has_residues
 from cusubmatch.engines.cpu.conditioning.representation import domains_key
-from cusubmatch.engines.cpu.primitives.cache_lines import LINE_BYTES, zeros_on_lines
+from cusubmatch.engines.cpu.primitives.cache_lines import LINE_BYTES, on_lines, zeros_on_lines
 from cusubmatch.engines.cpu.primitives.jit import inner, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, fetch_add, prefetch
 from cusubmatch.system.host_memory import reserved
@@ -33,6 +34,7 @@ __all__ = [
     "key_of",
     "key_of_block",
     "lookup",
+    "number_of_slots",
     "remember",
     "with_room",
 ]
@@ -60,18 +62,35 @@ def empty_table(slots: int) -> np.ndarray:
     MemoryError
     """
     words = SLOT_WORDS * slots
-    return zeros_on_lines(words, np.uint64) if slots <= FEW_SLOTS else reserved(8 * words, zeros=True).view(np.uint64)
+    try:
+        return on_lines(_reserved_zeros, words, np.uint64)
+    except MemoryError as error:
+        raise MemoryError(f"no memory for a table of {np.dtype(np.uint64).itemsize * words:,} bytes") from error
 
 
-def all_are_used(table: np.ndarray, shared: np.ndarray) -> bool:
+def _reserved_zeros(size: int, dtype: DTypeLike) -> np.ndarray:
+    return reserved(size * np.dtype(dtype).itemsize, zeros=True).view(dtype)
+
+
+def number_of_slots(shared: np.ndarray) -> int:
+    """The slots of a table, by what threads share besides it."""
+    return int(shared[CAPACITY_MASK]) + 1
+
+
+def all_are_used(shared: np.ndarray) -> bool:
     """Whether all slots of a table are in use, so that new entries will replace others."""
-    return len(table) == SLOT_WORDS * (int(shared[MASK]) + 1)
+    return bool(shared[MASK] == shared[CAPACITY_MASK])
+
+
+def _in_use(table: np.ndarray, shared: np.ndarray) -> np.ndarray:
+    """The part of a table that is in use."""
+    return table[: SLOT_WORDS * (int(shared[MASK]) + 1)]
 
 
 def with_room(table: np.ndarray, shared: np.ndarray, slots: int) -> np.ndarray:
     """A table of so many slots, at least as many, with the same entries; no thread uses the table meanwhile."""
     larger = empty_table(slots)
-    larger[: SLOT_WORDS * (int(shared[MASK]) + 1)] = table[: SLOT_WORDS * (int(shared[MASK]) + 1)]
+    _in_use(larger, shared)[:] = _in_use(table, shared)
     shared[CAPACITY_MASK] = slots - 1
     return larger
 
@@ -86,8 +105,8 @@ def empty_shares(slots: int) -> np.ndarray:
 
 def forget(table: np.ndarray, shared: np.ndarray) -> None:
     """Empty a table, which no thread uses meanwhile."""
-    table[: SLOT_WORDS * (int(shared[MASK]) + 1)] = 0
-    shared[:] = empty_shares(int(shared[CAPACITY_MASK]) + 1)
+    _in_use(table, shared)[:] = 0
+    shared[:] = empty_shares(number_of_slots(shared))
 
 
 @inner

@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from cusubmatch.engines.cpu.conditioning.component_cache import FEW_SLOTS
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import EXACT_BELOW, RESIDUES
 from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
@@ -99,7 +98,6 @@ class ConditioningRun:
         self.steps, self.threads = 0, 1
         self._steps_before = 0  # of counts modulo other numbers
         self._primes: tuple[int, ...] | None = None
-        self._has_room = tunables.conditioning_slots <= FEW_SLOTS  # that the cache needs
         self._ended = flag_of_thread()
         threads = tunables.threads_for(MANY_STEPS)
         root, arrays, self._pools, self._multiple = initial_arrays(local, tunables, self._ended, threads)
@@ -213,9 +211,8 @@ class ConditioningRun:
     def _make_room(self) -> None:
         """Let the cache be large where it needs to be, before threads share it."""
         first, slots = self._counters[0], self.tunables.conditioning_slots
-        if not self._has_room and (self.threads > 1 or (first.cache_is_full and self._queue.roots)):
+        if first.cache_slots < slots and (self.threads > 1 or (first.cache_is_full and self._queue.roots)):
             first.make_room(slots)
-            self._has_room = True
 
     def _counter(self, number: int) -> RootCounter:
         """The counter of a thread, made if it is not there."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits import state as bits
-from cusubmatch.engines.cpu.conditioning.component_cache import all_are_used, forget, with_room
+from cusubmatch.engines.cpu.conditioning.component_cache import all_are_used, forget, number_of_slots, with_room
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import residues_of
 from cusubmatch.engines.cpu.conditioning.lists import state as lists
 from cusubmatch.engines.cpu.conditioning.solve import count_roots_of_bits, count_roots_of_lists
@@ -100,7 +100,12 @@ class RootCounter:
     @property
     def cache_is_full(self) -> bool:
         """Whether what is kept from now on replaces what was."""
-        return all_are_used(self._arrays.table, self._arrays.shared)
+        return all_are_used(self._arrays.shared)
+
+    @property
+    def cache_slots(self) -> int:
+        """How much the cache can keep."""
+        return number_of_slots(self._arrays.shared)
 
     def make_room(self, slots: int) -> None:
         """Let the cache have so many slots, at least as many as it has; no other counter shares it yet."""
