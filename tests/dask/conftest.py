@@ -7,6 +7,10 @@ import psutil
 import pytest
 from distributed import Client, LocalCluster
 
+# Workers are given this setting. One that looks at what its threads do can wait for a thread that ends, which waits for
+# it, for ever: in CPython 3.11, where a garbage collection comes in between (gh-106883).
+dask.config.set({"distributed.worker.profile.enabled": False})
+
 
 def start(folder, workers=2, **options):
     """A cluster of processes with one thread each, which keeps its files in a folder, and a client."""
