@@ -21,8 +21,12 @@ __all__ = ["answer_queries", "cluster_client", "cluster_graph", "read_queries"]
 
 TEXT_SUFFIX, COMMENT = ".txt", "#"
 SECONDS_TO_CONNECT = 10
-# After that a local cluster closes a worker for good that was lost, also one that came back and was lost again.
-LOST_WORKER_TIMEOUT = "1 day"
+CLUSTER_SETTINGS = {  # of a cluster of this machine; its workers have them, too
+    # After that it closes a worker for good that was lost, also one that came back and was lost again.
+    "distributed.deploy.lost-worker-timeout": "1 day",
+    # A worker that looks at what its threads do may wait for ever for one that ends (CPython 3.11, gh-106883).
+    "distributed.worker.profile.enabled": False,
+}
 SECONDS_TO_CLOSE = 30.0
 
 
@@ -109,7 +113,7 @@ def cluster_client(scheduler: str | None, workers: int | None, engine: str) -> I
     import dask
 
     with (
-        dask.config.set({"distributed.deploy.lost-worker-timeout": LOST_WORKER_TIMEOUT}),
+        dask.config.set(CLUSTER_SETTINGS),
         _closed_in_time(_local_cluster(LocalCluster, workers, engine)) as cluster,
         Client(cluster) as client,
     ):

@@ -146,3 +146,10 @@ def test_a_cluster_whose_worker_died_as_it_started_is_closed_in_time(tmp_path, m
         assert client.submit(sum, [1, 2]).result(timeout=60) == 3
         began = time.monotonic()
     assert time.monotonic() - began < 30
+
+
+def test_workers_of_this_machine_do_not_look_at_what_their_threads_do():
+    with batch.cluster_client(None, 1, "cpu") as client:
+        (callbacks,) = client.run(lambda dask_worker: [*dask_worker.periodic_callbacks]).values()
+    assert "heartbeat" in callbacks
+    assert "profile" not in callbacks

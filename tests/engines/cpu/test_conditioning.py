@@ -76,6 +76,33 @@ def multipartite(parts, size):
     return graph_of(np.argwhere(labels[:, None] < labels[None, :]), labels)
 
 
+def beside_a_hub(seed, vertices, number):
+    """So many (graph, pattern, homomorphisms by the definition): a hub, and any edges and named pairs of the others."""
+    random = np.random.default_rng(100 * seed + vertices)
+    size, pairs = 9, list(combinations(range(vertices), 2))
+    for _ in range(number):
+        adjacent = np.triu(random.random((size, size)) < random.choice([0.3, 0.6]), 1)
+        adjacent |= adjacent.T
+        labels = random.integers(0, 2, size)
+        hub = size  # it is adjacent to all, and so is the pattern's
+        arcs = [*np.argwhere(np.triu(adjacent)).tolist(), *([v, hub] for v in range(size))]
+        edges = [pair for pair in pairs if random.random() < 0.3]
+        differ = [pair for pair in pairs if random.random() < 0.7]
+        wanted = {u: int(random.integers(2)) for u in range(vertices) if random.random() < 0.4}
+        pattern = Pattern(
+            [*edges, *((u, vertices) for u in range(vertices))], labels={**wanted, vertices: 2}, distinct=differ
+        )
+        maps = np.indices((size,) * vertices)
+        kept = np.ones((size,) * vertices, bool)
+        for u, w in edges:
+            kept &= adjacent[maps[u], maps[w]]
+        for u, w in differ:
+            kept &= maps[u] != maps[w]
+        for u, label in wanted.items():
+            kept &= labels[maps[u]] == label
+        yield graph_of(arcs, [*labels.tolist(), 2]), pattern, kept.sum()
+
+
 def path(labels):
     return Pattern(list(pairwise(range(len(labels)))), labels=dict(enumerate(labels)))
 
@@ -229,30 +256,8 @@ def test_what_is_left_of_three_vertices_is_kept_apart(edges, kind):
 @pytest.mark.parametrize("vertices", [2, 3, 4, 5])
 @pytest.mark.parametrize("seed", [0, *thorough(*range(1, 12))])
 def test_what_is_left_of_a_few_vertices_is_kept_apart_where_that_is_asked(seed, vertices, kind):
-    random = np.random.default_rng(100 * seed + vertices)
-    size, pairs = 9, list(combinations(range(vertices), 2))
-    for _ in range(25):
-        adjacent = np.triu(random.random((size, size)) < random.choice([0.3, 0.6]), 1)
-        adjacent |= adjacent.T
-        labels = random.integers(0, 2, size)
-        hub = size  # it is adjacent to all, and so is the pattern's
-        arcs = [*np.argwhere(np.triu(adjacent)).tolist(), *([v, hub] for v in range(size))]
-        graph = graph_of(arcs, [*labels.tolist(), 2])
-        edges = [pair for pair in pairs if random.random() < 0.3]
-        differ = [pair for pair in pairs if random.random() < 0.7]
-        wanted = {u: int(random.integers(2)) for u in range(vertices) if random.random() < 0.4}
-        pattern = Pattern(
-            [*edges, *((u, vertices) for u in range(vertices))], labels={**wanted, vertices: 2}, distinct=differ
-        )
-        maps = np.indices((size,) * vertices)
-        kept = np.ones((size,) * vertices, bool)
-        for u, w in edges:
-            kept &= adjacent[maps[u], maps[w]]
-        for u, w in differ:
-            kept &= maps[u] != maps[w]
-        for u, label in wanted.items():
-            kept &= labels[maps[u]] == label
-        assert count_of(graph, pattern, "homomorphism", **kind) == kept.sum(), (edges, differ, wanted)
+    for graph, pattern, wanted in beside_a_hub(seed, vertices, 25):
+        assert count_of(graph, pattern, "homomorphism", **kind) == wanted, pattern
 
 
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from naive import embeddings
 from strategies import cases
 from targets import emulator, one_lane
-from test_conditioning import count_of, multipartite, path, prepared_for
+from test_conditioning import beside_a_hub, count_of, multipartite, path, prepared_for
 from tiers import examples, thorough
 
 from cusubmatch import Graph, Pattern
@@ -76,6 +76,14 @@ def test_warps_count_what_the_definition_says(data):
     run = run_of(raw.graph(), pattern, device(emulator(data.draw(st.integers(0, 5)))))
     if run is not None:
         assert run.poll() == sum(1 for _ in embeddings(raw.naive(), pattern, "monomorphism"))
+
+
+@pytest.mark.parametrize("vertices", [2, 3, 4, 5])
+@pytest.mark.parametrize("seed", [0, *thorough(*range(1, 8))])
+def test_vertices_beside_a_hub_are_kept_apart_where_that_is_asked(seed, vertices):
+    for graph, pattern, wanted in beside_a_hub(seed, vertices, 12):
+        run = run_of(graph, pattern, device(one_lane()), semantics="homomorphism")
+        assert run is None or run.poll() == wanted, pattern
 
 
 PATTERNS = {
