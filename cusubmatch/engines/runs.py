@@ -203,6 +203,8 @@ class EliminatedCount(Count, Protocol):
         Called when these are spent; it raises `max_cost`, has it raised, or raises an exception.
     preparation : float
         Nanoseconds that it waits for a compiler before it begins, about.
+    has_bound : bool
+        Whether it knows the number of homomorphisms, about, which comes first.
     beside : bool
         Whether a core is free for it while the caller counts in another way.
     yields : bool
@@ -216,5 +218,6 @@ class EliminatedCount(Count, Protocol):
     max_cost: float
     when_spent: Callable[[], None]
     preparation: float
+    has_bound: bool
     beside: bool
     yields: bool

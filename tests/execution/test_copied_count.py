@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 from targets import one_lane
@@ -17,7 +19,7 @@ from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
 from cusubmatch.engines.runs import TaskRange
 from cusubmatch.errors import DeadlinePassed
-from cusubmatch.execution.strategies import copied_count
+from cusubmatch.execution.strategies import copied_count, elimination_turns
 from cusubmatch.execution.strategies.choose import host_strategy
 from cusubmatch.execution.strategies.copied_count import BesideCopy
 from cusubmatch.execution.strategies.side_by_side import HostCount, HostIsDoneError
@@ -44,7 +46,7 @@ class Copy:
 class OnHost:
     """A strategy whose count reports so often, and is half of the embeddings that it counts."""
 
-    estimate, number_of_tasks, matches = 7.0, 3, None
+    estimate, number_of_tasks, matches, lacks_bound = 7.0, 3, None, False
 
     def __init__(self, embeddings, reports, done=0.0, error=None):
         self.embeddings, self.reports, self.done, self.error = embeddings, reports, done, error
@@ -69,14 +71,14 @@ class OnHost:
 
 def test_the_device_ends_the_count_on_the_host():
     copy, reported = Copy(20, looks=2), []
-    count = BesideCopy(OnHost(10, reports=10**9), LARGE, lambda _: copy).run(None, lambda *now: reported.append(now))
+    count = BesideCopy(OnHost(10, reports=10**9), LARGE, lambda *_: copy).run(None, lambda *now: reported.append(now))
     assert count.count() == 10
     assert reported == [(0.0, 0), (0.0, 0), (1.0, 10)]
 
 
 def test_the_host_ends_the_count_on_the_device():
     copy = Copy(20, looks=10**9)
-    assert BesideCopy(OnHost(10, reports=3), LARGE, lambda _: copy).run(None, None).count() == 5
+    assert BesideCopy(OnHost(10, reports=3), LARGE, lambda *_: copy).run(None, None).count() == 5
     assert copy.stopped == 1
 
 
@@ -85,7 +87,7 @@ def test_a_small_count_is_copied_when_it_takes_long(monkeypatch, alone_s, done, 
     monkeypatch.setattr(copied_count, "ALONE_S", alone_s)
     copies = []
 
-    def begin(_):
+    def begin(*_):
         copies.append(Copy(20, looks=10**9))
         return copies[-1]
 
@@ -97,7 +99,7 @@ def test_a_small_count_is_copied_when_it_takes_long(monkeypatch, alone_s, done, 
 def test_a_device_that_does_not_count_is_not_asked_again(error):
     asked = []
 
-    def begin(_):
+    def begin(*_):
         asked.append(1)
         if error is not None:
             raise error
@@ -108,7 +110,7 @@ def test_a_device_that_does_not_count_is_not_asked_again(error):
 
 def test_a_deadline_of_the_host_ends_both():
     copy = Copy(20, looks=10**9)
-    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda _: copy).run(None, None)
+    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda *_: copy).run(None, None)
     with pytest.raises(DeadlinePassed):
         count.count()
     assert copy.stopped == 1
@@ -116,7 +118,7 @@ def test_a_deadline_of_the_host_ends_both():
 
 def test_what_the_device_has_counted_when_the_deadline_comes_is_the_count():
     copy = Copy(20, looks=2)
-    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda _: copy).run(None, None)
+    count = BesideCopy(OnHost(10, reports=2, error=DeadlinePassed()), LARGE, lambda *_: copy).run(None, None)
     assert count.count() == 10
 
 
@@ -130,7 +132,7 @@ def test_who_waits_for_the_host_hears_of_the_device_at_once(error):
             heard.wait(SECONDS)
             return super().count()
 
-    strategy = BesideCopy(Busy(10, reports=1 if error is None else 0, error=error), LARGE, lambda _: copy)
+    strategy = BesideCopy(Busy(10, reports=1 if error is None else 0, error=error), LARGE, lambda *_: copy)
     host = HostCount(strategy, None, head_start_s=SECONDS, keep_time=times.append)
     host.begin()
     try:
@@ -153,23 +155,84 @@ def test_a_device_counts_for_a_while_only(monkeypatch, limit_s, most_s):
     monkeypatch.setattr(copied_count, "COPIED_S", SECONDS)
     given = []
     deadline = None if limit_s is None else time.monotonic() + limit_s
-    strategy = BesideCopy(OnHost(10, reports=3), LARGE, given.append)
+    strategy = BesideCopy(OnHost(10, reports=3), LARGE, lambda *how: given.append(how))
     assert strategy.run(deadline, None).count() == 5
-    (seconds,) = given
+    ((seconds, is_long),) = given
+    assert not is_long
     assert max(most_s - 60.0, 0.0) <= seconds <= most_s
 
 
 def test_a_device_that_has_ended_without_a_count_is_let_go():
     copy = Copy(20, looks=10**9, ended=True)
-    count = BesideCopy(OnHost(10, reports=3), LARGE, lambda _: copy).run(None, None)
+    count = BesideCopy(OnHost(10, reports=3), LARGE, lambda *_: copy).run(None, None)
     assert count.count() == 5
     assert copy.looks == 10**9 - 1
     assert count.poll() is None
 
 
+class WithoutBound(OnHost):
+    """A count beside which elimination has no bound between two of its reports."""
+
+    def __init__(self, first, last, reports=10):
+        super().__init__(10, reports)
+        self.first, self.last, self.reported = first, last, 0
+
+    @property
+    def lacks_bound(self):
+        self.reported += 1
+        return self.first <= self.reported <= self.last
+
+
+def test_the_device_counts_again_where_elimination_has_no_bound():
+    copies = [Copy(20, looks=10**9, ended=True), Copy(20, looks=2)]
+    asked, left = [], iter(copies)
+
+    def begin(seconds, is_long):
+        asked.append(is_long)
+        assert 0.0 < seconds <= (copied_count.LONG_S if is_long else copied_count.COPIED_S)
+        return next(left)
+
+    assert BesideCopy(WithoutBound(3, 10**9, reports=10**9), LARGE, begin).run(None, None).count() == 10
+    assert asked == [False, True]
+
+
+def test_the_device_is_left_to_elimination_once_that_has_a_bound():
+    copies = [Copy(20, looks=10**9, ended=True), Copy(20, looks=10**9)]
+    left = iter(copies)
+    assert BesideCopy(WithoutBound(2, 4), LARGE, lambda *_: next(left)).run(None, None).count() == 5
+    assert copies[1].stopped > 1  # when it has a bound, and at the end
+
+
+@pytest.mark.parametrize(
+    ("begins", "has_bound", "is_over", "lacks"),
+    [(False, False, False, False), (True, False, False, True), (True, True, False, False), (True, False, True, True)],
+)
+def test_elimination_lacks_a_bound_where_it_goes_on_or_ends_without(monkeypatch, begins, has_bound, is_over, lacks):
+    monkeypatch.setattr(elimination_turns, "BOUND_S", -1.0 if not is_over else SECONDS)
+    goes_on = threading.Event()
+
+    def total():
+        if is_over:
+            raise MemoryError
+        goes_on.wait(SECONDS)
+        return 1
+
+    count = SimpleNamespace(total=total, has_bound=has_bound, beside=True, preparation=0.0)
+    turns = elimination_turns.EliminationTurns(count, np.zeros(1, np.int64))
+    try:
+        if begins:
+            turns.begin()
+        while is_over and not turns.lacks_bound:
+            time.sleep(1e-3)
+        assert turns.lacks_bound == lacks
+    finally:
+        goes_on.set()
+        turns.end()
+
+
 def test_a_part_of_a_count_is_counted_on_the_host():
     host = OnHost(10, reports=0)
-    strategy = BesideCopy(host, LARGE, lambda _: pytest.fail("a part is not copied"))
+    strategy = BesideCopy(host, LARGE, lambda *_: pytest.fail("a part is not copied"))
     assert strategy.run(None, None, TaskRange(0, 2)) is host
     assert host.tasks == TaskRange(0, 2)
     assert (strategy.estimate, strategy.number_of_tasks, strategy.matches_of(8)) == (7.0, 3, 4)

@@ -163,7 +163,7 @@ class CpuEngine:
         return order_of(_candidate_graph(prepared))
 
     def condition_copy(
-        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, is_long: bool
     ) -> CopiedCount | None:
         """None: the candidate graph lies here."""
 

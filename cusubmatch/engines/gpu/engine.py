@@ -187,13 +187,13 @@ class GpuEngine:
         raise NotImplementedError
 
     def condition_copy(
-        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, is_long: bool
     ) -> CopiedCount | None:
         """A count on a copy of a candidate graph, begun; None where that is too large, or is still to be compiled."""
         from cusubmatch.engines.gpu.conditioning.conditioning_run import conditioning_run
 
         with self.current():
-            return conditioning_run(local, order, self.gpu, graph.xp, seconds)
+            return conditioning_run(local, order, self.gpu, graph.xp, seconds, is_long)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """Not offered: this engine builds no candidate graph."""

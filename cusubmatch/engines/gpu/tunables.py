@@ -63,8 +63,8 @@ class Tunables:
         Of the filters: warps a block, vertices that are counted together, and neighbours that a lane tests alone.
     conditioning_block_warps : int
         Warps a block of a count by conditioning.
-    conditioning_slots : int
-        Components that its cache can hold; a power of two.
+    conditioning_slots, long_conditioning_slots : int
+        Components that its cache can hold, and that of a long count; powers of two.
     conditioning_store_bytes : int
         Most bytes of its domains and rows.
     full_rows_arcs : int
@@ -111,6 +111,7 @@ class Tunables:
     filter_probed_neighbours: int = 4
     conditioning_block_warps: int = 4
     conditioning_slots: int = 1 << 20
+    long_conditioning_slots: int = 1 << 26
     conditioning_store_bytes: int = 1 << 29
     full_rows_arcs: int = 1 << 26
     alternatives: int = 32

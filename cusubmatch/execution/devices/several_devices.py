@@ -136,10 +136,10 @@ class SeveralDevices:
         return self.home.conditioning_order(prepared)
 
     def condition_copy(
-        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, is_long: bool
     ) -> CopiedCount | None:
         """As on the first device."""
-        return self.home.condition_copy(graph, local, order, seconds)
+        return self.home.condition_copy(graph, local, order, seconds, is_long)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """As on the first device."""

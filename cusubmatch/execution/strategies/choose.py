@@ -94,9 +94,11 @@ def host_strategy(
     return OnHost(planned)
 
 
-def _begun_copy(engine: Engine, host: Engine, placed: Graph, prepared: Prepared, seconds: float) -> CopiedCount | None:
+def _begun_copy(
+    engine: Engine, host: Engine, placed: Graph, prepared: Prepared, seconds: float, is_long: bool
+) -> CopiedCount | None:
     """A count on a copy of the host's candidate graph, which takes so many seconds at the most."""
     local = prepared.candidate_graph
     assert local is not None  # noqa: S101 - it is what conditioning works on
     with engine.current():
-        return engine.condition_copy(placed, local, host.conditioning_order(prepared), seconds)
+        return engine.condition_copy(placed, local, host.conditioning_order(prepared), seconds, is_long)

@@ -2,22 +2,30 @@
 
 A count on a large candidate graph begins there at once. One on a small graph begins when the host has counted for a
 while and is not half done: most such counts end before, and to make a copy takes a millisecond.
+
+The device is soon left to elimination. Where that has no bound for long, its tables are too large, and a second count
+on a copy goes on beside it, on a part of the device, until there is one.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
 
 from cusubmatch.engines.runs import COPIED_S, CopiedCount, Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
+
+if TYPE_CHECKING:
+    from cusubmatch.execution.strategies.conditioning_count import ConditioningCount
 
 __all__ = ["BesideCopy", "BesideCopyCount"]
 
 AT_ONCE_NS = 5e6  # that conditioning costs, at the least, from which a copy is made before the host begins
 ALONE_S = 0.001  # that the host counts before one is made
 HALF = 0.5
+LONG_S = 60.0  # that a second copy is counted, at the most
 
 
 class _CopyIsDoneError(Exception):
@@ -34,14 +42,15 @@ class BesideCopy:
     Parameters
     ----------
     on_host : Strategy
-        By conditioning.
+        By conditioning (`ConditioningCount`).
     cost : float
         Nanoseconds of conditioning, at the least.
     begin : callable
-        begin(seconds) begins a count on a device, of embeddings, for so long at the most; None if that is not offered.
+        begin(seconds, is_long) begins a count on a device, of embeddings, for so long at the most; None if that is not
+        offered. One that is long leaves a part of the device to others.
     """
 
-    def __init__(self, on_host: Strategy, cost: float, begin: Callable[[float], CopiedCount | None]):
+    def __init__(self, on_host: Strategy, cost: float, begin: Callable[[float, bool], CopiedCount | None]):
         self.on_host, self.cost, self.begin = on_host, cost, begin
 
     @property
@@ -78,9 +87,10 @@ class BesideCopyCount:
 
     def __init__(self, strategy: BesideCopy, deadline: float | None, progress: ProgressCallback | None):
         self.strategy, self.progress = strategy, progress
-        self._begun, self._copy = False, None  # type: bool, CopiedCount | None
+        self._begun = self._is_long = False  # the first copy, and the second one
+        self._copy: CopiedCount | None = None
         self._begun_s, self._deadline = time.monotonic(), deadline
-        self._on_host = strategy.on_host.run(deadline, self._look)
+        self._on_host = cast("ConditioningCount", strategy.on_host.run(deadline, self._look))
 
     def total(self) -> int:
         """The number of embeddings.
@@ -100,7 +110,7 @@ class BesideCopyCount:
         """
         try:
             if self.strategy.cost >= AT_ONCE_NS:
-                self._begin()
+                self._begin(self._begun_s + COPIED_S)
             return self._on_host.count()
         except _CopyIsDoneError as done:
             matches = done.matches
@@ -130,22 +140,29 @@ class BesideCopyCount:
             self._copy = None
         return None
 
-    def _begin(self) -> None:
-        self._begun, end_s = True, self._begun_s + COPIED_S
+    def _begin(self, end_s: float) -> None:
+        """Begin on the device, for the first time or the second."""
+        self._begun, self._is_long = True, self._begun
         if self._deadline is not None:
             end_s = min(end_s, self._deadline)
         try:
-            self._copy = self.strategy.begin(max(end_s - time.monotonic(), 0.0))
+            self._copy = self.strategy.begin(max(end_s - time.monotonic(), 0.0), self._is_long)
         except MemoryError:  # the host goes on
             return
 
     def _look(self, done: float, matches: int) -> None:
         """Begin on the device if the host takes long; raise if the device is done."""
-        if self._copy is not None:
+        copy, now = self._copy, time.monotonic()
+        if copy is not None:
             known = self.poll()
             if known is not None:
                 raise _CopyIsDoneError(known)
-        elif not self._begun and done < HALF and time.monotonic() > self._begun_s + ALONE_S:
-            self._begin()
+            if self._is_long and not self._on_host.lacks_bound:
+                copy.stop()
+        elif not self._begun:
+            if done < HALF and now > self._begun_s + ALONE_S:
+                self._begin(self._begun_s + COPIED_S)
+        elif not self._is_long and self._on_host.lacks_bound:
+            self._begin(now + LONG_S)
         if self.progress is not None:
             self.progress(done, matches)

@@ -21,6 +21,8 @@ from cusubmatch.system.workers import Workers
 
 __all__ = ["EliminationIsDoneError", "EliminationTurns"]
 
+BOUND_S = 1.0  # after which a count that has no bound yet may never have one
+
 
 class EliminationIsDoneError(Exception):
     """The count beside the caller's is done."""
@@ -58,6 +60,13 @@ class EliminationTurns:
     def seconds_beside(self) -> float:
         """Since when it goes on beside the caller; 0 if it does not, or has ended."""
         return 0.0 if self._over or self._begun_s is None else time.monotonic() - self._begun_s
+
+    @property
+    def lacks_bound(self) -> bool:
+        """Whether it has gone on beside the caller for a while, or was given up, without a bound."""
+        if self._begun_s is None or self.count.has_bound:
+            return False
+        return self._over or time.monotonic() - self._begun_s > BOUND_S
 
     def take(self, nanoseconds: float) -> int | None:
         """Let it spend so many nanoseconds in all, and wait; the total if it is known then."""

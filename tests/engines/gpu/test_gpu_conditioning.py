@@ -28,6 +28,8 @@ from cusubmatch.engines.factors.fields import Fields
 from cusubmatch.engines.gpu.conditioning import conditioner
 from cusubmatch.engines.gpu.conditioning import conditioning_run as runs
 from cusubmatch.engines.gpu.conditioning import program as programs
+from cusubmatch.engines.gpu.conditioning import state_format as f
+from cusubmatch.engines.gpu.conditioning.component_cache import BUCKET_SLOTS
 from cusubmatch.engines.gpu.elimination.array_factors import ArrayFactors
 from cusubmatch.engines.gpu.elimination.device_factors import factors_on_device, load
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
@@ -142,6 +144,16 @@ def test_a_sum_of_many_large_terms_is_left_to_the_host():
     _, prepared = prepared_for(graph, pattern, "monomorphism")
     order = list(range(1 + leaves))  # the centre first
     assert runs.conditioning_run(prepared.candidate_graph, order, device(one_lane()), np, SECONDS).poll() is None
+
+
+def test_a_long_count_leaves_a_part_of_the_device_and_keeps_more():
+    graph, pattern = multipartite(4, 9), PATTERNS["path"]
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    how = prepared.candidate_graph, engine.conditioning_order(prepared), device(one_lane(), long_conditioning_slots=256)
+    runs_ = [runs.conditioning_run(*how, np, SECONDS, is_long) for is_long in (False, True)]
+    assert [run.program.blocks for run in runs_] == [2, 1]
+    assert [run.program.words[f.BUCKET_MASK] + 1 for run in runs_] == [64 // BUCKET_SLOTS, 256 // BUCKET_SLOTS]
+    assert {run.poll() for run in runs_} == {count_of(graph, pattern)}
 
 
 def test_what_is_known_is_not_counted_again():

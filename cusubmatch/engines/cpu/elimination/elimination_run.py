@@ -45,6 +45,8 @@ class EliminationRun:
     ----------
     matches : None
         Nothing is known before the end.
+    has_bound : bool
+        Whether it knows the number of homomorphisms, about, which comes first.
     beside : bool
         Whether a core is free for it while the caller counts in another way.
     cost, max_cost : float
@@ -61,7 +63,7 @@ class EliminationRun:
     """
 
     matches: int | None = None
-    yields = False
+    has_bound = yields = False
     device: MakeDeviceFactors | None = None
 
     def __init__(self, local: CandidateGraph, options: RunOptions, tunables: Tunables):
@@ -90,6 +92,7 @@ class EliminationRun:
         compile_elimination()
         most_words = max(MANY_WORDS, available_memory() // (MEMORY_SHARE * WORD_BYTES))  # that factors take
         (bits,), costs = self._sum(np.array([FLOATS]), frozenset(), most_words)
+        self.has_bound = True
         moduli = [WORD, *primes_beside_word(float(np.uint64(bits).view(np.float64)))]
         return chinese_remainder(self._sum(kinds_of(moduli), self._conflicts, most_words, costs).totals, moduli)
 

@@ -13,6 +13,7 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,14 +37,21 @@ from cusubmatch.plan.candidate_graph import CandidateGraph
 __all__ = ["ConditioningRun", "conditioning_run"]
 
 FILL_SHAPE = 1024, 8  # blocks and warps of the kernel that writes rows
+LONG_PART = 2  # a long count has one of so many parts of the device
 PLACES = 64  # for counts that are under way on a GPU: more than there are threads that ask
 
 
 def conditioning_run(
-    local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float
+    local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float, is_long: bool = False
 ) -> ConditioningRun | None:
-    """A count on a candidate graph, which begins; None where that is too large, or kernels are still to be compiled."""
-    program = make_program(local, order, gpu)
+    """A count on a candidate graph, which begins; None where that is too large, or kernels are still to be compiled.
+
+    One that `is_long` leaves a part of the device to others, and keeps more counts of components.
+    """
+    if is_long:
+        slots = gpu.tunables.long_conditioning_slots
+        gpu = gpu._replace(tunables=replace(gpu.tunables, conditioning_slots=slots))
+    program = make_program(local, order, gpu, LONG_PART if is_long else 1)
     if program is None or 4 * program.store_words > gpu.tunables.conditioning_store_bytes:
         return None
     declared = condition_kernel(program.lane_words), fill_kernel()

@@ -56,7 +56,7 @@ def _lane_words(locals_: int, width: int) -> int | None:
     return next((words for words in LANE_WORDS if words >= needed), None if width > 1 else needed)
 
 
-def make_program(local: CandidateGraph, order: Sequence[int], gpu: Device) -> Program | None:
+def make_program(local: CandidateGraph, order: Sequence[int], gpu: Device, parts: int = 1) -> Program | None:
     """The program of a candidate graph; None if its sets are too long.
 
     Parameters
@@ -66,6 +66,8 @@ def make_program(local: CandidateGraph, order: Sequence[int], gpu: Device) -> Pr
     order : sequence of int
         The vertices, the one to branch on first first.
     gpu : Device
+    parts : int
+        Of the device, one of which is used.
     """
     n, width, settings = len(order), gpu.target.WARP, gpu.tunables
     locals_ = len(local.candidates.masks)
@@ -100,6 +102,7 @@ def make_program(local: CandidateGraph, order: Sequence[int], gpu: Device) -> Pr
         f.BUCKET_MASK: settings.conditioning_slots // BUCKET_SLOTS - 1,
     }.items():
         program[at] = value
+    blocks = -(-blocks // parts)
     sizes = np.array(local.candidates.cardinalities.sizes, np.uint32)
     store_words = pools + blocks * warps * narrowings * set_words
     return Program(np.array(program, np.uint32), words, set_words, sizes, blocks, shared_words, store_words)
