@@ -183,24 +183,54 @@ class WithoutBound(OnHost):
         return self.first <= self.reported <= self.last
 
 
-def test_the_device_counts_again_where_elimination_has_no_bound():
-    copies = [Copy(20, looks=10**9, ended=True), Copy(20, looks=2)]
-    asked, left = [], iter(copies)
+@pytest.fixture
+def at_once(monkeypatch):
+    """The first copy has no time, and others are asked for at once."""
+    monkeypatch.setattr(copied_count, "COPIED_S", 0.0)
+    monkeypatch.setattr(copied_count, "AGAIN_S", -1.0)
+
+
+def unfinished():
+    """A count that a device has not ended in time."""
+    return Copy(20, looks=10**9, ended=True)
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("compiled_after", [0, 3])
+def test_the_device_counts_again_where_elimination_has_no_bound(compiled_after):
+    asked, left = [], iter([unfinished(), *[None] * compiled_after, Copy(20, looks=2)])
 
     def begin(seconds, is_long):
         asked.append(is_long)
-        assert 0.0 < seconds <= (copied_count.LONG_S if is_long else copied_count.COPIED_S)
+        assert 0.0 <= seconds <= copied_count.LONG_S
         return next(left)
 
     assert BesideCopy(WithoutBound(3, 10**9, reports=10**9), LARGE, begin).run(None, None).count() == 10
-    assert asked == [False, True]
+    assert asked == [False, *[True] * (compiled_after + 1)]
 
 
+@pytest.mark.usefixtures("at_once")
 def test_the_device_is_left_to_elimination_once_that_has_a_bound():
-    copies = [Copy(20, looks=10**9, ended=True), Copy(20, looks=10**9)]
-    left = iter(copies)
+    long = Copy(20, looks=10**9)
+    left = iter([unfinished(), long])
     assert BesideCopy(WithoutBound(2, 4), LARGE, lambda *_: next(left)).run(None, None).count() == 5
-    assert copies[1].stopped > 1  # when it has a bound, and at the end
+    assert long.stopped > 1  # when it has a bound, and at the end
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("what", ["too large", "no memory"])
+def test_what_the_device_cannot_count_it_is_not_asked_again(monkeypatch, what):
+    monkeypatch.setattr(copied_count, "COPIED_S", SECONDS if what == "too large" else 0.0)  # it ends before its time
+    asked = []
+
+    def begin(_seconds, is_long):
+        asked.append(is_long)
+        if what == "no memory" and is_long:
+            raise MemoryError
+        return unfinished()
+
+    assert BesideCopy(WithoutBound(1, 10**9), LARGE, begin).run(None, None).count() == 5
+    assert asked == ([False] if what == "too large" else [False, True])
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ AT_ONCE_NS = 5e6  # that conditioning costs, at the least, from which a copy is 
 ALONE_S = 0.001  # that the host counts before one is made
 HALF = 0.5
 LONG_S = 60.0  # that a second copy is counted, at the most
+AGAIN_S = 1.0  # after which it is asked for again, where it may still be compiled
+EARLY_S = 0.05  # before its time, that a copy ends whose count is too large, at the least
 
 
 class _CopyIsDoneError(Exception):
@@ -87,8 +89,9 @@ class BesideCopyCount:
 
     def __init__(self, strategy: BesideCopy, deadline: float | None, progress: ProgressCallback | None):
         self.strategy, self.progress = strategy, progress
-        self._begun = self._is_long = False  # the first copy, and the second one
         self._copy: CopiedCount | None = None
+        self._begun = self._is_last = False  # whether there has been a copy; whether there is to be no other
+        self._end_s = self._again_s = 0.0  # of the copy; from when on another one may begin
         self._begun_s, self._deadline = time.monotonic(), deadline
         self._on_host = cast("ConditioningCount", strategy.on_host.run(deadline, self._look))
 
@@ -138,17 +141,20 @@ class BesideCopyCount:
             return self.strategy.matches_of(total)
         if ended:
             self._copy = None
+            self._is_last |= time.monotonic() < self._end_s - EARLY_S  # the count is too large, or was stopped
         return None
 
     def _begin(self, end_s: float) -> None:
         """Begin on the device, for the first time or the second."""
-        self._begun, self._is_long = True, self._begun
-        if self._deadline is not None:
-            end_s = min(end_s, self._deadline)
+        is_long, self._begun, now = self._begun, True, time.monotonic()
+        self._end_s = end_s if self._deadline is None else min(end_s, self._deadline)
+        self._again_s = now + AGAIN_S
         try:
-            self._copy = self.strategy.begin(max(end_s - time.monotonic(), 0.0), self._is_long)
+            self._copy = self.strategy.begin(max(self._end_s - now, 0.0), is_long)
         except MemoryError:  # the host goes on
-            return
+            self._is_last = True
+        else:
+            self._is_last = is_long and self._copy is not None
 
     def _look(self, done: float, matches: int) -> None:
         """Begin on the device if the host takes long; raise if the device is done."""
@@ -157,12 +163,12 @@ class BesideCopyCount:
             known = self.poll()
             if known is not None:
                 raise _CopyIsDoneError(known)
-            if self._is_long and not self._on_host.lacks_bound:
+            if self._is_last and not self._on_host.lacks_bound:
                 copy.stop()
         elif not self._begun:
             if done < HALF and now > self._begun_s + ALONE_S:
                 self._begin(self._begun_s + COPIED_S)
-        elif not self._is_long and self._on_host.lacks_bound:
+        elif not self._is_last and now > self._again_s and self._on_host.lacks_bound:
             self._begin(now + LONG_S)
         if self.progress is not None:
             self.progress(done, matches)

@@ -378,6 +378,21 @@ def test_it_is_given_up_when_its_time_is_spent():
     assert run.cost <= run.max_cost
 
 
+def test_it_has_its_bound_before_the_sum_over_quotients(monkeypatch):
+    graph = random_graph(20, 0.3, 2, seed=9)
+    engine, prepared = prepared_for(graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism")
+    run, had, make = engine.eliminate(prepared, RunOptions()), [], elimination_run.sum_of_quotients
+
+    def sum_of_quotients(*arguments):
+        had.append(run.has_bound)
+        return make(*arguments)
+
+    compile_elimination()
+    monkeypatch.setattr(elimination_run, "sum_of_quotients", sum_of_quotients)
+    run.total()
+    assert had == [False, True]
+
+
 def test_a_deadline_ends_it():
     graph = random_graph(60, 0.3, 2, seed=9)
     engine, prepared = prepared_for(graph, Pattern(EDGES["cycle"], labels={v: v % 2 for v in range(8)}), "monomorphism")
