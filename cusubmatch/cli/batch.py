@@ -17,14 +17,15 @@ from cusubmatch.io.formats import format_of
 if TYPE_CHECKING:
     from cusubmatch.dask import Graph
 
-__all__ = ["answer_queries", "cluster_client", "cluster_graph", "read_queries"]
+__all__ = ["CLUSTER_SETTINGS", "answer_queries", "cluster_client", "cluster_graph", "read_queries"]
 
 TEXT_SUFFIX, COMMENT = ".txt", "#"
 SECONDS_TO_CONNECT = 10
 CLUSTER_SETTINGS = {  # of a cluster of this machine; its workers have them, too
     # After that it closes a worker for good that was lost, also one that came back and was lost again.
     "distributed.deploy.lost-worker-timeout": "1 day",
-    # A worker that looks at what its threads do may wait for ever for one that ends (CPython 3.11, gh-106883).
+    # A worker that looks at what its threads do may wait for ever for one that ends, and waits for it: in CPython 3.11,
+    # where a garbage collection comes in between (gh-106883).
     "distributed.worker.profile.enabled": False,
 }
 SECONDS_TO_CLOSE = 30.0

@@ -7,9 +7,9 @@ import psutil
 import pytest
 from distributed import Client, LocalCluster
 
-# Workers are given this setting. One that looks at what its threads do can wait for a thread that ends, which waits for
-# it, for ever: in CPython 3.11, where a garbage collection comes in between (gh-106883).
-dask.config.set({"distributed.worker.profile.enabled": False})
+from cusubmatch.cli.batch import CLUSTER_SETTINGS
+
+dask.config.set(CLUSTER_SETTINGS)
 
 
 def start(folder, workers=2, **options):
@@ -24,9 +24,7 @@ def client(tmp_path_factory):
     """A client of two worker processes of one thread each."""
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     cluster, connected = start(tmp_path_factory.mktemp("cluster"))
-    # A LocalCluster closes a worker for good that has been lost for so long, or is lost again just then.
-    settings = {"distributed.deploy.lost-worker-timeout": "1 hour"}
-    with dask.config.set({"temporary-directory": str(tmp_path_factory.mktemp("scratch")), **settings}):
+    with dask.config.set({"temporary-directory": str(tmp_path_factory.mktemp("scratch"))}):
         yield connected
     connected.close()
     stuck = False

@@ -66,7 +66,7 @@ class EliminationTurns:
         """Whether it has gone on beside the caller for a while, or was given up, without a bound."""
         if self._begun_s is None or self.count.has_bound:
             return False
-        return self._over or time.monotonic() - self._begun_s > BOUND_S
+        return self._over or self.seconds_beside > BOUND_S
 
     def take(self, nanoseconds: float) -> int | None:
         """Let it spend so many nanoseconds in all, and wait; the total if it is known then."""

@@ -262,9 +262,7 @@ def test_what_is_left_of_a_few_vertices_is_kept_apart_where_that_is_asked(seed, 
 
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
 def test_vertices_that_may_have_one_image_are_not_taken_for_different(kind):
-    complete = pd.DataFrame([(i, j) for i in range(5) for j in range(i)], columns=["src", "dst"])
-    vertices = pd.DataFrame({"vertex": range(5), "label": 0})
-    graph = Graph.from_edgelist(complete, vertices=vertices, vertex_label="label")
+    graph = graph_of(list(combinations(range(5), 2)), [0] * 5)
     arms = [(0, 1), (0, 2), (0, 3), (0, 4), (2, 5), (3, 6), (4, 7)]  # 1 is set apart from 2, 3 and 4
     pattern = Pattern(arms, labels=dict.fromkeys(range(8), 0), distinct=[(1, 2), (1, 3), (1, 4)])
     wanted = 5 * 4**3 * sum(4 - len(set(images)) for images in product(range(4), repeat=3))
@@ -273,9 +271,7 @@ def test_vertices_that_may_have_one_image_are_not_taken_for_different(kind):
 
 @pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
 def test_an_image_that_two_vertices_have_is_taken_from_a_row_once(kind):
-    complete = pd.DataFrame([(i, j) for i in range(8) for j in range(i)], columns=["src", "dst"])
-    vertices = pd.DataFrame({"vertex": range(8), "label": ["A"] * 2 + ["B"] * 6})
-    graph = Graph.from_edgelist(complete, vertices=vertices, vertex_label="label")
+    graph = graph_of(list(combinations(range(8), 2)), ["A"] * 2 + ["B"] * 6)
     # 1 and 2 have few candidates, and go first, with 0; then 3, which is touched, and 4, which is not, are a component.
     edges, differ = [(0, 5), (0, 6), (5, 6), *product((1, 2), (0, 3, 5, 6)), (3, 4)], [(1, 4), (2, 4)]
     pattern = Pattern(edges, labels={v: "A" if v in (1, 2) else "B" for v in (0, 1, 2, 3, 5, 6)}, distinct=differ)

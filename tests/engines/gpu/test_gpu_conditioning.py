@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from naive import embeddings
 from strategies import cases
 from targets import emulator, one_lane
-from test_conditioning import beside_a_hub, count_of, multipartite, path, prepared_for
+from test_conditioning import beside_a_hub, count_of, graph_of, multipartite, path, prepared_for
 from tiers import examples, thorough
 
 from cusubmatch import Graph, Pattern
@@ -122,10 +122,7 @@ def test_counts_beyond_64_bits(length, fits):
     """A path through so many labels, each of 24 vertices, which all are adjacent to the next."""
     size = 24
     labels = np.repeat(np.arange(length), size)
-    pairs = np.argwhere(labels[None, :] == labels[:, None] + 1)
-    vertices = pd.DataFrame({"vertex": range(len(labels)), "label": labels})
-    edges = pd.DataFrame(pairs, columns=["src", "dst"])
-    graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    graph = graph_of(np.argwhere(labels[None, :] == labels[:, None] + 1), labels)
     pattern = Pattern(list(pairwise(range(length))), labels=dict(enumerate(range(length))))
     found = run_of(graph, pattern, device(one_lane(), conditioning_slots=1 << 10)).poll()
     assert found == (size**length if fits else None)
@@ -136,10 +133,7 @@ def test_a_sum_of_many_large_terms_is_left_to_the_host():
     """A star: the product at each image of its centre has fewer than 2^120 embeddings, their sum more than 2^128."""
     centres, leaves, size = 512, 26, 24
     labels = np.repeat(np.arange(1 + leaves), [centres, *[size] * leaves])
-    pairs = np.argwhere((labels[:, None] == 0) & (labels[None, :] > 0))
-    vertices = pd.DataFrame({"vertex": range(len(labels)), "label": labels})
-    edges = pd.DataFrame(pairs, columns=["src", "dst"])
-    graph = Graph.from_edgelist(edges, vertices=vertices, vertex_label="label")
+    graph = graph_of(np.argwhere((labels[:, None] == 0) & (labels[None, :] > 0)), labels)
     pattern = Pattern([(0, leaf) for leaf in range(1, 1 + leaves)], labels=dict(enumerate(range(1 + leaves))))
     _, prepared = prepared_for(graph, pattern, "monomorphism")
     order = list(range(1 + leaves))  # the centre first
