@@ -218,6 +218,28 @@ def test_the_device_is_left_to_elimination_once_that_has_a_bound():
 
 
 @pytest.mark.usefixtures("at_once")
+def test_a_thread_that_looks_late_lets_no_other_copy_go():
+    """While it looks at the first one, the thread that counts lets that go and begins the second."""
+
+    class Watched(Copy):
+        def poll(self):
+            if self.looks == 10**9:
+                self.looks -= 1
+                host.progress(0.0, 0)
+                host.progress(0.0, 0)
+            return super().poll()
+
+    class Host(WithoutBound):
+        def count(self):
+            assert count.poll() is None  # another thread's look
+            return super().count()
+
+    host, left = Host(1, 10**9), iter([Watched(20, looks=10**9, ended=True), Copy(20, looks=2)])
+    count = BesideCopy(host, LARGE, lambda *_: next(left)).run(None, None)
+    assert count.count() == 10
+
+
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("what", ["too large", "no memory"])
 def test_what_the_device_cannot_count_it_is_not_asked_again(monkeypatch, what):
     monkeypatch.setattr(copied_count, "COPIED_S", SECONDS if what == "too large" else 0.0)  # it ends before its time

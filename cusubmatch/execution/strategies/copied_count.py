@@ -124,25 +124,17 @@ class BesideCopyCount:
             matches = known
         finally:
             self.matches = self._on_host.matches
-            copy = self._copy  # another thread that looks at it may let go of it
-            if copy is not None:
-                copy.stop()
+            if self._copy is not None:
+                self._copy.stop()
         if self.progress is not None:
             self.progress(1.0, matches)
         return matches
 
     def poll(self) -> int | None:
-        """The number of matches, once the device has counted them; for any thread. What has ended without is let go."""
+        """The number of matches, once the device has counted them; for any thread."""
         copy = self._copy
-        if copy is None:
-            return None
-        ended, total = copy.ended, copy.poll()
-        if total is not None:
-            return self.strategy.matches_of(total)
-        if ended:
-            self._copy = None
-            self._is_last |= time.monotonic() < self._end_s - EARLY_S  # the count is too large, or was stopped
-        return None
+        total = None if copy is None else copy.poll()
+        return None if total is None else self.strategy.matches_of(total)
 
     def _begin(self, end_s: float) -> None:
         """Begin on the device, for the first time or the second."""
@@ -160,10 +152,13 @@ class BesideCopyCount:
         """Begin on the device if the host takes long; raise if the device is done."""
         copy, now = self._copy, time.monotonic()
         if copy is not None:
-            known = self.poll()
+            ended, known = copy.ended, self.poll()
             if known is not None:
                 raise _CopyIsDoneError(known)
-            if self._is_last and not self._on_host.lacks_bound:
+            if ended:
+                self._copy = None
+                self._is_last |= now < self._end_s - EARLY_S  # the count is too large, or was stopped
+            elif self._is_last and not self._on_host.lacks_bound:
                 copy.stop()
         elif not self._begun:
             if done < HALF and now > self._begun_s + ALONE_S:
