@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cusubmatch.api.argument_types import DevicesOption, EdgesOption, EngineName, GraphLike, ProgressOption, Semantics
 from cusubmatch.api.count_calls import count_of_query
@@ -12,9 +12,6 @@ from cusubmatch.api.reports import time_limit_exceeded
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.query_options import QueryOptions
 from cusubmatch.pattern import Pattern
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["count_matches", "has_match"]
 
