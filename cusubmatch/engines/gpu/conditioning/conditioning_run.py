@@ -13,7 +13,6 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,8 +48,7 @@ def conditioning_run(
     One that `is_long` leaves a part of the device to others, and keeps more counts of components.
     """
     if is_long:
-        slots = gpu.tunables.long_conditioning_slots
-        gpu = gpu._replace(tunables=replace(gpu.tunables, conditioning_slots=slots))
+        gpu = gpu.tuned(conditioning_slots=gpu.tunables.long_conditioning_slots)
     program = make_program(local, order, gpu, LONG_PART if is_long else 1)
     if program is None or 4 * program.store_words > gpu.tunables.conditioning_store_bytes:
         return None
