@@ -27,7 +27,7 @@ def client(tmp_path_factory):
 
     folder = str(tmp_path_factory.mktemp("cluster"))
     with (
-        config.set({"temporary-directory": folder, "distributed.deploy.lost-worker-timeout": "1 hour"}),
+        config.set({"temporary-directory": folder}),
         LocalCUDACluster(n_workers=2, rmm_pool_size="4GB", local_directory=folder, dashboard_address=":0") as cluster,
         Client(cluster) as connected,
     ):

@@ -137,7 +137,7 @@ class BesideCopyCount:
         return None if total is None else self.strategy.matches_of(total)
 
     def _begin(self, end_s: float) -> None:
-        """Begin on the device, for the first time or the second."""
+        """Begin on the device: for the first time, or a long count."""
         is_long, self._begun, now = self._begun, True, time.monotonic()
         self._end_s = end_s if self._deadline is None else min(end_s, self._deadline)
         self._again_s = now + AGAIN_S
