@@ -81,6 +81,10 @@ class Tunables:
         Most counts of components that it keeps, a power of two; a slot takes 32 bytes.
     most_set_elements, most_set_row_words : int
         A count by conditioning keeps domains as bits where there are no more local indices, and rows of no more words.
+    steps_before_elimination, steps_of_a_way : int
+        Candidates that such a count tries before it counts components by elimination, and between those and others.
+    min_eliminated_vertices, most_combinations : int
+        Vertices of such a component, at the least, and combinations of candidates in its tables, at the most.
     max_kept_paths : int
         Most paths that a thread of a row walk keeps at a vertex, a power of two; one takes 44 bytes.
     """
@@ -120,6 +124,10 @@ class Tunables:
     conditioning_slots: int = 1 << 23
     most_set_elements: int = 1 << 9
     most_set_row_words: int = 1 << 19
+    steps_before_elimination: int = 1 << 26
+    steps_of_a_way: int = 1 << 22
+    min_eliminated_vertices: int = 6
+    most_combinations: int = 1 << 22
     max_kept_paths: int = 1 << 22
 
     def threads_for(self, tasks: int) -> int:

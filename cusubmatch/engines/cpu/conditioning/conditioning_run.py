@@ -46,7 +46,6 @@ YIELDING_PART = 4  # of the threads that count, where it yields
 LEAST_LEFT = 0.25  # of the time spent, as long as roots are left
 HELP_PART = 4  # of a turn that a helper takes, at the most
 HELP_AFTER_S = 0.001  # that a turn has lasted; a short one ends sooner than another thread is of use
-GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
 STEPS_OF_A_RANGE = 256  # or more where that are enough ranges: what is counted next to each other shares what is met
 
 
@@ -55,11 +54,6 @@ class _Turn(NamedTuple):
 
     begun_s: float
     helpers: list[RootCounter]
-
-
-def _share_of(thread: int) -> float:
-    """The part of a domain after which a thread begins to help: far from those of others, and the same in each turn."""
-    return (thread + 1) * GOLDEN_RATIO % 1.0
 
 
 class ConditioningRun:
@@ -104,7 +98,7 @@ class ConditioningRun:
         roots = len(arrays.roots)
         self.tasks = tasks or TaskRange(0, roots)
         put_longest_first(local, root, arrays.roots[self.tasks.begin : self.tasks.end])
-        first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0], _share_of(0))
+        first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])
         self._counters = {0: first}  # of each thread that has counted
         self._queue = RootQueue(0, 0)
         self._last_turn, self._turns_s = (1, 0.0), 0.0  # its roots and seconds; seconds of all turns
@@ -218,7 +212,7 @@ class ConditioningRun:
         """The counter of a thread, made if it is not there."""
         counter = self._counters.get(number)
         if counter is None:
-            counter = self._counters[number] = self._counters[0].another(self._pools[number], _share_of(number))
+            counter = self._counters[number] = self._counters[0].another(self._pools[number], number)
         return counter
 
     def _threads_worth(self) -> int:
@@ -241,6 +235,16 @@ class ConditioningRun:
             least, most = (threads * ranges for ranges in RANGES_OF_A_THREAD)
             self._queue.divide(min(max(self.steps_left // STEPS_OF_A_RANGE, least), most))
 
+    def _eliminates(self, number: int) -> tuple[int, int]:
+        """As `RootCounter.eliminates`, for the counter of a thread, by its number.
+
+        What suits a count is not known beforehand: in one that takes long every second thread eliminates, by turns.
+        """
+        settings, steps = self.tunables, self.steps
+        is_its_turn = (steps // settings.steps_of_a_way + number) % 2 == 0
+        is_long = steps >= settings.steps_before_elimination
+        return settings.most_combinations if is_long and is_its_turn else 0, settings.min_eliminated_vertices
+
     @property
     def _steps_of_turn(self) -> int:
         least = min(self.tunables.conditioning_steps, max(self.steps, FIRST_TURN))
@@ -255,6 +259,7 @@ class ConditioningRun:
         """Count from the queue, if it has roots, for so many steps; what is left of a range is put back."""
         if not self._queue.roots:
             return False
+        counter.eliminates = self._eliminates(counter.number)
         with self._lock:
             turn = self._turns[counter] = _Turn(time.monotonic(), [])
         roots, steps = counter.count(self._queue.take_back(), budget, self._queue.words)
@@ -289,6 +294,7 @@ class ConditioningRun:
             if helps:
                 turn.helpers.append(counter)
         if helps:
+            counter.eliminates = self._eliminates(counter.number)
             helps = counter.help(roots, budget)
             with self._lock:
                 turn.helpers.remove(counter)

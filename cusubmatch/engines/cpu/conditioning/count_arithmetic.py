@@ -17,6 +17,7 @@ __all__ = [
     "ZERO",
     "as_float",
     "from_word",
+    "from_words",
     "has_residues",
     "minus",
     "plus",
@@ -62,6 +63,15 @@ def from_word(s, value):
     if has_residues(s):
         return _pair(word % primes[0], word % primes[1]), _pair(word % primes[2], word % primes[3])
     return word, np.uint64(0)
+
+
+@inner
+def from_words(s, low, high):
+    """A number that is not negative, from two words."""
+    if has_residues(s):
+        unit = times(s, from_word(s, 1 << 32), from_word(s, 1 << 32))
+        return plus(s, times(s, from_word(s, high), unit), from_word(s, low))
+    return low, high
 
 
 @inner

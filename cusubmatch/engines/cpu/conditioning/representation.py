@@ -21,10 +21,13 @@ __all__ = [
     "count_small",
     "domains_key",
     "mark_domains",
+    "mark_row",
     "may_collide",
     "most_at_once",
     "most_waived",
+    "number_of_locals",
     "overlap",
+    "put_row",
     "restart",
     "restrict",
     "takes_long",
@@ -100,6 +103,21 @@ def overlap(s, u, w):
 @_by_state(overlaps.write_overlap, bits.write_overlap)
 def write_overlap(s, u, w):
     """The candidates that both u and w may take, put into the pool: a range of the store."""
+
+
+@_by_state(lists.number_of_locals, bits.number_of_locals)
+def number_of_locals(s):
+    """The number of local indices."""
+
+
+@_by_state(lists.mark_row, bits.mark_row)
+def mark_row(s, v, w, x, marks, times):
+    """Add 1 to the marks that are `times` of those that x, an image of v, leaves of w."""
+
+
+@_by_state(lists.put_row, bits.put_row)
+def put_row(s, v, w, x, elements, size, out):
+    """Put those of some elements, ascending, that x, an image of v, leaves of w into the set at a pointer."""
 
 
 @_by_state(overlaps.restrict, bits.restrict)

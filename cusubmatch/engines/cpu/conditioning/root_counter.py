@@ -22,6 +22,7 @@ from cusubmatch.engines.cpu.primitives.pointers import table_of
 
 __all__ = ["RootCounter"]
 
+GOLDEN_RATIO = 0.5 * (5**0.5 - 1.0)  # its multiples, modulo 1, are far from each other
 CALLS_BEFORE_LONGER = 16  # that leave what they found
 
 
@@ -47,10 +48,16 @@ class RootCounter:
         Vertices of the pattern.
     pool : int
         Where its pool begins in the store.
-    share : float
-        When it helps, it goes through domains from this share (less than 1) of them on.
+    number : int
+        Of the thread that counts.
     places : int64, optional
         The table of the arrays, if it is there.
+
+    Attributes
+    ----------
+    eliminates : (int, int)
+        Components are counted by elimination whose tables have no more combinations of candidates than that, at first
+        none, and that have at least so many vertices.
     """
 
     def __init__(
@@ -59,10 +66,10 @@ class RootCounter:
         root: int,
         size: int,
         pool: int,
-        share: float,
+        number: int = 0,
         places: np.ndarray | None = None,
     ):
-        self._root, self._size, self._pool, self.share = root, size, pool, share
+        self._root, self._size, self._pool, self.number = root, size, pool, number
         self._on_bits = isinstance(arrays, bits.Arrays)
         self._count_roots = count_roots_of_bits if self._on_bits else count_roots_of_lists
         self._arrays: Any = arrays
@@ -71,13 +78,14 @@ class RootCounter:
         self._unused, self._no_queue = (np.zeros(2, np.uint64), np.zeros(1)), np.zeros(2, np.int64)
         self._stuck = self._longer = 0
         self._partial_sums = b""
+        self.eliminates = 0, 0
 
     @property
     def part(self) -> str:
         """What is compiled for it (`jit.announced`)."""
         return "conditioning" if self._on_bits else "conditioning on lists"
 
-    def another(self, pool: int, share: float) -> RootCounter:
+    def another(self, pool: int, number: int) -> RootCounter:
         """A counter for one more thread, with the same cache and a pool of its own; this one may count meanwhile."""
         layout, places = self._layout, self._places.copy()
         block = zeros_on_lines(layout.size, np.uint8)
@@ -88,7 +96,12 @@ class RootCounter:
             return block[begin : begin + like.nbytes].view(like.dtype)
 
         arrays = self._arrays._replace(registers=own("registers"), partial_sums=own("partial_sums"))
-        return RootCounter(arrays, self._root, self._size, pool, share, places)
+        return RootCounter(arrays, self._root, self._size, pool, number, places)
+
+    @property
+    def share(self) -> float:
+        """When it helps, it goes through domains from this part of them on: the same in each turn, far from others'."""
+        return (self.number + 1) * GOLDEN_RATIO % 1.0
 
     @functools.cached_property
     def _layout(self) -> _Layout:
@@ -156,6 +169,7 @@ class RootCounter:
         registers, vertices = self._arrays.registers, (1 << self._size) - 1
         registers[c.POSITION], registers[c.RANGE_END] = roots
         registers[c.SHIFT] = int(share * (1 << c.WHOLE_SHIFT))
+        registers[c.MOST_COMBINATIONS], registers[c.LEAST_VERTICES] = self.eliminates
         self._count_roots(self._places, self._root, vertices, queue, sums, bounds, budget, self._pool)
 
     def end_turn(self) -> None:

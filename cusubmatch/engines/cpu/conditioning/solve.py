@@ -12,6 +12,9 @@ send one of the others to one of these, whose domain is narrowed to what both sh
 the others all differ. Where many candidates are shared, a vertex is matched instead. One with a single candidate is
 matched at once, without a look whether the component is known.
 
+A count that takes long eliminates the vertices of a component where that takes small tables (`dense`): what vertices
+are matched before is a cutset of the pattern (w-cutset conditioning, Bidyuk & Dechter 2007).
+
 Where a vertex has many candidates, the sums over blocks of them are kept as well: a count that other threads help does
 no block twice. A count that is interrupted keeps its partial sums, and goes on with them.
 
@@ -26,7 +29,16 @@ from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.bits.state import on_bits
 from cusubmatch.engines.cpu.conditioning.branching import MATCH, SET_APART, WAIVE, component_of, division, scarcest
 from cusubmatch.engines.cpu.conditioning.component_cache import ask_for, key_of, key_of_block, lookup, remember
-from cusubmatch.engines.cpu.conditioning.count_arithmetic import ZERO, from_word, minus, plus, tightened, times
+from cusubmatch.engines.cpu.conditioning.count_arithmetic import (
+    ZERO,
+    from_word,
+    from_words,
+    minus,
+    plus,
+    tightened,
+    times,
+)
+from cusubmatch.engines.cpu.conditioning.dense.eliminate import eliminated
 from cusubmatch.engines.cpu.conditioning.lists.state import on_lists
 from cusubmatch.engines.cpu.conditioning.partial_sums import forget_partial_sums, keep_partial_sum, take_partial_sum
 from cusubmatch.engines.cpu.conditioning.representation import (
@@ -43,7 +55,7 @@ from cusubmatch.engines.cpu.conditioning.representation import (
     write_overlap,
 )
 from cusubmatch.engines.cpu.conditioning.root_queue import next_range
-from cusubmatch.engines.cpu.primitives.jit import inner, jit, trailing_zeros
+from cusubmatch.engines.cpu.primitives.jit import inner, jit, popcount, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import pointer
 
 __all__ = ["count_roots_of_bits", "count_roots_of_lists"]
@@ -74,6 +86,13 @@ def _small(s, component):
 
 
 @inner
+def _may_be_eliminated(s, component):
+    """Whether a component is looked at as one that elimination may count."""
+    registers = s.registers
+    return registers[c.MOST_COMBINATIONS] and popcount(np.uint64(component)) >= registers[c.LEAST_VERTICES]
+
+
+@inner
 def _solve(s, rest):
     """The number of ways to match the vertices of `rest`, and a bound on it; nothing is promised once it is ABORTED."""
     registers = s.registers
@@ -96,6 +115,13 @@ def _solve(s, rest):
             ask_for(s, first, second)
             way, partners, w = division(s, component, fewest)  # if it is known, that takes as long to find
             known, value, bound = lookup(s, first, second)
+            if not known and _may_be_eliminated(s, component):
+                words, exact, u = eliminated(s, component, np.float64(registers[c.MOST_COMBINATIONS]))
+                if exact >= 0.0:
+                    known, value, bound = True, from_words(s, words[0], words[1]), exact
+                    remember(s, first, second, value, bound)
+                elif way == MATCH and u >= 0:
+                    partners = np.int64(1) << u
         if not known:
             trail_top, pool_top, matched = registers[c.TRAIL_TOP], registers[c.POOL_TOP], registers[c.MATCHED]
             u = trailing_zeros(partners)
@@ -125,9 +151,8 @@ def _solve(s, rest):
                 number = blocks * registers[c.SHIFT] >> c.WHOLE_SHIFT
                 for _ in range(blocks):
                     known, part, part_bound = False, ZERO, 0.0
-                    key_1, key_2 = first, second
+                    key_1, key_2 = key_of_block(s, first, second, u, number)
                     if blocks > 1:
-                        key_1, key_2 = key_of_block(s, first, second, u, number)
                         known, part, part_bound = lookup(s, key_1, key_2)
                     if not known:
                         low = begin + number * block

@@ -3,8 +3,9 @@
 Numba tests every index for being negative, which keeps loops from being vectorised, and counts references to every
 array that passes through a call, with atomic operations that cost more than a small intersection. `pointer(array)`
 gives a value that is indexed like an array and does neither. The array must outlive it: the entry points take arrays
-and hand pointers down. Where there are many, one pointer to a table of their addresses goes down instead
-(`bundled`): each value that is passed to a call costs time, in compiled code and more so from Python.
+and hand pointers down (an array of one's own that is not named again is gone before the call that gets its pointer).
+Where there are many, one pointer to a table of their addresses goes down instead (`bundled`): each value that is passed
+to a call costs time, in compiled code and more so from Python.
 """
 
 from __future__ import annotations

@@ -31,9 +31,12 @@ __all__ = [
     "free_set",
     "in_conflict",
     "mark_domains",
+    "mark_row",
     "may_collide",
     "most_waived",
+    "number_of_locals",
     "overlap",
+    "put_row",
     "restart",
     "restrict",
     "row_of",
@@ -84,6 +87,30 @@ def free_set(s):
 def row_of(s, v, w, x):
     """The row of x, an image of v, among the candidates of w."""
     return advance(s.rows, (s.relations[(v << 5) + w] * s.locals + x) * s.width)
+
+
+@inner
+def number_of_locals(s):
+    """The number of local indices."""
+    return s.locals
+
+
+@inner
+def mark_row(s, v, w, x, marks, times):
+    """Add 1 to the marks that are `times` of those that x, an image of v, leaves of w."""
+    row = row_of(s, v, w, x)
+    for y in range(s.locals):
+        is_left = np.uint8(row[y >> 6] >> np.uint64(y & 63) & np.uint64(1))
+        marks[y] += is_left & np.uint8(marks[y] == times)
+
+
+@inner
+def put_row(s, v, w, x, elements, size, out):
+    """Put those of some elements, ascending, that x, an image of v, leaves of w into the set at a pointer."""
+    row = row_of(s, v, w, x)
+    for place in range(size):
+        y = np.int64(elements[place])
+        out[place >> 6] |= (row[y >> 6] >> np.uint64(y & 63) & np.uint64(1)) << np.uint64(place & 63)
 
 
 @inner

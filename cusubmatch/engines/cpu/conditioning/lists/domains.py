@@ -20,6 +20,9 @@ __all__ = [
     "choices",
     "is_image",
     "is_pending",
+    "mark_row",
+    "number_of_locals",
+    "put_row",
     "restart",
     "row_of",
     "save",
@@ -46,6 +49,33 @@ def row_of(s, v, w, x):
     """The row of x, an image of v, among the candidates of w."""
     at = s.relations[(v << 5) + w] * s.stride + x
     return s.offsets[at], s.offsets[at + 1]
+
+
+@inner
+def number_of_locals(s):
+    """The number of local indices."""
+    return s.stride - 1
+
+
+@inner
+def mark_row(s, v, w, x, marks, times):
+    """Add 1 to the marks that are `times` of those that x, an image of v, leaves of w."""
+    begin, end = row_of(s, v, w, x)
+    for at in range(begin, end):
+        y = s.store[at]
+        marks[y] += np.uint8(marks[y] == times)
+
+
+@inner
+def put_row(s, v, w, x, elements, size, out):
+    """Put those of some elements, ascending, that x, an image of v, leaves of w into the set at a pointer."""
+    at, end = row_of(s, v, w, x)
+    place = 0
+    while at < end and place < size:
+        y = s.store[at]
+        if y == elements[place]:
+            out[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+        at, place = at + (y <= elements[place]), place + (y >= elements[place])
 
 
 @inner
