@@ -81,8 +81,8 @@ class Tunables:
         Most counts of components that it keeps, a power of two; a slot takes 32 bytes.
     most_set_elements, most_set_row_words : int
         A count by conditioning keeps domains as bits where there are no more local indices, and rows of no more words.
-    steps_before_elimination, steps_of_a_way : int
-        Candidates that such a count tries before it counts components by elimination, and between those and others.
+    steps_before_elimination : int
+        Candidates that such a count tries before its threads count components by elimination, too.
     min_eliminated_vertices, most_combinations : int
         Vertices of such a component, at the least, and combinations of candidates in its tables, at the most.
     max_kept_paths : int
@@ -124,8 +124,7 @@ class Tunables:
     conditioning_slots: int = 1 << 23
     most_set_elements: int = 1 << 9
     most_set_row_words: int = 1 << 19
-    steps_before_elimination: int = 1 << 26
-    steps_of_a_way: int = 1 << 22
+    steps_before_elimination: int = 1 << 24
     min_eliminated_vertices: int = 6
     most_combinations: int = 1 << 22
     max_kept_paths: int = 1 << 22

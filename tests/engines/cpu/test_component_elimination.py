@@ -13,19 +13,32 @@ from test_conditioning import LISTS, SOON, TIGHT, count_of, graph_of, multiparti
 from tiers import examples, thorough
 
 from cusubmatch import Pattern
+from cusubmatch.engines.cpu.conditioning.two_ways import TwoWays
+from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.runs import RunOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
 NEVER = {"steps_before_elimination": 1 << 62}
-AT_ONCE = {"steps_before_elimination": 0, "steps_of_a_way": 1 << 62, "min_eliminated_vertices": 2}
+AT_ONCE = {"steps_before_elimination": 0, "min_eliminated_vertices": 2}
 kinds = pytest.mark.parametrize("kind", [{}, LISTS], ids=["bits", "lists"])
+
+
+@pytest.fixture
+def one_way(monkeypatch):
+    """All threads eliminate from the beginning to the end."""
+
+    def next_turn(self, steps, _number):
+        most = self._settings.most_combinations if steps >= self._steps_before else 0
+        return most, self._settings.min_eliminated_vertices
+
+    monkeypatch.setattr(TwoWays, "next_turn", next_turn)
 
 
 def ways_to_count():
     """Changes of the settings: tables of any size, small ones only, in short turns, and by threads."""
     ways = [{}, {"most_combinations": 60}, {"most_combinations": 60, **TIGHT}, {"threads": 3, **SOON}]
-    by_turns = {"steps_before_elimination": 20, "steps_of_a_way": 30}
+    by_turns = {"steps_before_elimination": 5}
     return [{**AT_ONCE, **way} for way in (*ways, {**TIGHT, **by_turns}, {**ways[-1], **TIGHT, **by_turns})]
 
 
@@ -44,6 +57,7 @@ def test_a_count_is_that_of_the_definition(semantics, changes, kind, data):
         assert found == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
 
 
+@pytest.mark.usefixtures("one_way")
 @kinds
 @pytest.mark.parametrize("most", [1 << 22, 1000, 100, 10])
 @pytest.mark.parametrize("threads", [1, 3])
@@ -60,6 +74,7 @@ def test_a_count_is_that_of_conditioning_alone(seed, threads, most, kind):
     assert count_of(graph, pattern, **changes) == count_of(graph, pattern, **NEVER)
 
 
+@pytest.mark.usefixtures("one_way")
 @kinds
 @pytest.mark.parametrize(("vertices", "size"), [(10, 64), (16, 64), (17, 64), (20, 30), (32, 12), (22, 64)])
 def test_counts_of_more_than_a_word_are_exact(vertices, size, kind):
@@ -68,12 +83,14 @@ def test_counts_of_more_than_a_word_are_exact(vertices, size, kind):
     assert found == size**vertices
 
 
+@pytest.mark.usefixtures("one_way")
 @kinds
 def test_numbers_that_floats_do_not_tell_are_counted_in_smaller_components(kind):
     graph, pattern = multipartite(20, 64), path(range(20))  # 2^120
     assert count_of(graph, pattern, **AT_ONCE, **kind) == 64**20
 
 
+@pytest.mark.usefixtures("one_way")
 @pytest.mark.parametrize("size", [511, 512, 513])
 def test_a_vertex_may_have_too_many_candidates(size):
     graph, pattern = multipartite(3, size), path([0, 1, 2, 0])
@@ -86,6 +103,7 @@ def steps_of(graph, pattern, **changes):
     return run.total(), run.steps
 
 
+@pytest.mark.usefixtures("one_way")
 @kinds
 def test_a_dense_component_takes_fewer_steps(kind):
     choices, size, vertices = random.Random(3), 120, 12
@@ -101,13 +119,29 @@ def test_a_dense_component_takes_fewer_steps(kind):
 
 
 @kinds
-def test_a_short_count_does_not_look_at_tables(kind, monkeypatch):
+def test_a_short_count_does_not_look_at_tables(kind):
     graph, pattern = multipartite(4, 12), path([0, 1, 2, 3, 0, 1])
     engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=1, **kind)
     run = engine.condition(prepared, RunOptions(), None)
     assert run.total() == 12 * 12 * 12 * 12 * 11 * 11
     assert run._counters[0].eliminates[0] == 0
-    engine, prepared = prepared_for(graph, pattern, "monomorphism", threads=1, **AT_ONCE, **kind)
-    run = engine.condition(prepared, RunOptions(), None)
-    assert run.total() == 12 * 12 * 12 * 12 * 11 * 11
-    assert run._counters[0].eliminates[0] > 0
+
+
+# Which way threads go -------------------------------------------------------------------------------------------------
+
+
+def ways_of(ways, steps, number, turns=4):
+    return [ways.next_turn(steps, number)[0] > 0 for _ in range(turns)]
+
+
+def test_threads_take_turns_of_both_ways_in_a_long_count():
+    ways = TwoWays(Tunables(), 8)
+    assert ways_of(ways, 1 << 20, 0) == ways_of(ways, 1 << 20, 1) == [False] * 4
+    assert ways_of(ways, 1 << 24, 0) == [True, False, True, False]
+    assert ways_of(ways, 1 << 24, 1) == [False, True, False, True]
+
+
+def test_a_thread_that_is_alone_tries_elimination_later():
+    ways = TwoWays(Tunables(), 1)
+    assert ways_of(ways, 1 << 25, 0) == [False] * 4
+    assert ways_of(ways, 1 << 26, 0) == [True, False, True, False]

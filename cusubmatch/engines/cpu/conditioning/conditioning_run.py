@@ -25,6 +25,7 @@ from cusubmatch.engines.cpu.conditioning.initial_arrays import initial_arrays
 from cusubmatch.engines.cpu.conditioning.root_counter import RootCounter
 from cusubmatch.engines.cpu.conditioning.root_order import put_longest_first
 from cusubmatch.engines.cpu.conditioning.root_queue import RootQueue
+from cusubmatch.engines.cpu.conditioning.two_ways import TwoWays
 from cusubmatch.engines.cpu.primitives.jit import announced
 from cusubmatch.engines.cpu.tunables import Tunables
 from cusubmatch.engines.runs import ConditionedCount, RunOptions, TaskRange
@@ -99,7 +100,10 @@ class ConditioningRun:
         self.tasks = tasks or TaskRange(0, roots)
         put_longest_first(local, root, arrays.roots[self.tasks.begin : self.tasks.end])
         first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])
-        self._counters = {0: first}  # of each thread that has counted
+        self._counters, self._ways = (
+            {0: first},
+            TwoWays(tunables, len(self._pools)),
+        )  # counters of each thread that has counted
         self._queue = RootQueue(0, 0)
         self._last_turn, self._turns_s = (1, 0.0), 0.0  # its roots and seconds; seconds of all turns
         self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now
@@ -235,16 +239,6 @@ class ConditioningRun:
             least, most = (threads * ranges for ranges in RANGES_OF_A_THREAD)
             self._queue.divide(min(max(self.steps_left // STEPS_OF_A_RANGE, least), most))
 
-    def _eliminates(self, number: int) -> tuple[int, int]:
-        """As `RootCounter.eliminates`, for the counter of a thread, by its number.
-
-        What suits a count is not known beforehand: in one that takes long every second thread eliminates, by turns.
-        """
-        settings, steps = self.tunables, self.steps
-        is_its_turn = (steps // settings.steps_of_a_way + number) % 2 == 0
-        is_long = steps >= settings.steps_before_elimination
-        return settings.most_combinations if is_long and is_its_turn else 0, settings.min_eliminated_vertices
-
     @property
     def _steps_of_turn(self) -> int:
         least = min(self.tunables.conditioning_steps, max(self.steps, FIRST_TURN))
@@ -259,7 +253,7 @@ class ConditioningRun:
         """Count from the queue, if it has roots, for so many steps; what is left of a range is put back."""
         if not self._queue.roots:
             return False
-        counter.eliminates = self._eliminates(counter.number)
+        counter.eliminates = self._ways.next_turn(self.steps, counter.number)
         with self._lock:
             turn = self._turns[counter] = _Turn(time.monotonic(), [])
         roots, steps = counter.count(self._queue.take_back(), budget, self._queue.words)
@@ -294,7 +288,7 @@ class ConditioningRun:
             if helps:
                 turn.helpers.append(counter)
         if helps:
-            counter.eliminates = self._eliminates(counter.number)
+            counter.eliminates = self._ways.next_turn(self.steps, counter.number)
             helps = counter.help(roots, budget)
             with self._lock:
                 turn.helpers.remove(counter)

@@ -1,0 +1,38 @@
+"""Two ways of a long count: by conditioning alone, and with components that are eliminated.
+
+Which one suits a root is not known beforehand, so each thread takes turns of both. What one way has found of a root is
+in the cache, for the other one as well, and no root takes more than about twice the time of the better way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from cusubmatch.engines.cpu.tunables import Tunables
+
+__all__ = ["TwoWays"]
+
+LATER = 4  # times as many steps a thread that is alone goes the first way: others lose less while one tries the second
+
+
+class TwoWays:
+    """Which way each thread goes.
+
+    Parameters
+    ----------
+    settings : Tunables
+    threads : int
+        That there may be.
+    """
+
+    def __init__(self, settings: Tunables, threads: int):
+        self._settings = settings
+        self._steps_before = settings.steps_before_elimination * (1 if threads > 1 else LATER)
+        self._turns: Counter[int] = Counter()  # of each thread
+
+    def next_turn(self, steps: int, number: int) -> tuple[int, int]:
+        """As `RootCounter.eliminates`, after so many steps, for the next turn of a thread, by its number."""
+        if steps >= self._steps_before:
+            self._turns[number] += 1
+        goes_second = (self._turns[number] + number) % 2 == 1 and self._turns[number] > 0
+        return self._settings.most_combinations if goes_second else 0, self._settings.min_eliminated_vertices
