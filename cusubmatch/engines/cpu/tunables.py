@@ -82,7 +82,7 @@ class Tunables:
     most_set_elements, most_set_row_words : int
         A count by conditioning keeps domains as bits where there are no more local indices, and rows of no more words.
     steps_before_elimination : int
-        Candidates that such a count tries before its threads count components by elimination, too.
+        Candidates that such a count, of four threads or more, tries before it counts components by elimination, too.
     min_eliminated_vertices, most_combinations : int
         Vertices of such a component, at the least, and combinations of candidates in its tables, at the most.
     max_kept_paths : int

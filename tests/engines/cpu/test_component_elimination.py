@@ -141,7 +141,8 @@ def test_threads_take_turns_of_both_ways_in_a_long_count():
     assert ways_of(ways, 1 << 24, 1) == [False, True, False, True]
 
 
-def test_a_thread_that_is_alone_tries_elimination_later():
-    ways = TwoWays(Tunables(), 1)
-    assert ways_of(ways, 1 << 25, 0) == [False] * 4
-    assert ways_of(ways, 1 << 26, 0) == [True, False, True, False]
+def test_few_threads_try_elimination_later():
+    for threads, steps in ((1, 1 << 26), (2, 1 << 25), (4, 1 << 24)):
+        ways = TwoWays(Tunables(), threads)
+        assert ways_of(ways, steps - 1, 0) == [False] * 4
+        assert ways_of(ways, steps, 0) == [True, False, True, False]

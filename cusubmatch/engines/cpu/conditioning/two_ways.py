@@ -12,7 +12,7 @@ from cusubmatch.engines.cpu.tunables import Tunables
 
 __all__ = ["TwoWays"]
 
-LATER = 4  # times as many steps a thread that is alone goes the first way: others lose less while one tries the second
+MANY = 4  # threads; where there are fewer each takes as many steps before it tries the second way
 
 
 class TwoWays:
@@ -27,7 +27,7 @@ class TwoWays:
 
     def __init__(self, settings: Tunables, threads: int):
         self._settings = settings
-        self._steps_before = settings.steps_before_elimination * (1 if threads > 1 else LATER)
+        self._steps_before = settings.steps_before_elimination * max(MANY // threads, 1)
         self._turns: Counter[int] = Counter()  # of each thread
 
     def next_turn(self, steps: int, number: int) -> tuple[int, int]:
