@@ -206,6 +206,7 @@ def open_conflicts(sets, u):
 
 @inner
 def _share(sets, u, w, width):
+    """Whether a candidate of u leaves not all of those of w: it is one of them."""
     rows = advance(pointer(sets.rows), sets.firsts[u, w])
     of_u, of_w = advance(pointer(sets.sets), u * width), advance(pointer(sets.sets), w * width)
     for word in range(width):

@@ -20,7 +20,7 @@ from cusubmatch.engines.cpu.conditioning.dense.table_sizes import combinations_o
 from cusubmatch.engines.cpu.primitives.jit import inner, popcount, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 
-__all__ = ["EXACT_BELOW", "LOOKED_AT", "eliminated"]
+__all__ = ["eliminated"]
 
 N = c.MAX_VERTICES
 EXACT_BELOW = float(1 << 100)  # floats are off by less than 2^-38 of themselves: 32 sums of 512 products of 32 each
