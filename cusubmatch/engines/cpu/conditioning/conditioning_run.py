@@ -100,10 +100,8 @@ class ConditioningRun:
         self.tasks = tasks or TaskRange(0, roots)
         put_longest_first(local, root, arrays.roots[self.tasks.begin : self.tasks.end])
         first = RootCounter(arrays, root, len(local.constraints.labels), self._pools[0])
-        self._counters, self._ways = (
-            {0: first},
-            TwoWays(tunables, len(self._pools)),
-        )  # counters of each thread that has counted
+        self._counters = {0: first}  # of each thread that has counted
+        self._ways = TwoWays(tunables, len(self._pools))
         self._queue = RootQueue(0, 0)
         self._last_turn, self._turns_s = (1, 0.0), 0.0  # its roots and seconds; seconds of all turns
         self._turns: dict[RootCounter, _Turn] = {}  # of the counters that count just now

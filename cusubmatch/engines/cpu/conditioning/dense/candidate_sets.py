@@ -59,7 +59,7 @@ def candidate_sets(s, component):
     while rest:
         v = trailing_zeros(rest)
         rest &= rest - 1
-        edges[v], conflicts[v] = s.neighbours[v] & component, s.conflicts[v] & component & ~s.neighbours[v]
+        edges[v], conflicts[v] = s.neighbours[v] & component, s.conflicts[v] & component
         for i in range(sizes[v]):
             sets[v, i >> 6] |= np.uint64(1) << np.uint64(i & 63)
         near = edges[v] | conflicts[v]

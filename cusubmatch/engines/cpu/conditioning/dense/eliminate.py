@@ -16,7 +16,7 @@ import numpy as np
 from cusubmatch.engines.cpu.conditioning import registers as c
 from cusubmatch.engines.cpu.conditioning.count_arithmetic import ZERO
 from cusubmatch.engines.cpu.conditioning.dense.candidate_sets import candidate_sets, narrow, open_conflicts
-from cusubmatch.engines.cpu.conditioning.dense.table_sizes import combinations_of, vertex_to_match
+from cusubmatch.engines.cpu.conditioning.dense.table_sizes import all_combinations, combinations, vertex_to_match
 from cusubmatch.engines.cpu.primitives.jit import inner, popcount, trailing_zeros
 from cusubmatch.engines.cpu.primitives.pointers import advance, pointer
 
@@ -51,8 +51,7 @@ def eliminated(s, component, most):
         if sizes[v] > 1:
             left |= np.int64(1) << v
             joined[v] = sets.edges[v] | open_conflicts(sets, v)
-    combinations = combinations_of(left, joined, sizes, most, order, bags)
-    if combinations > most:
+    if all_combinations(left, joined, sizes, most, order, bags) > most:
         v = vertex_to_match(left, joined, sizes, order, bags)
         return ZERO, UNKNOWN, v
     word, number, products = _sum_of_products(sets, sizes, joined, left, order, bags)
@@ -90,11 +89,10 @@ class _Tables(NamedTuple):
 @inner
 def _sum_of_products(sets, sizes, joined, left, order, bags):
     """The count as a word and as a float, and how many products it took."""
-    places, size, rest = np.int64(0), 0, left
-    while rest:
-        places += _places(bags[size], sizes)
-        rest &= rest - 1
-        size += 1
+    firsts, places, size = np.zeros(N, np.int64), np.int64(0), np.int64(popcount(np.uint64(left)))
+    for number in range(size):
+        firsts[number] = places
+        places += np.int64(combinations(bags[number], sizes))
     ranks, width = np.zeros((N, 64 * sets.width), np.int64), sets.width
     for v in range(N):
         number = 0
@@ -103,37 +101,25 @@ def _sum_of_products(sets, sizes, joined, left, order, bags):
             number += np.int64(sets.sets[v, i >> 6] >> np.uint64(i & 63) & np.uint64(1))
     tables = _Tables(
         np.zeros(N, np.int64),
-        np.zeros(N, np.int64),
+        firsts,
         np.zeros((N, N), np.int64),
         np.zeros(places, np.uint64),
         np.zeros(places),
         ranks,
     )
     levels, scratch = np.empty(N, np.int64), np.empty((N + 1) * N * width, np.uint64)
-    numbers, products, first = np.empty(2 * N * N, np.int64), np.int64(0), np.int64(0)
+    numbers, products = np.empty(2 * N * N, np.int64), np.int64(0)
     for number in range(size):
         bag = bags[number]
         _order_levels(bag, joined, sizes, levels)
         levels[popcount(np.uint64(bag))] = order[number]
-        tables.firsts[number] = first
         products += _make_table(sets, sizes, joined, levels, bag, number, tables, scratch, numbers)
-        first += _places(bag, sizes)
     word, value = np.uint64(1), 1.0
     for number in range(size):
         if bags[number] == 0:
-            word *= tables.words[tables.firsts[number]]
-            value *= tables.numbers[tables.firsts[number]]
+            word *= tables.words[firsts[number]]
+            value *= tables.numbers[firsts[number]]
     return word, value, products
-
-
-@inner
-def _places(vertices, sizes):
-    """Of a table of some vertices."""
-    number = np.int64(1)
-    while vertices:
-        number *= sizes[trailing_zeros(vertices)]
-        vertices &= vertices - 1
-    return number
 
 
 @inner
