@@ -13,6 +13,7 @@ from numba import types, void
 
 from cusubmatch.engines.gpu.cliques import clique_kernels, full_row_triangles, triangles
 from cusubmatch.engines.gpu.conditioning.kernel_signatures import conditioning_kernels
+from cusubmatch.engines.gpu.cutset.kernel_signatures import cutset_kernels
 from cusubmatch.engines.gpu.elimination.array_operations import THREADS
 from cusubmatch.engines.gpu.elimination.factor_kernels import factor_kernels
 from cusubmatch.engines.gpu.elimination.join_kernels import join_kernels
@@ -57,6 +58,7 @@ def all_kernels(slots: tuple[int, ...] = SLOTS) -> Iterator[tuple[str, DeclaredK
         "triangles": [*triangles.signatures(), *full_row_triangles.needed()],
         "cliques": clique_kernels.signatures(),
         "filters": filter_kernels.signatures(),
+        "cutsets": cutset_kernels(),
         "factors": factor_kernels(THREADS),
         "joins of factors": [*match_kernels(THREADS), *join_kernels(THREADS)],
     }.items():

@@ -191,9 +191,10 @@ class GpuEngine:
     ) -> CopiedCount | None:
         """A count on a copy of a candidate graph, begun; None where that is too large, or is still to be compiled."""
         from cusubmatch.engines.gpu.conditioning.conditioning_run import conditioning_run
+        from cusubmatch.engines.gpu.cutset.long_count import long_count
 
         with self.current():
-            return conditioning_run(local, order, self.gpu, graph.xp, seconds, is_long)
+            return (long_count if is_long else conditioning_run)(local, order, self.gpu, graph.xp, seconds)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """Not offered: this engine builds no candidate graph."""

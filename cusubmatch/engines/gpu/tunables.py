@@ -67,6 +67,16 @@ class Tunables:
         Components that its cache can hold, and that of a long count; powers of two.
     conditioning_store_bytes : int
         Most bytes of its domains and rows.
+    cutset_combinations : float
+        In a count by w-cutset conditioning, of candidates, in all tables that an elimination makes, at the most.
+    cutset_places : int
+        Of a block's tables, 16 bytes each.
+    cutset_row_words : int
+        Of the rows of worlds that are counted together, about.
+    cutset_tasks : int
+        For which there is room.
+    cutset_slice_s : float
+        Seconds of a launch, after which no task is begun.
     full_rows_arcs : int
         From so many arcs on triangles are counted in full rows.
     alternatives : int
@@ -113,6 +123,11 @@ class Tunables:
     conditioning_slots: int = 1 << 20
     long_conditioning_slots: int = 1 << 26
     conditioning_store_bytes: int = 1 << 29
+    cutset_combinations: float = float(1 << 25)
+    cutset_places: int = 1 << 20
+    cutset_row_words: int = 1 << 29
+    cutset_tasks: int = 1 << 22
+    cutset_slice_s: float = 0.25
     full_rows_arcs: int = 1 << 26
     alternatives: int = 32
     trial_shares: tuple[tuple[int, int], ...] = ((128, 32), (8, 5))

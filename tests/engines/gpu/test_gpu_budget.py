@@ -25,6 +25,7 @@ MOST = {
     "joins of factors": 72,
     "conditioning": 80,
     "conditioning on long sets": 96,
+    "cutsets": 96,
     "rows": 40,
     "extend_frontier": 56,
     "tables": 72,

@@ -26,16 +26,15 @@ from cusubmatch.engines.gpu.conditioning.kernel_signatures import (
     fill_kernel,
 )
 from cusubmatch.engines.gpu.conditioning.program import Program, factors, make_program
-from cusubmatch.engines.gpu.conditioning.row_sets import make_fill_sets
+from cusubmatch.engines.gpu.conditioning.row_sets import fill_store, make_fill_sets
 from cusubmatch.engines.gpu.conditioning.shared_tasks import TASK_WORDS
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.device_memory import keep_memory_during
 from cusubmatch.engines.gpu.walker import task_ring as r
 from cusubmatch.plan.candidate_graph import CandidateGraph
 
-__all__ = ["ConditioningRun", "conditioning_run"]
+__all__ = ["LONG_PART", "ConditioningRun", "conditioning_run"]
 
-FILL_SHAPE = 1024, 8  # blocks and warps of the kernel that writes rows
 LONG_PART = 2  # a long count has one of so many parts of the device
 PLACES = 64  # for counts that are under way on a GPU: more than there are threads that ask
 
@@ -147,21 +146,8 @@ class ConditioningRun:
 
     def _store(self):
         """The store, with whole domains and rows."""
-        xp, program, (offsets, targets, _) = self.xp, self.program, self.local.adjacency
-        masks, n = self.local.candidates.masks, len(program.sizes)
-        filled = program.set_words * (n + len(offsets) * len(masks))
-        store = xp.empty(program.store_words, np.uint32)
-        store[:filled] = 0
-        blocks, warps = FILL_SHAPE if self.gpu.target.WARP > 1 else (1, 1)
-        make_fill_sets(self.gpu.target)[blocks, warps * self.gpu.target.WARP](
-            self._put(np.ascontiguousarray(offsets, np.int64).ravel()),
-            self._put(np.ascontiguousarray(targets, np.int32)),
-            self._put(np.ascontiguousarray(masks, np.uint32)),
-            self.gpu.to_device(store),
-            np.int64(program.set_words),
-            np.int64(len(masks)),
-            np.int64(n),
-        )
+        store = self.xp.empty(self.program.store_words, np.uint32)
+        fill_store(self.local, self.program.set_words, store, self.gpu, self.xp)
         return store
 
 

@@ -14,7 +14,7 @@ from cusubmatch.engines.gpu.conditioning.kernel_signatures import FEW_WORDS, LAN
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.plan.candidate_graph import CandidateGraph
 
-__all__ = ["Program", "factors", "make_program"]
+__all__ = ["Program", "factors", "make_program", "pattern_words"]
 
 LOCALS_OF_A_WORD = 32
 REGISTERS = 96, 120  # of a thread; the second number is for long sets. A fifth is left to kernels of other calls.
@@ -74,7 +74,7 @@ def make_program(local: CandidateGraph, order: Sequence[int], gpu: Device, parts
     words = _lane_words(locals_, width)
     if words is None:
         return None
-    program, narrowings = _of_pattern(local, order)
+    program, narrowings = pattern_words(local, order)
     room = -(-n // ROUNDED_TO) * ROUNDED_TO
     narrowings = -(-narrowings // ROUNDED_TO) * ROUNDED_TO
     set_words = words * width
@@ -108,7 +108,7 @@ def make_program(local: CandidateGraph, order: Sequence[int], gpu: Device, parts
     return Program(np.array(program, np.uint32), words, set_words, sizes, blocks, shared_words, store_words)
 
 
-def _of_pattern(local, order):
+def pattern_words(local: CandidateGraph, order: Sequence[int]) -> tuple[list[int], int]:
     """The program's words about the pattern, and how many domains are narrowed at once at the most."""
     words, required = [0] * f.PROGRAM_WORDS, local.constraints.required
     conflicts = [pair for pair in local.constraints.distinct if pair not in required]

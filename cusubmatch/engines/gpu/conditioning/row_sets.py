@@ -1,4 +1,4 @@
-"""The kernel that writes whole domains and rows as bitmaps into the store."""
+"""Whole domains and rows as bitmaps: the kernel that writes them into the store, and its launch."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.runtime.cuda import Target
+from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
+from cusubmatch.plan.candidate_graph import CandidateGraph
 
-__all__ = ["make_fill_sets"]
+__all__ = ["fill_store", "make_fill_sets"]
 
 U, L = np.uint32, np.int64
+FILL_SHAPE = 1024, 8  # blocks and warps
 
 
 @kernel_factory
@@ -49,3 +52,19 @@ def make_fill_sets(target: Target) -> Any:
             x += step * L(WARP)
 
     return target.kernel(fill_sets)
+
+
+def fill_store(local: CandidateGraph, set_words: int, store: Any, gpu: Device, xp: Any) -> None:
+    """Write the whole domains and rows of a candidate graph in host memory, as sets of so many words, to a store."""
+    (offsets, targets, _), masks, n = local.adjacency, local.candidates.masks, len(local.constraints.labels)
+    store[: set_words * (n + len(offsets) * len(masks))] = 0
+    blocks, warps = FILL_SHAPE if gpu.target.WARP > 1 else (1, 1)
+    make_fill_sets(gpu.target)[blocks, warps * gpu.target.WARP](
+        gpu.to_device(xp.asarray(np.ascontiguousarray(offsets, np.int64).ravel())),
+        gpu.to_device(xp.asarray(np.ascontiguousarray(targets, np.int32))),
+        gpu.to_device(xp.asarray(np.ascontiguousarray(masks, np.uint32))),
+        gpu.to_device(store),
+        np.int64(set_words),
+        np.int64(len(masks)),
+        np.int64(n),
+    )

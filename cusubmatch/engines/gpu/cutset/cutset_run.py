@@ -1,0 +1,198 @@
+"""A count by w-cutset conditioning on a GPU, of a candidate graph that lies in host memory.
+
+A thread of its own launches kernels on a stream of its own, each for a fraction of a second, until no task is left. So
+others who wait for the device do not wait for long, and whoever has begun the count may stop it.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cusubmatch.engines.gpu.cutset import cutset_kernel as c
+from cusubmatch.engines.gpu.cutset import state_format as f
+from cusubmatch.engines.gpu.cutset import tasks as t
+from cusubmatch.engines.gpu.cutset.kernel_signatures import cutset_kernels
+from cusubmatch.engines.gpu.cutset.launch_shapes import block_shape
+from cusubmatch.engines.gpu.cutset.tables import MOST_PAIRS
+from cusubmatch.engines.gpu.cutset.worlds import WorldBatch, Worlds
+from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool
+from cusubmatch.plan.candidate_graph import CandidateGraph
+from cusubmatch.system.kept_threads import Work, begin
+
+__all__ = ["CutsetRun", "cutset_run"]
+
+
+def cutset_run(
+    local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float, parts: int = 1
+) -> CutsetRun | None:
+    """A count on a candidate graph, begun in a thread; None where kernels are still to be compiled.
+
+    It takes so many seconds at the most, and uses one of so many parts of the device.
+    """
+    kernels = cutset_kernels()
+    if not all(gpu.target.is_compiled(one.recipe.make(gpu.target), one.signature) for one in kernels):
+        if gpu.target.ahead is not None:
+            gpu.target.ahead(kernels)
+        return None
+    run = CutsetRun(local, order, gpu, xp, seconds, parts)
+    begin(Work(functools.partial(run.count_on, _aside(xp is np, gpu.number())), "cusubmatch count on cutsets"))
+    return run
+
+
+Stream: TypeAlias = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+@functools.cache
+def _aside(on_host: bool, number: int) -> Stream:
+    """Each GPU, and the stream that these counts are launched on; kept, since launches are configured for each anew."""
+    if on_host:
+        return nullcontext(), nullcontext()
+    import cupy
+
+    device = cupy.cuda.Device(number)
+    with device:
+        return device, cupy.cuda.Stream(non_blocking=True)
+
+
+@functools.cache
+def _load(xp: Any, number: int) -> None:
+    """Do once what is done between two launches, so that it is loaded."""
+    tasks = xp.zeros((3, 4), np.uint32)
+    tasks[:1], states = tasks[1:2], xp.zeros(3, np.int32)
+    states[:], states[:1] = t.FREE, t.READY
+    _with_ready(xp, tasks, tasks, states)
+
+
+def _with_ready(xp: Any, tasks: Any, others: Any, states: Any) -> Any:
+    """Tasks, and those of others whose state is that they are ready."""
+    return xp.concatenate([tasks, others[xp.flatnonzero(states == t.READY)]])
+
+
+class CutsetRun:
+    """One count of the embeddings.
+
+    Parameters
+    ----------
+    local : CandidateGraph
+    order : sequence of int
+        The vertices, the one that is matched first in all cases first.
+    gpu : Device
+    xp : module
+        NumPy or CuPy.
+    seconds : float
+        That it takes at the most.
+    parts : int
+        Of the device, one of which is used.
+
+    Attributes
+    ----------
+    ended : bool
+        Whether nothing goes on any more.
+    tasks, launches : int
+        That were done.
+    is_under_way : threading.Event
+        Set once a kernel counts, or nothing goes on any more: from then on nothing is loaded, which would have to wait
+        for launches of others.
+    """
+
+    def __init__(
+        self, local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float, parts: int = 1
+    ):
+        self.local, self.order, self.gpu, self.xp, self.parts = local, order, gpu, xp, parts
+        self.ended, self.tasks, self.launches = False, 0, 0
+        self._total: int | None = None
+        self.is_under_way = threading.Event()
+        self._end_s, self._is_stopped = time.monotonic() + seconds, False
+
+    def poll(self) -> int | None:
+        """The number of embeddings, once it is known; None for ever if it was stopped before, or is too large."""
+        return self._total
+
+    def stop(self) -> None:
+        """Let it end soon."""
+        self._is_stopped = True
+
+    @property
+    def _is_over(self) -> bool:
+        return self._is_stopped or time.monotonic() > self._end_s
+
+    def count_on(self, aside: Stream) -> None:
+        """Count, with launches on a stream of a device; for a thread of its own."""
+        device, stream = aside
+        try:
+            with device, from_a_pool(), stream:
+                self._total = self.total()
+        except MemoryError:  # others go on
+            pass
+        finally:
+            self.ended = True
+            self.is_under_way.set()
+
+    def total(self) -> int | None:
+        """The number of embeddings; None if it is stopped, or the count of a task is 2^100 or more.
+
+        Raises
+        ------
+        MemoryError
+        """
+        worlds, total = Worlds(self.local, self.order, self.gpu, self.xp), 0
+        _load(self.xp, self.gpu.number())
+        for batch in worlds.batches(self.gpu.tunables.cutset_row_words):
+            one = None if self._is_over else self._count(worlds, batch)
+            if one is None:
+                return None
+            total += one
+        return total
+
+    def _count(self, worlds: Worlds, batch: WorldBatch) -> int | None:
+        """The embeddings of some worlds."""
+        gpu, xp, settings, n = self.gpu, self.xp, self.gpu.tunables, worlds.n
+        parts = f.state_parts(n, worlds.width, gpu.target.WARP)
+        shape = block_shape(gpu, parts.warps, parts.words, self.parts)
+        pair_words = max(2 * MOST_PAIRS, f.SET_PAIR_WORDS * worlds.width)
+        out = xp.zeros(c.OUTPUT_WORDS, np.uint64)
+        arrays = c.CountArrays(
+            xp.asarray(f.pattern_words(worlds.near, worlds.conflicts)),
+            batch.worlds,
+            batch.rows,
+            xp.empty(shape.blocks * settings.cutset_places, np.uint64),
+            xp.empty(shape.blocks * settings.cutset_places, np.float64),
+            xp.empty(shape.blocks * pair_words, np.uint32),
+            xp.empty(shape.blocks * f.MAX_VERTICES, np.float64),
+            out,
+        )
+        room, task_words = settings.cutset_tasks, t.PAIRS + n
+        sizes = n, worlds.root, task_words, pair_words, settings.cutset_places, room
+        limits = np.int64(settings.cutset_slice_s * 1e9), np.float64(settings.cutset_combinations)
+        launch = c.Launch._make((*map(np.uint32, sizes), *limits))
+        state = f.StateParts._make(map(np.uint32, parts))
+        arguments = gpu.to_device(arrays), gpu.to_device(launch), gpu.to_device(state)
+        tasks, states = xp.empty((room, task_words), np.uint32), xp.empty(room, np.int32)
+        waiting = xp.zeros((batch.number, task_words), np.uint32)
+        waiting[:, t.WORLD] = xp.arange(batch.number, dtype=np.uint32)
+        kernel = c.make_count_tasks(gpu.target)
+        while len(waiting):
+            if self._is_over:
+                return None
+            now, later = waiting[: room // 2], waiting[room // 2 :]
+            tasks[: len(now)], states[:], states[: len(now)] = now, t.FREE, t.READY
+            control = np.zeros(t.CONTROL_WORDS, np.int32)
+            control[[t.END, t.PENDING]] = len(now)
+            shared = t.TaskArrays(tasks.ravel(), states, xp.asarray(control))
+            kernel[shape.launch](gpu.to_device(shared), *arguments)
+            self.is_under_way.set()
+            _, end, pending, refused = shared.control.tolist()
+            waiting = later
+            if pending or refused:
+                waiting = _with_ready(xp, later, tasks, states[:end])
+            self.launches, self.tasks = self.launches + 1, self.tasks + end - len(waiting) + len(later)
+        words = out.tolist()
+        return None if words[c.FAILED] else sum(part << 32 * place for place, part in enumerate(words[: c.FAILED]))

@@ -1,0 +1,221 @@
+"""Counts on cutsets as the GPU makes them: by the definition, in small and large tasks, in many launches, stopped."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import embeddings
+from strategies import cases
+from targets import emulator, one_lane
+from test_conditioning import beside_a_hub, count_of, graph_of, multipartite, path, prepared_for
+from tiers import examples, is_thorough, thorough
+
+from cusubmatch import Pattern
+from cusubmatch.engines.gpu.cutset import cutset_run as runs
+from cusubmatch.engines.gpu.cutset import long_count as long_counts
+from cusubmatch.engines.gpu.cutset.launch_shapes import block_shape
+from cusubmatch.engines.gpu.runtime.device import Device, current_device
+from cusubmatch.engines.gpu.tunables import Tunables
+
+pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
+
+SECONDS = 600.0  # that nothing here takes
+SMALL = {"cutset_places": 1 << 14, "cutset_tasks": 1 << 10, "cutset_row_words": 1 << 16}
+LIMITS = [1.0, 10.0, 100.0, 1e9]  # combinations of an elimination: all vertices are matched, or none
+
+
+def device(target, **changes):
+    return Device(target, 2, 228 << 10, tunables=Tunables(**({"grid": (2, 2)} | SMALL | changes)))
+
+
+def run_of(graph, pattern, gpu, xp=np, semantics="monomorphism", seconds=SECONDS):
+    """A count of the CPU engine's candidate graph; None where there is none."""
+    engine, prepared = prepared_for(graph, pattern, semantics)
+    local = prepared.candidate_graph
+    if local is None:
+        return None
+    return runs.CutsetRun(local, engine.conditioning_order(prepared), gpu, xp, seconds)
+
+
+def dense_case(seed, size=12, labels=2, vertices=5):
+    """A random graph, and what a random walk finds in it as a pattern."""
+    random = np.random.default_rng(seed)
+    label_of = random.integers(0, labels, size)
+    edges = np.argwhere(np.triu(random.random((size, size)) < 0.5, 1))
+    near = [np.concatenate([edges[edges[:, 0] == v, 1], edges[edges[:, 1] == v, 0]]) for v in range(size)]
+    v = int(random.integers(size))
+    walk = {v: 0}
+    for _ in range(100):
+        if len(walk) < vertices and len(near[v]):
+            v = int(random.choice(near[v]))
+            walk.setdefault(v, len(walk))
+    inside = [(walk[a], walk[b]) for a, b in edges.tolist() if a in walk and b in walk]
+    return graph_of(edges, label_of), Pattern(inside, labels={place: int(label_of[v]) for v, place in walk.items()})
+
+
+# Counts --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("semantics", ["monomorphism", "homomorphism"])
+@examples(25)
+@given(data=st.data())
+def test_a_count_is_that_of_the_definition(semantics, data):
+    raw, pattern = data.draw(cases())
+    limit = data.draw(st.sampled_from(LIMITS))
+    run = run_of(raw.graph(), pattern, device(one_lane(), cutset_combinations=limit), semantics=semantics)
+    if run is not None:
+        assert run.total() == sum(1 for _ in embeddings(raw.naive(), pattern, semantics))
+
+
+@pytest.mark.thorough
+@examples(5)
+@given(data=st.data())
+def test_warps_count_what_the_definition_says(data):
+    raw, pattern = data.draw(cases())
+    gpu = device(emulator(data.draw(st.integers(0, 5))), cutset_combinations=data.draw(st.sampled_from(LIMITS)))
+    run = run_of(raw.graph(), pattern, gpu)
+    if run is not None:
+        assert run.total() == sum(1 for _ in embeddings(raw.naive(), pattern, "monomorphism"))
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("seed", [0, 1, 2, *thorough(*range(3, 12))])
+def test_patterns_of_a_dense_graph(seed, limit):
+    """In small parts of memory: worlds in batches, and tasks that are tried again."""
+    large = {"size": 40, "vertices": 8} if is_thorough() else {}
+    graph, pattern = dense_case(seed, **large)
+    few = {"cutset_tasks": 160, "cutset_row_words": 1 << 12} if seed % 2 else {}
+    assert run_of(graph, pattern, device(one_lane(), cutset_combinations=limit, **few)).total() == count_of(
+        graph, pattern
+    )
+
+
+@pytest.mark.parametrize(("seed", "limit"), thorough((0, 1e9), *((seed, limit) for seed in (1, 2) for limit in LIMITS)))
+def test_warps_of_a_block_share_tables(seed, limit):
+    graph, pattern = dense_case(seed)
+    gpu = device(emulator(seed), grid=(1, 2), cutset_combinations=limit)
+    assert run_of(graph, pattern, gpu).total() == count_of(graph, pattern)
+
+
+@pytest.mark.parametrize("vertices", [2, 3, 4])
+def test_homomorphisms_beside_a_hub(vertices):
+    for graph, pattern, wanted in beside_a_hub(0, vertices, 12):
+        run = run_of(graph, pattern, device(one_lane(), cutset_combinations=50.0), semantics="homomorphism")
+        assert run is None or run.total() == wanted
+
+
+@pytest.mark.parametrize(("length", "fits"), [(12, True), (19, True), (28, True), (30, False)])
+def test_counts_beyond_64_bits(length, fits):
+    """A path through so many labels, each of 12 vertices, which all are adjacent to the next."""
+    size = 12
+    labels = np.repeat(np.arange(length), size)
+    graph = graph_of(np.argwhere(labels[None, :] == labels[:, None] + 1), labels)
+    pattern = Pattern(list(pairwise(range(length))), labels=dict(enumerate(range(length))))
+    assert run_of(graph, pattern, device(one_lane())).total() == (size**length if fits else None)
+
+
+# Limits --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_launch_is_over_after_its_time_and_the_next_goes_on():
+    """A tick of the emulator's clock is one look at it; each lane of the block looks once before it begins."""
+    graph, pattern = multipartite(3, 4), path([0, 1, 2, 0])
+    run = run_of(graph, pattern, device(emulator(), grid=(1, 1), cutset_combinations=1.0, cutset_slice_s=1.6e-7))
+    assert run.total() == count_of(graph, pattern)
+    assert run.launches > 3
+
+
+def test_a_count_that_is_stopped_or_late_has_no_total():
+    graph, pattern = multipartite(3, 8), path([0, 1, 2, 0, 1])
+    stopped, late = (run_of(graph, pattern, device(one_lane()), seconds=seconds) for seconds in (SECONDS, 0.0))
+    stopped.stop()
+    for run in (stopped, late):
+        run.count_on((runs.nullcontext(), runs.nullcontext()))
+        assert run.ended
+        assert run.poll() is None
+
+
+def test_no_memory_is_an_end_without_a_count(monkeypatch):
+    def no_memory(*_):
+        raise MemoryError
+
+    run = run_of(multipartite(3, 8), path([0, 1, 2, 0, 1]), device(one_lane()))
+    monkeypatch.setattr(runs, "Worlds", no_memory)
+    run.count_on((runs.nullcontext(), runs.nullcontext()))
+    assert run.ended
+    assert run.is_under_way.is_set()
+    assert run.poll() is None
+
+
+def test_a_block_that_no_warp_has_room_in():
+    with pytest.raises(MemoryError):
+        block_shape(device(emulator()), 0, 1 << 20)
+
+
+# Beside conditioning -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lacking", [(), ("cutset_run",), ("conditioning_run",), ("cutset_run", "conditioning_run")])
+def test_a_long_count_is_that_of_whichever_way_is_offered(lacking, monkeypatch):
+    for name in lacking:
+        monkeypatch.setattr(long_counts, name, lambda *_, **__: None)
+    graph, pattern = multipartite(3, 8), path([0, 1, 2, 0, 1])
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    order = engine.conditioning_order(prepared)
+    gpu = device(one_lane(), conditioning_slots=64, long_conditioning_slots=64, ring_slots=16)
+    count = long_counts.long_count(prepared.candidate_graph, order, gpu, np, SECONDS)
+    if len(lacking) == 2:
+        assert count is None
+        return
+    for part in count._counts:
+        if isinstance(part, runs.CutsetRun):
+            assert part.is_under_way.wait(SECONDS)
+    while not count.ended:
+        pass
+    assert count.poll() == count_of(graph, pattern)
+    count.stop()
+
+
+def test_the_first_of_two_counts_is_taken():
+    made = [
+        SimpleNamespace(ended=ended, poll=lambda total=total: total, stops=0)
+        for ended, total in ((True, None), (False, 7))
+    ]
+    for one in made:
+        one.stop = lambda one=one: setattr(one, "stops", one.stops + 1)
+    count = long_counts.FirstOf(made)
+    assert (count.ended, count.poll()) == (False, 7)
+    count.stop()
+    assert [one.stops for one in made] == [1, 1]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("seed", range(6))
+def test_a_count_on_the_gpu(seed):
+    import cupy
+
+    graph, pattern = dense_case(seed, size=60, vertices=9)
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    order, gpu = engine.conditioning_order(prepared), current_device()
+    for limit in (*LIMITS[1:], 1e6):
+        tuned = gpu.tuned(cutset_combinations=limit, cutset_places=1 << 16)
+        run = runs.CutsetRun(prepared.candidate_graph, order, tuned, cupy, SECONDS)
+        assert run.total() == count_of(graph, pattern)
+
+
+@pytest.mark.gpu
+def test_the_time_of_a_count_on_the_gpu_is_kept():
+    import cupy
+
+    graph, pattern = multipartite(4, 60), path([0, 1, 2, 3] * 4)
+    engine, prepared = prepared_for(graph, pattern, "monomorphism")
+    gpu = current_device().tuned(cutset_combinations=1.0)
+    run = runs.CutsetRun(prepared.candidate_graph, engine.conditioning_order(prepared), gpu, cupy, 0.5)
+    assert run.total() is None
+    assert math.log10(run.tasks) > 3
