@@ -141,16 +141,21 @@ def test_a_count_that_is_stopped_or_late_has_no_total():
         assert run.poll() is None
 
 
-def test_no_memory_is_an_end_without_a_count(monkeypatch):
-    def no_memory(*_):
-        raise MemoryError
+@pytest.mark.parametrize("error", [MemoryError(), ValueError("no such kernel")])
+def test_what_goes_wrong_is_an_end_and_is_raised_unless_memory_is_lacking(error, monkeypatch):
+    def fails(*_):
+        raise error
 
     run = run_of(multipartite(3, 8), path([0, 1, 2, 0, 1]), device(one_lane()))
-    monkeypatch.setattr(runs, "Worlds", no_memory)
+    monkeypatch.setattr(runs, "Worlds", fails)
     run.count_on((runs.nullcontext(), runs.nullcontext()))
     assert run.ended
     assert run.is_under_way.is_set()
-    assert run.poll() is None
+    if isinstance(error, MemoryError):
+        assert run.poll() is None
+    else:
+        with pytest.raises(ValueError, match="no such kernel"):
+            run.poll()
 
 
 def test_a_block_that_no_warp_has_room_in():

@@ -22,6 +22,8 @@ class BitFunctions(NamedTuple):
     below : (bits, v) -> uint32
         How many bits lie below the one of v.
     has : (bits, v) -> bool
+    all_of : (n) -> uint32
+        So many vertices.
     unite : (bits) -> uint32
         The bits of all lanes, in each.
     """
@@ -30,6 +32,7 @@ class BitFunctions(NamedTuple):
     without_first: Any
     below: Any
     has: Any
+    all_of: Any
     unite: Any
 
 
@@ -54,6 +57,10 @@ def bit_functions(target: Target) -> BitFunctions:
         return U(U(bits >> v) & U(1)) != U(0)
 
     @device
+    def all_of(n):
+        return U(U(0xFFFFFFFF) >> U(U(32) - n))
+
+    @device
     def unite(bits):
         total, distance = U(bits), 1
         while distance < WARP:
@@ -61,7 +68,7 @@ def bit_functions(target: Target) -> BitFunctions:
             distance <<= 1
         return total
 
-    return BitFunctions(first_of, without_first, below, has, unite)
+    return BitFunctions(first_of, without_first, below, has, all_of, unite)
 
 
 def narrow_function(target: Target, row: Any) -> Any:
@@ -73,7 +80,8 @@ def narrow_function(target: Target, row: Any) -> Any:
     first candidate of u leaves of its neighbour j; and how far the next candidate's is from it. `at` is handed on.
     """
     cuda, WARP, lane_of = target.cuda, target.WARP, target.lane
-    first_of, without_first, _, _, unite = bit_functions(target)
+    bits = bit_functions(target)
+    first_of, without_first, unite = bits.first_of, bits.without_first, bits.unite
 
     @target.device
     def narrow(sh, sets, sizes, near, nth, rows, at, width, pending):

@@ -13,7 +13,7 @@ import numpy as np
 
 from cusubmatch.engines.gpu.conditioning.wide_counts import wide_counts
 from cusubmatch.engines.gpu.cutset import state_format as f
-from cusubmatch.engines.gpu.cutset.arc_consistency import narrow_function
+from cusubmatch.engines.gpu.cutset.arc_consistency import bit_functions, narrow_function
 from cusubmatch.engines.gpu.cutset.table_sizes import table_size_functions
 from cusubmatch.engines.gpu.cutset.tables import sum_function
 from cusubmatch.engines.gpu.cutset.tasks import task_functions
@@ -128,6 +128,7 @@ def make_count_tasks(target: Target) -> Any:
 def _prepare_function(target):
     cuda, lane_of = target.cuda, target.lane
     narrow, sizes = narrow_function(target, _row_function(target)), table_size_functions(target)
+    all_of = bit_functions(target).all_of
     join, choose, (draw, begin_task, divide, finish) = sizes.join, sizes.choose, task_functions(target)
 
     @target.device
@@ -137,8 +138,7 @@ def _prepare_function(target):
         verdict = U(OVER)
         if number < U(launch.room):
             verdict, is_done = U(NOTHING), True
-            all_ = U(U(U(U(1) << U(n - U(1))) - U(1)) | U(U(1) << U(n - U(1))))
-            others = U(all_ & U(~U(U(1) << root)))
+            others = U(all_of(n) & U(~U(U(1) << root)))
             task = U(number * U(launch.task_words))
             width, pending = begin_task(sh, sets, tasks.tasks, task, arrays.worlds, n, others)
             if narrow(sh, sets, U(f.SIZES), U(f.NEAR), U(f.NTH), arrays.rows, U(0), width, pending):
@@ -173,7 +173,7 @@ def _add_function(target):
 
     @target.device
     def add(out, low, high, failed):
-        """Add a warp's count to all, word by word."""
+        """Add a block's count to all, word by word."""
         if lane_of() == U(0):
             if failed:
                 cuda.atomic.exch(out, FAILED, L(1))

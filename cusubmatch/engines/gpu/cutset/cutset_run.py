@@ -24,6 +24,7 @@ from cusubmatch.engines.gpu.cutset.tables import MOST_PAIRS
 from cusubmatch.engines.gpu.cutset.worlds import WorldBatch, Worlds
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool
+from cusubmatch.engines.gpu.runtime.transfer import to_host
 from cusubmatch.plan.candidate_graph import CandidateGraph
 from cusubmatch.system.kept_threads import Work, begin
 
@@ -65,15 +66,10 @@ def _aside(on_host: bool, number: int) -> Stream:
 @functools.cache
 def _load(xp: Any, number: int) -> None:
     """Do once what is done between two launches, so that it is loaded."""
-    tasks = xp.zeros((3, 4), np.uint32)
-    tasks[:1], states = tasks[1:2], xp.zeros(3, np.int32)
+    tasks, states = xp.zeros((3, 4), np.uint32), xp.zeros(3, np.int32)
+    tasks[:1] = tasks.take(xp.asarray(np.arange(1)), axis=0)
     states[:], states[:1] = t.FREE, t.READY
-    _with_ready(xp, tasks, tasks, states)
-
-
-def _with_ready(xp: Any, tasks: Any, others: Any, states: Any) -> Any:
-    """Tasks, and those of others whose state is that they are ready."""
-    return xp.concatenate([tasks, others[xp.flatnonzero(states == t.READY)]])
+    xp.concatenate([tasks, tasks])
 
 
 class CutsetRun:
@@ -109,11 +105,17 @@ class CutsetRun:
         self.local, self.order, self.gpu, self.xp, self.parts = local, order, gpu, xp, parts
         self.ended, self.tasks, self.launches = False, 0, 0
         self._total: int | None = None
+        self._error: BaseException | None = None
         self.is_under_way = threading.Event()
         self._end_s, self._is_stopped = time.monotonic() + seconds, False
 
     def poll(self) -> int | None:
-        """The number of embeddings, once it is known; None for ever if it was stopped before, or is too large."""
+        """The number of embeddings, once it is known; None for ever if it was stopped before, or is too large.
+
+        Raises what went wrong in the thread that counts.
+        """
+        if self._error is not None:
+            raise self._error
         return self._total
 
     def stop(self) -> None:
@@ -132,6 +134,8 @@ class CutsetRun:
                 self._total = self.total()
         except MemoryError:  # others go on
             pass
+        except BaseException as error:  # noqa: BLE001 - raised by whoever asks for the count
+            self._error = error
         finally:
             self.ended = True
             self.is_under_way.set()
@@ -192,7 +196,9 @@ class CutsetRun:
             _, end, pending, refused = shared.control.tolist()
             waiting = later
             if pending or refused:
-                waiting = _with_ready(xp, later, tasks, states[:end])
+                left = np.flatnonzero(to_host(states[:end]) == t.READY)  # CuPy's would load a kernel for each size
+                ready = tasks.take(xp.asarray(left), axis=0)
+                waiting = xp.concatenate([later, ready]) if len(later) else ready
             self.launches, self.tasks = self.launches + 1, self.tasks + end - len(waiting) + len(later)
         words = out.tolist()
         return None if words[c.FAILED] else sum(part << 32 * place for place, part in enumerate(words[: c.FAILED]))

@@ -38,7 +38,7 @@ def make_narrow_worlds(target: Target) -> Any:
     """
     cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
     bits = bit_functions(target)
-    first_of, without_first, has = bits.first_of, bits.without_first, bits.has
+    first_of, without_first, has, all_of = bits.first_of, bits.without_first, bits.has, bits.all_of
 
     @target.device
     def row(sh, program, u, j, k, words):
@@ -80,8 +80,7 @@ def make_narrow_worlds(target: Target) -> Any:
                 sh[U(of_warp + t)] = word
                 t = U(t + U(WARP))
             cuda.syncwarp()
-            others = U(U(U(U(1) << U(n - U(1))) - U(1)) | U(U(1) << U(n - U(1))))
-            others = U(others & U(~U(U(1) << root)))
+            others = U(all_of(n) & U(~U(U(1) << root)))
             is_left = narrow(sh, of_warp, sizes, U(NEAR), U(NTH), store, program, U(words), others)
             t = lane_of()
             while t < set_words:

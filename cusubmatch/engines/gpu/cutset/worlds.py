@@ -13,6 +13,7 @@ from cusubmatch.engines.gpu.conditioning.row_sets import fill_store
 from cusubmatch.engines.gpu.cutset import world_kernels as k
 from cusubmatch.engines.gpu.cutset.launch_shapes import block_shape
 from cusubmatch.engines.gpu.runtime.device import Device
+from cusubmatch.engines.gpu.runtime.transfer import to_host
 from cusubmatch.plan.candidate_graph import CandidateGraph
 
 __all__ = ["WorldBatch", "Worlds"]
@@ -92,7 +93,7 @@ class Worlds:
             gpu.to_device(sets.ravel()),
             gpu.to_device(worlds.ravel()),
         )
-        known = _on_host(worlds)
+        known = to_host(worlds)
         counts = known[:, k.COUNTS : k.COUNTS + self.n]
         left = np.flatnonzero(np.delete(counts, self.root, axis=1).min(axis=1, initial=1) > 0)
         self._sets, self._known = sets[xp.asarray(left)], known[left]
@@ -133,7 +134,3 @@ class Worlds:
             gpu.to_device(rows),
         )
         return WorldBatch(number, worlds, rows)
-
-
-def _on_host(array: Any) -> np.ndarray:
-    return array if isinstance(array, np.ndarray) else array.get()
