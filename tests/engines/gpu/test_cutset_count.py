@@ -158,6 +158,13 @@ def test_what_goes_wrong_is_an_end_and_is_raised_unless_memory_is_lacking(error,
             run.poll()
 
 
+def test_older_devices_hold_fewer_blocks():
+    newer = device(emulator(), grid=None)
+    blocks = [block_shape(gpu, 0, 100).blocks for gpu in (newer, newer._replace(generation=8))]
+    assert blocks[1] < blocks[0]
+    assert block_shape(newer, 0, 100, parts=2).blocks == blocks[0] // 2
+
+
 def test_a_block_that_no_warp_has_room_in():
     with pytest.raises(MemoryError):
         block_shape(device(emulator()), 0, 1 << 20)

@@ -6,6 +6,7 @@ import pytest
 from budget import ARCHITECTURES, budget_of, lower
 
 from cusubmatch.engines.gpu.all_kernels import all_kernels
+from cusubmatch.engines.gpu.cutset import launch_shapes
 from cusubmatch.engines.gpu.runtime.cuda import gpu
 from cusubmatch.engines.gpu.runtime.device import CONDITION_REGISTERS, REGISTERS, SUFFIX_REGISTERS, WIDE_REGISTERS
 from cusubmatch.engines.gpu.walker.variant import WEIGHTS
@@ -25,7 +26,7 @@ MOST = {
     "joins of factors": 72,
     "conditioning": 80,
     "conditioning on long sets": 96,
-    "cutsets": 96,
+    "cutsets": launch_shapes.REGISTERS,
     "rows": 40,
     "extend_frontier": 56,
     "tables": 72,
@@ -69,6 +70,8 @@ def most_registers(module, name, *, older):
         return 88
     if older and module == "conditioning on long sets":
         return 112
+    if older and module == "cutsets":
+        return launch_shapes.OLDER_REGISTERS
     return SUFFIX_REGISTERS if older and module == "walk of rows" else MOST[module]
 
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from cusubmatch.engines.gpu.runtime.device import Device
 
-__all__ = ["BlockShape", "block_shape"]
+__all__ = ["OLDER_REGISTERS", "REGISTERS", "BlockShape", "block_shape"]
 
 WARPS = 4  # of a block, or fewer
-REGISTERS = 96  # of a thread
+REGISTERS, OLDER_REGISTERS = 96, 112  # of a thread; the second number before generation 9
 SHARED_BYTES = 48 << 10  # of a block: more has to be asked for
 
 
@@ -44,5 +44,6 @@ def block_shape(gpu: Device, of_block: int, of_warp: int, parts: int = 1) -> Blo
     if warps < 1:
         raise MemoryError
     words, settings = of_block + warps * of_warp, gpu.tunables
-    blocks = settings.grid[0] if settings.grid else gpu.resident(words, warps, REGISTERS)
+    registers = REGISTERS if gpu.generation >= 9 else OLDER_REGISTERS
+    blocks = settings.grid[0] if settings.grid else gpu.resident(words, warps, registers)
     return BlockShape(max(blocks // parts, 1), warps * gpu.target.WARP, 4 * words)
