@@ -48,6 +48,13 @@ LISTS = {"most_set_elements": 0}  # domains are lists, not bits
 SOON = {"alone_conditioning_s": 0.0, "seconds_worth_a_thread": 1e-9, "seconds_before_a_thread": 1e-9}
 
 
+def copied_for(graph, pattern, semantics="monomorphism"):
+    """What a count on a copy is made of: the candidate graph, None where there is none, and its vertices in order."""
+    engine, prepared = prepared_for(graph, pattern, semantics)
+    local = prepared.candidate_graph
+    return local, None if local is None else engine.conditioning_order(prepared)
+
+
 def prepared_for(graph, pattern, semantics, **changes):
     engine = CpuEngine(Tunables(**ALWAYS, **changes))
     constraints = constraints_of(pattern, graph, semantics)

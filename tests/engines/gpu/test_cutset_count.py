@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from naive import embeddings
 from strategies import cases
 from targets import emulator, one_lane
-from test_conditioning import beside_a_hub, count_of, graph_of, multipartite, path, prepared_for
+from test_conditioning import beside_a_hub, copied_for, count_of, graph_of, multipartite, path
 from tiers import examples, is_thorough, thorough
 
 from cusubmatch import Pattern
@@ -36,11 +36,8 @@ def device(target, **changes):
 
 def run_of(graph, pattern, gpu, xp=np, semantics="monomorphism", seconds=SECONDS):
     """A count of the CPU engine's candidate graph; None where there is none."""
-    engine, prepared = prepared_for(graph, pattern, semantics)
-    local = prepared.candidate_graph
-    if local is None:
-        return None
-    return runs.CutsetRun(local, engine.conditioning_order(prepared), gpu, xp, seconds)
+    local, order = copied_for(graph, pattern, semantics)
+    return None if local is None else runs.CutsetRun(local, order, gpu, xp, seconds)
 
 
 def dense_case(seed, size=12, labels=2, vertices=5):
@@ -178,10 +175,8 @@ def test_a_long_count_is_that_of_whichever_way_is_offered(lacking, monkeypatch):
     for name in lacking:
         monkeypatch.setattr(long_counts, name, lambda *_, **__: None)
     graph, pattern = multipartite(3, 8), path([0, 1, 2, 0, 1])
-    engine, prepared = prepared_for(graph, pattern, "monomorphism")
-    order = engine.conditioning_order(prepared)
     gpu = device(one_lane(), conditioning_slots=64, long_conditioning_slots=64, ring_slots=16)
-    count = long_counts.long_count(prepared.candidate_graph, order, gpu, np, SECONDS)
+    count = long_counts.long_count(*copied_for(graph, pattern), gpu, np, SECONDS)
     if len(lacking) == 2:
         assert count is None
         return
@@ -213,12 +208,9 @@ def test_a_count_on_the_gpu(seed):
     import cupy
 
     graph, pattern = dense_case(seed, size=60, vertices=9)
-    engine, prepared = prepared_for(graph, pattern, "monomorphism")
-    order, gpu = engine.conditioning_order(prepared), current_device()
     for limit in (*LIMITS[1:], 1e6):
-        tuned = gpu.tuned(cutset_combinations=limit, cutset_places=1 << 16)
-        run = runs.CutsetRun(prepared.candidate_graph, order, tuned, cupy, SECONDS)
-        assert run.total() == count_of(graph, pattern)
+        gpu = current_device().tuned(cutset_combinations=limit, cutset_places=1 << 16)
+        assert run_of(graph, pattern, gpu, cupy).total() == count_of(graph, pattern)
 
 
 @pytest.mark.gpu
@@ -226,8 +218,6 @@ def test_the_time_of_a_count_on_the_gpu_is_kept():
     import cupy
 
     graph, pattern = multipartite(4, 60), path([0, 1, 2, 3] * 4)
-    engine, prepared = prepared_for(graph, pattern, "monomorphism")
-    gpu = current_device().tuned(cutset_combinations=1.0)
-    run = runs.CutsetRun(prepared.candidate_graph, engine.conditioning_order(prepared), gpu, cupy, 0.5)
+    run = run_of(graph, pattern, current_device().tuned(cutset_combinations=1.0), cupy, seconds=0.5)
     assert run.total() is None
     assert math.log10(run.tasks) > 3

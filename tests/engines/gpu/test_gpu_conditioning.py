@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from naive import embeddings
 from strategies import cases
 from targets import emulator, one_lane
-from test_conditioning import beside_a_hub, count_of, graph_of, multipartite, path, prepared_for
+from test_conditioning import beside_a_hub, copied_for, count_of, graph_of, multipartite, path, prepared_for
 from tiers import examples, thorough
 
 from cusubmatch import Graph, Pattern
@@ -50,11 +50,8 @@ def device(target, **changes):
 
 def run_of(graph, pattern, gpu, xp=np, semantics="monomorphism", seconds=SECONDS):
     """A count on a copy of the CPU engine's candidate graph; None where there is no such graph, or no count."""
-    engine, prepared = prepared_for(graph, pattern, semantics)
-    local = prepared.candidate_graph
-    if local is None:
-        return None
-    return runs.conditioning_run(local, engine.conditioning_order(prepared), gpu, xp, seconds)
+    local, order = copied_for(graph, pattern, semantics)
+    return None if local is None else runs.conditioning_run(local, order, gpu, xp, seconds)
 
 
 # Counts --------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 
 from cusubmatch.engines.gpu.conditioning import state_format as f
 from cusubmatch.engines.gpu.conditioning.domains import Domains
+from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
 __all__ = ["AT_ONCE", "SHORT_STAR", "STAR", "Components", "component_functions"]
@@ -52,14 +53,8 @@ def component_functions(target: Target, domains: Domains, words: int) -> Compone
     """The functions for domains of so many words a lane."""
     cuda, WARP, FULL, lane_of, device = target.cuda, target.WARP, target.FULL, target.lane, target.device
     collide, common, row_of, warp_sum = domains.collide, domains.common, domains.row_of, domains.warp_sum
-
-    @device
-    def first_of(vertices):
-        return U(U(cuda.ffs(vertices)) - U(1))
-
-    @device
-    def without_first(vertices):
-        return U(vertices & U(vertices - U(1)))
+    bits = bit_functions(target)
+    first_of, without_first = bits.first_of, bits.without_first
 
     @device
     def component_of(sh, w, store, rest):

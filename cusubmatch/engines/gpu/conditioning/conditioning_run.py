@@ -26,7 +26,7 @@ from cusubmatch.engines.gpu.conditioning.kernel_signatures import (
     fill_kernel,
 )
 from cusubmatch.engines.gpu.conditioning.program import Program, factors, make_program
-from cusubmatch.engines.gpu.conditioning.row_sets import fill_store, make_fill_sets
+from cusubmatch.engines.gpu.conditioning.row_sets import fill_store
 from cusubmatch.engines.gpu.conditioning.shared_tasks import TASK_WORDS
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.device_memory import keep_memory_during
@@ -51,11 +51,7 @@ def conditioning_run(
     program = make_program(local, order, gpu, LONG_PART if is_long else 1)
     if program is None or 4 * program.store_words > gpu.tunables.conditioning_store_bytes:
         return None
-    declared = condition_kernel(program.lane_words), fill_kernel()
-    kernels = make_condition(gpu.target, program.lane_words), make_fill_sets(gpu.target)
-    if not all(gpu.target.is_compiled(kernel, one.signature) for kernel, one in zip(kernels, declared, strict=True)):
-        if gpu.target.ahead is not None:
-            gpu.target.ahead(declared)
+    if not gpu.target.has([condition_kernel(program.lane_words), fill_kernel()]):
         return None
     return ConditioningRun(local, program, gpu, xp, seconds)
 

@@ -2,73 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
-__all__ = ["BitFunctions", "bit_functions", "narrow_function"]
+__all__ = ["narrow_function"]
 
 U = np.uint32
-
-
-class BitFunctions(NamedTuple):
-    """Device functions on vertices as bits; a whole warp calls the last one.
-
-    Attributes
-    ----------
-    first_of, without_first : (bits) -> uint32
-    below : (bits, v) -> uint32
-        How many bits lie below the one of v.
-    has : (bits, v) -> bool
-    all_of : (n) -> uint32
-        So many vertices.
-    unite : (bits) -> uint32
-        The bits of all lanes, in each.
-    """
-
-    first_of: Any
-    without_first: Any
-    below: Any
-    has: Any
-    all_of: Any
-    unite: Any
-
-
-def bit_functions(target: Target) -> BitFunctions:
-    """The functions, for one target."""
-    cuda, WARP, FULL, device = target.cuda, target.WARP, target.FULL, target.device
-
-    @device
-    def first_of(bits):
-        return U(U(cuda.ffs(bits)) - U(1))
-
-    @device
-    def without_first(bits):
-        return U(bits & U(bits - U(1)))
-
-    @device
-    def below(bits, v):
-        return U(cuda.popc(U(bits & U(U(U(1) << v) - U(1)))))
-
-    @device
-    def has(bits, v):
-        return U(U(bits >> v) & U(1)) != U(0)
-
-    @device
-    def all_of(n):
-        return U(U(0xFFFFFFFF) >> U(U(32) - n))
-
-    @device
-    def unite(bits):
-        total, distance = U(bits), 1
-        while distance < WARP:
-            total = U(total | U(cuda.shfl_xor_sync(FULL, np.int32(total), distance)))
-            distance <<= 1
-        return total
-
-    return BitFunctions(first_of, without_first, below, has, all_of, unite)
 
 
 def narrow_function(target: Target, row: Any) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.cutset import state_format as f
-from cusubmatch.engines.gpu.cutset.arc_consistency import bit_functions
+from cusubmatch.engines.gpu.cutset.world_rows import row_function
+from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
 __all__ = ["go_through_function"]
@@ -29,7 +30,7 @@ def go_through_function(target: Target) -> Any:
     """
     cuda, WARP, FULL, lane_of, warp_of = target.cuda, target.WARP, target.FULL, target.lane, target.warp
     bits = bit_functions(target)
-    first_of, has, below = bits.first_of, bits.has, bits.below
+    first_of, has, row_of = bits.first_of, bits.has, row_function(target)
     put_row = _row_function(target)
 
     @target.device
@@ -48,13 +49,12 @@ def go_through_function(target: Target) -> Any:
     @target.device
     def agrees(sh, own, rows, width, level, u, x):
         """Whether x, an image of u, is left by those of the levels before."""
-        near, ok, other = U(sh[U(f.NEAR + u)]), True, U(lane_of())
-        joined = U(sh[U(U(f.JOINED) + u)])
-        first = U(U(sh[U(U(f.FIRSTS) + u)]) + U(x * U(U(cuda.popc(near)) * width)))
+        ok, other, joined = True, U(lane_of()), U(sh[U(U(f.JOINED) + u)])
         while other < level:
             v, y = U(sh[U(U(f.LEVELS) + other)]), U(sh[U(own + U(U(f.IMAGES) + other))])
             if has(joined, v):
-                word = U(rows[U(first + U(U(below(near, v) * width) + U(y >> U(5))))])
+                place, step = row_of(sh, u, v, width)
+                word = U(rows[U(U(place + U(x * step)) + U(y >> U(5)))])
                 ok = ok and has(word, U(y & U(31)))
             other = U(other + U(WARP))
         return cuda.ballot_sync(FULL, not ok) == 0
@@ -62,9 +62,7 @@ def go_through_function(target: Target) -> Any:
     @target.device
     def narrow_level(sh, own, parts, rows, width, level, u, x, fastest, second, v):
         """Write what x leaves of the vertex that is summed over and of the two fastest ones; whether some of these."""
-        near, joined = U(sh[U(f.NEAR + u)]), U(sh[U(U(f.JOINED) + u)])
-        first = U(U(sh[U(U(f.FIRSTS) + u)]) + U(x * U(U(cuda.popc(near)) * width)))
-        words = U(U(3) * width)
+        joined, words = U(sh[U(U(f.JOINED) + u)]), U(U(3) * width)
         left = U(U(own + U(parts.left)) + U(level * words))
         t, some, others = U(lane_of()), False, False
         while t < words:
@@ -75,7 +73,8 @@ def go_through_function(target: Target) -> Any:
                 other, k = fastest, U(t - width)
             word = U(sh[U(left + t)])
             if has(joined, other):
-                word = U(word & U(rows[U(first + U(U(below(near, other) * width) + k))]))
+                place, step = row_of(sh, u, other, width)
+                word = U(word & U(rows[U(U(place + U(x * step)) + k)]))
             sh[U(left + U(words + t))] = word
             if word != U(0):
                 some, others = some or (t >= width and t < U(U(2) * width)), others or t >= U(U(2) * width)
@@ -132,8 +131,7 @@ def go_through_function(target: Target) -> Any:
 
 def _row_function(target):
     cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
-    bits = bit_functions(target)
-    has, below = bits.has, bits.below
+    has, row_of = bit_functions(target).has, row_function(target)
 
     @target.device
     def put_row(sh, own, parts, arrays, width, begin, first_id, last, fastest, second, v, count):
@@ -146,11 +144,8 @@ def _row_function(target):
         of_second = U(of_fastest + factors)
         of_v = U(of_second + factors)
         set_v, before = U(U(parts.sets) + U(v * width)), U(parts.before)
-        near, near_second = U(sh[U(f.NEAR + fastest)]), U(sh[U(f.NEAR + second)])
         joined = U(sh[U(U(f.JOINED) + v)])
-        first = U(U(sh[U(U(f.FIRSTS) + fastest)]) + U(below(near, v) * width))
-        first_second = U(U(sh[U(U(f.FIRSTS) + second)]) + U(below(near_second, v) * width))
-        record, record_second = U(U(cuda.popc(near)) * width), U(U(cuda.popc(near_second)) * width)
+        (first, record), (first_second, record_second) = row_of(sh, fastest, v, width), row_of(sh, second, v, width)
         t, step = U(lane_of()), U(WARP)
         if last == U(0):
             t, step = U(t + U(warp_of() * U(WARP))), U(cuda.blockDim.x)

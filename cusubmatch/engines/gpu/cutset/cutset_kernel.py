@@ -13,10 +13,11 @@ import numpy as np
 
 from cusubmatch.engines.gpu.conditioning.wide_counts import wide_counts
 from cusubmatch.engines.gpu.cutset import state_format as f
-from cusubmatch.engines.gpu.cutset.arc_consistency import bit_functions, narrow_function
+from cusubmatch.engines.gpu.cutset.arc_consistency import narrow_function
 from cusubmatch.engines.gpu.cutset.table_sizes import table_size_functions
 from cusubmatch.engines.gpu.cutset.tables import sum_function
 from cusubmatch.engines.gpu.cutset.tasks import task_functions
+from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from cusubmatch.engines.gpu.conditioning.kernel_signatures import fill_kernel
 from cusubmatch.engines.gpu.cutset import cutset_kernel as c
 from cusubmatch.engines.gpu.cutset import state_format as f
 from cusubmatch.engines.gpu.cutset import tasks as t
@@ -38,10 +39,7 @@ def cutset_run(
 
     It takes so many seconds at the most, and uses one of so many parts of the device.
     """
-    kernels = cutset_kernels()
-    if not all(gpu.target.is_compiled(one.recipe.make(gpu.target), one.signature) for one in kernels):
-        if gpu.target.ahead is not None:
-            gpu.target.ahead(kernels)
+    if not gpu.target.has([fill_kernel(), *cutset_kernels()]):
         return None
     run = CutsetRun(local, order, gpu, xp, seconds, parts)
     begin(Work(functools.partial(run.count_on, _aside(xp is np, gpu.number())), "cusubmatch count on cutsets"))

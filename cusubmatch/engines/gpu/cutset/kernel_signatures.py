@@ -30,7 +30,7 @@ def cutset_kernels() -> list[DeclaredKernel]:
     return [
         DeclaredKernel("count tasks", make_count_tasks.recipe(), nb.void(tasks, arrays, launch, parts)),
         DeclaredKernel(
-            "narrow worlds", make_narrow_worlds.recipe(), nb.void(_WORDS, _WORDS, _SIGNED, word, _WORDS, _WORDS)
+            "narrow worlds", make_narrow_worlds.recipe(), nb.void(_WORDS, _WORDS, _WORDS, _SIGNED, word, _WORDS, _WORDS)
         ),
         DeclaredKernel("write worlds", make_write_worlds.recipe(), nb.void(_WORDS, _WORDS, word, *[_WORDS] * 4)),
     ]

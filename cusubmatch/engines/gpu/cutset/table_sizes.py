@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.gpu.cutset import state_format as f
-from cusubmatch.engines.gpu.cutset.arc_consistency import bit_functions
+from cusubmatch.engines.gpu.cutset.world_rows import row_function
+from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
 __all__ = ["TableSizes", "table_size_functions"]
@@ -44,22 +45,21 @@ def table_size_functions(target: Target) -> TableSizes:
 def _join_function(target):
     cuda, WARP, FULL, lane_of = target.cuda, target.WARP, target.FULL, target.lane
     bits = bit_functions(target)
-    first_of, without_first, below = bits.first_of, bits.without_first, bits.below
+    first_of, without_first, row_of = bits.first_of, bits.without_first, row_function(target)
 
     @target.device
     def may_collide(sh, sets, rows, width, u, v):
         """Whether candidates of u leave not all of v: one is theirs, too."""
-        near, any_, k = U(sh[U(f.NEAR + u)]), False, U(lane_of())
-        step = U(U(cuda.popc(near)) * width)
+        any_, k = False, U(lane_of())
+        place, step = row_of(sh, u, v, width)
         while k < width:
             lost = U(0)
-            place = U(U(sh[U(U(f.FIRSTS) + u)]) + U(U(below(near, v) * width) + k))
             for word in range(width):
                 rest = U(sh[U(U(sets + U(u * width)) + U(word))])
                 while rest != U(0):
                     x = U(U(U(word) << U(5)) + first_of(rest))
                     rest = without_first(rest)
-                    lost = U(lost | U(~U(rows[U(place + U(x * step))])))
+                    lost = U(lost | U(~U(rows[U(U(place + k) + U(x * step))])))
             any_ = any_ or U(lost & U(sh[U(U(sets + U(v * width)) + k)])) != U(0)
             k = U(k + U(WARP))
         return cuda.ballot_sync(FULL, any_) != 0

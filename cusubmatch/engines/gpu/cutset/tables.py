@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.cutset import state_format as f
-from cusubmatch.engines.gpu.cutset.arc_consistency import bit_functions
 from cusubmatch.engines.gpu.cutset.combinations import go_through_function
+from cusubmatch.engines.gpu.cutset.world_rows import row_function
+from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
 __all__ = ["MOST_PAIRS", "sum_function"]
@@ -36,6 +37,7 @@ def sum_function(target: Target) -> Any:
     first_of, without_first = bits.first_of, bits.without_first
     factors_of, levels_of, prepare = _factors_function(target), _levels_function(target), _prepare_function(target)
     begin_own, go_through, total_of = _begin_function(target), go_through_function(target), _total_function(target)
+    combinations = _combinations_function(target)
 
     @target.device
     def largest_of(sh, vertices, most):
@@ -48,14 +50,6 @@ def sum_function(target: Target) -> Any:
             if of_u > size and of_u <= most:
                 largest, size = u, of_u
         return largest, size
-
-    @target.device
-    def combinations(sh, vertices):
-        number = U(1)
-        while vertices != U(0):
-            number = U(number * U(sh[U(U(f.SIZES) + first_of(vertices))]))
-            vertices = without_first(vertices)
-        return number
 
     @target.device
     def sum_of_products(sh, own, parts, arrays, width, number, begin, first_id):
@@ -90,6 +84,22 @@ def sum_function(target: Target) -> Any:
         return word, value
 
     return sum_of_products
+
+
+def _combinations_function(target):
+    bits = bit_functions(target)
+    first_of, without_first = bits.first_of, bits.without_first
+
+    @target.device
+    def combinations(sh, vertices):
+        """How many combinations of candidates some vertices have."""
+        number = U(1)
+        while vertices != U(0):
+            number = U(number * U(sh[U(U(f.SIZES) + first_of(vertices))]))
+            vertices = without_first(vertices)
+        return number
+
+    return combinations
 
 
 def _factors_function(target):
@@ -144,6 +154,7 @@ def _prepare_function(target):
     cuda, WARP, lane_of = target.cuda, target.WARP, target.lane
     bits = bit_functions(target)
     first_of, without_first, has, below = bits.first_of, bits.without_first, bits.has, bits.below
+    combinations, row_of = _combinations_function(target), row_function(target)
 
     @target.device
     def stride_of(sh, table, vertex):
@@ -155,19 +166,15 @@ def _prepare_function(target):
         elif vertex == second:
             stride = U(sh[U(U(f.SIZES) + fastest)])
         elif has(bag, vertex):
-            rest = U(U(bag & U(U(U(1) << vertex) - U(1))) | U(U(U(1) << fastest) | U(U(1) << second)))
-            stride = U(1)
-            while rest != U(0):
-                stride = U(stride * U(sh[U(U(f.SIZES) + first_of(rest))]))
-                rest = without_first(rest)
+            lower = U(bag & U(U(U(1) << vertex) - U(1)))
+            stride = combinations(sh, U(lower | U(U(U(1) << fastest) | U(U(1) << second))))
         return stride
 
     @target.device
     def put_pairs(sh, parts, arrays, first_id, width, fastest, second):
         """Write the pairs of candidates of two vertices that agree, and their ranks; or those of one, twice."""
-        near, at = U(sh[U(f.NEAR + second)]), U(0)
-        first, rank = U(U(sh[U(U(f.FIRSTS) + second)]) + U(below(near, fastest) * width)), U(0)
-        record, is_joined = U(U(cuda.popc(near)) * width), has(U(sh[U(U(f.JOINED) + second)]), fastest)
+        at, rank, is_joined = U(0), U(0), has(U(sh[U(U(f.JOINED) + second)]), fastest)
+        first, record = row_of(sh, second, fastest, width)
         for word in range(width):
             rest = U(sh[U(U(parts.sets) + U(U(second * width) + U(word)))])
             while rest != U(0):

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cusubmatch.engines.gpu.cutset import state_format as f
-from cusubmatch.engines.gpu.cutset.arc_consistency import bit_functions
 from cusubmatch.engines.gpu.cutset.world_kernels import BEGINS, COUNTS, WIDTH, WORLD_WORDS
+from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
 __all__ = [
@@ -76,7 +76,7 @@ def _draw_function(target):
     @target.device
     def draw(tasks, room, ends):
         """The number of the next task, which is taken, once it is there; `room` if no more is to be done."""
-        number, cuda_number = U(0), np.int32(0)
+        number = U(room)
         if lane_of() == U(0):
             number = U(np.int32(cuda.atomic.add(tasks.control, NEXT, np.int32(1))))
             waiting = number < room
@@ -89,8 +89,7 @@ def _draw_function(target):
                     waiting = False
                 else:
                     cuda.nanosleep(U(SPIN_NS))
-            cuda_number = np.int32(min(number, room))
-        return U(np.int32(cuda.shfl_sync(FULL, cuda_number, 0)))
+        return U(np.int32(cuda.shfl_sync(FULL, np.int32(min(number, U(room))), 0)))
 
     return draw
 

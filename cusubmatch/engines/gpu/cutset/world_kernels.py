@@ -12,55 +12,50 @@ from typing import Any
 import numpy as np
 
 from cusubmatch.engines.gpu.conditioning import state_format as p
-from cusubmatch.engines.gpu.cutset.arc_consistency import bit_functions, narrow_function
+from cusubmatch.engines.gpu.cutset import state_format as f
+from cusubmatch.engines.gpu.cutset.arc_consistency import narrow_function
+from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 
-__all__ = ["NARROW_WORDS", "WORLD_WORDS", "make_narrow_worlds", "make_write_worlds"]
+__all__ = ["WORLD_WORDS", "make_narrow_worlds", "make_write_worlds"]
 
 U, L = np.uint32, np.uint64
 N = p.MAX_VERTICES
 # What is known of a world: the words of a set; of each vertex the number of candidates, and where its rows begin.
 WIDTH, COUNTS, BEGINS = 0, 1, 1 + N
 WORLD_WORDS = 1 + 2 * N
-# Shared memory while worlds are narrowed: of each vertex its neighbours without the root, and by number the first of
-# these, the second and so on; then each warp's sizes, and its sets.
-NEAR, NTH, NARROW_WORDS = 0, N, N + N * N
 
 
 @kernel_factory
 def make_narrow_worlds(target: Target) -> Any:
     """The kernel: a warp a root.
 
-    Its arguments: the program of `gpu.conditioning`; the store, with whole domains and rows; the roots, int32; words of
-    a set; sets of all worlds (roots, n, words), uint32; what is known of worlds (roots, WORLD_WORDS), where the numbers
-    of candidates are written, all 0 where a vertex has none.
+    Its arguments: the program of `gpu.conditioning`; the pattern's edges (`state_format.pattern_words`); the store,
+    with whole domains and rows; the roots, int32; words of a set; sets of all worlds (roots, n, words), uint32; what is
+    known of worlds (roots, WORLD_WORDS), where the numbers of candidates are written, all 0 where a vertex has none.
     """
     cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
     bits = bit_functions(target)
-    first_of, without_first, has, all_of = bits.first_of, bits.without_first, bits.has, bits.all_of
+    has, all_of = bits.has, bits.all_of
 
     @target.device
     def row(sh, program, u, j, k, words):
-        relation = U(program[U(U(p.RELATIONS + U(u * U(N))) + U(sh[U(NTH + U(u << U(5)) + j)]))])
+        relation = U(program[U(U(p.RELATIONS + U(u * U(N))) + U(sh[U(U(f.NTH) + U(U(u << U(5)) + j))]))])
         return U(U(program[p.ROWS]) + U(U(U(relation * U(program[p.LOCALS])) * words) + k)), words
 
     narrow = narrow_function(target, row)
 
-    def narrow_worlds(program, store, roots, words, sets, worlds):
+    def narrow_worlds(program, pattern, store, roots, words, sets, worlds):
         sh = cuda.shared.array(0, np.uint32)
         n, root, warps = U(program[p.VERTICES]), U(program[p.ROOT]), U(U(cuda.blockDim.x) // U(WARP))
         i = U(U(warp_of() * U(WARP)) + lane_of())
-        while i < n:
-            near = U(U(program[U(p.NEIGHBOURS + i)]) & U(~U(U(1) << root)))
-            sh[U(NEAR + i)], j = near, U(0)
-            while near != U(0):
-                sh[U(U(NTH + U(i << U(5))) + j)] = first_of(near)
-                near, j = without_first(near), U(j + U(1))
+        while i < U(f.PATTERN_WORDS):
+            sh[i] = pattern[i]
             i = U(i + U(cuda.blockDim.x))
         cuda.syncthreads()
         set_words = U(n * U(words))
-        sizes = U(U(NARROW_WORDS) + U(warp_of() * U(U(N) + set_words)))
+        sizes = U(U(f.PATTERN_WORDS) + U(warp_of() * U(U(N) + set_words)))
         of_warp = U(sizes + U(N))
         number = U(U(U(cuda.blockIdx.x) * warps) + warp_of())
         while number < U(len(roots)):
@@ -81,7 +76,7 @@ def make_narrow_worlds(target: Target) -> Any:
                 t = U(t + U(WARP))
             cuda.syncwarp()
             others = U(all_of(n) & U(~U(U(1) << root)))
-            is_left = narrow(sh, of_warp, sizes, U(NEAR), U(NTH), store, program, U(words), others)
+            is_left = narrow(sh, of_warp, sizes, U(f.NEAR), U(f.NTH), store, program, U(words), others)
             t = lane_of()
             while t < set_words:
                 sets[U(U(number * set_words) + t)] = sh[U(of_warp + t)]

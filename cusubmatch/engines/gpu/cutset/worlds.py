@@ -10,6 +10,7 @@ import numpy as np
 from cusubmatch.engines.gpu.conditioning import state_format as p
 from cusubmatch.engines.gpu.conditioning.program import pattern_words
 from cusubmatch.engines.gpu.conditioning.row_sets import fill_store
+from cusubmatch.engines.gpu.cutset import state_format as f
 from cusubmatch.engines.gpu.cutset import world_kernels as k
 from cusubmatch.engines.gpu.cutset.launch_shapes import block_shape
 from cusubmatch.engines.gpu.runtime.device import Device
@@ -56,8 +57,8 @@ class Worlds:
         Pattern vertices, and the one that is matched in each world.
     width : int
         Words of the longest set of all worlds.
-    near, conflicts : list of int
-        Of each vertex, the others but the root that it is joined to or in conflict with, and the latter, as bits.
+    edges, conflicts : list of int
+        Of each vertex, the others but the root that it is joined to, and that it is in conflict with, as bits.
 
     Raises
     ------
@@ -73,20 +74,26 @@ class Worlds:
         words[p.ROWS] = self.n * self._set_words
         others = [0 if v == self.root else ~(1 << self.root) for v in range(self.n)]
         self.conflicts = [words[p.CONFLICTS + v] & others[v] for v in range(self.n)]
-        self.near = [self.conflicts[v] | words[p.NEIGHBOURS + v] & others[v] for v in range(self.n)]
+        self.edges = [words[p.NEIGHBOURS + v] & others[v] for v in range(self.n)]
         self._program = gpu.to_device(xp.asarray(np.array(words, np.uint32)))
         self._store = xp.empty(self._set_words * (self.n + len(local.adjacency.offsets) * self._locals), np.uint32)
         fill_store(local, self._set_words, self._store, gpu, xp)
         self._narrow(np.flatnonzero(masks >> masks.dtype.type(self.root) & 1).astype(np.int32))
+
+    @property
+    def near(self) -> list[int]:
+        """Of each vertex, the others that it is joined to or in conflict with."""
+        return [edges | conflicts for edges, conflicts in zip(self.edges, self.conflicts, strict=True)]
 
     def _narrow(self, roots: np.ndarray) -> None:
         """Narrow the sets of all worlds; forget those in which a vertex has no candidate."""
         gpu, xp = self.gpu, self.xp
         sets = xp.empty((len(roots), self.n * self._set_words), np.uint32)
         worlds = xp.zeros((len(roots), k.WORLD_WORDS), np.uint32)
-        shape = block_shape(gpu, k.NARROW_WORDS, p.MAX_VERTICES + self.n * self._set_words)
+        shape = block_shape(gpu, f.PATTERN_WORDS, p.MAX_VERTICES + self.n * self._set_words)
         k.make_narrow_worlds(gpu.target)[shape.launch](
             self._program,
+            gpu.to_device(xp.asarray(f.pattern_words(self.edges, self.conflicts))),
             gpu.to_device(self._store),
             gpu.to_device(xp.asarray(roots)),
             np.uint32(self._set_words),
@@ -97,10 +104,10 @@ class Worlds:
         counts = known[:, k.COUNTS : k.COUNTS + self.n]
         left = np.flatnonzero(np.delete(counts, self.root, axis=1).min(axis=1, initial=1) > 0)
         self._sets, self._known = sets[xp.asarray(left)], known[left]
-        self._counts = counts[left].astype(np.int64)
+        counts = counts[left].astype(np.int64)
         degrees = np.array([near.bit_count() for near in self.near])
-        widths = -(-self._counts.max(axis=1, initial=0) // WORD_BITS)
-        self._sizes = self._counts * degrees * widths[:, None]  # words of the rows, by world and vertex
+        widths = -(-counts.max(axis=1, initial=0) // WORD_BITS)
+        self._sizes = counts * degrees * widths[:, None]  # words of the rows, by world and vertex
         self._known[:, k.WIDTH] = widths
         self.width = int(widths.max(initial=1))
 

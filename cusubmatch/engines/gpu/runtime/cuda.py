@@ -19,7 +19,7 @@ import numpy as np
 
 from cusubmatch.engines.compile.compiler_thread import compiles_in_thread
 from cusubmatch.engines.gpu.runtime.compilation import compile_once, is_compiled, order_kernels
-from cusubmatch.engines.gpu.runtime.kernel_factory import Recipe
+from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, Recipe
 from cusubmatch.engines.gpu.runtime.kernel_launch import KernelLaunch
 from cusubmatch.engines.gpu.runtime.kernel_store import kernel_store
 
@@ -66,6 +66,13 @@ class Target(NamedTuple):
     record: Callable = lambda _first, _others: None
     ahead: Callable | None = None
     is_compiled: Callable = lambda _kernel, _signature: True
+
+    def has(self, kernels: Sequence[DeclaredKernel]) -> bool:
+        """Whether launches of these need not wait for a compiler; where they would, they are compiled ahead."""
+        has_all = all(self.is_compiled(one.recipe.make(self), one.signature) for one in kernels)
+        if not has_all and self.ahead is not None:
+            self.ahead(kernels)
+        return has_all
 
 
 @functools.cache
