@@ -18,6 +18,7 @@ from cusubmatch.engines.runs import (
     DEFAULT_OPTIONS,
     ConditionedCount,
     CopiedCount,
+    CopiedWay,
     EliminatedCount,
     Run,
     RunOptions,
@@ -129,13 +130,12 @@ class Engine(Protocol):
         ...
 
     def condition_copy(
-        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, is_long: bool
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, way: CopiedWay
     ) -> CopiedCount | None:
-        """Begin a count by conditioning on a copy of the host's candidate graph; None where none is offered just now.
+        """Begin a count on a copy of the host's candidate graph; None where none is offered just now.
 
         `graph` is the placed graph; `order` has the pattern's vertices as the host branches on them
-        (`conditioning_order`); it ends after so many seconds. One that `is_long` leaves half of the device to others,
-        and keeps more. Raises `MemoryError`.
+        (`conditioning_order`); it ends after so many seconds. Raises `MemoryError`.
         """
         ...
 

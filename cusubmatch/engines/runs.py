@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from cusubmatch.engines.factors.device_factors import MakeDeviceFactors
@@ -20,6 +21,7 @@ __all__ = [
     "DEFAULT_OPTIONS",
     "ConditionedCount",
     "CopiedCount",
+    "CopiedWay",
     "Count",
     "EliminatedCount",
     "ProgressCallback",
@@ -33,6 +35,14 @@ __all__ = [
 ProgressCallback = Callable[[float, int], None]
 
 COPIED_S = 0.3  # that a copy is counted, at the most: others may wait for a device that they use in another way then
+
+
+class CopiedWay(Enum):
+    """How a copy of a candidate graph is counted on a device."""
+
+    CONDITIONING = "by conditioning, on the whole device"
+    CUTSETS = "on cutsets, in short launches"
+    LONG_CONDITIONING = "by conditioning, on a part of the device"
 
 
 class TaskRange(NamedTuple):
@@ -176,7 +186,16 @@ class ConditionedCount(Count, Protocol):
 
 
 class CopiedCount(Protocol):
-    """A count by conditioning on a copy of a candidate graph, which has begun."""
+    """A count on a copy of a candidate graph, which has begun.
+
+    Attributes
+    ----------
+    remaining_s : float
+        Seconds until the number is known, about; infinite if that is not known either.
+    """
+
+    @property
+    def remaining_s(self) -> float: ...
 
     @property
     def ended(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from types import SimpleNamespace
@@ -17,7 +18,7 @@ from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.conditioning import conditioning_run as runs
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.tunables import Tunables
-from cusubmatch.engines.runs import TaskRange
+from cusubmatch.engines.runs import CopiedWay, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies import copied_count, elimination_turns
 from cusubmatch.execution.strategies.choose import host_strategy
@@ -32,8 +33,9 @@ SECONDS = 600.0  # that nothing here takes
 class Copy:
     """A count on a device that is known after so many looks."""
 
-    def __init__(self, total, looks, ended=False):
+    def __init__(self, total, looks, ended=False, remaining_s=math.inf):
         self.total, self.looks, self.stopped, self.ended = total, looks, 0, ended
+        self.remaining_s = remaining_s
 
     def poll(self):
         self.looks -= 1
@@ -41,6 +43,7 @@ class Copy:
 
     def stop(self):
         self.stopped += 1
+        self.ended = True
 
 
 class OnHost:
@@ -157,8 +160,8 @@ def test_a_device_counts_for_a_while_only(monkeypatch, limit_s, most_s):
     deadline = None if limit_s is None else time.monotonic() + limit_s
     strategy = BesideCopy(OnHost(10, reports=3), LARGE, lambda *how: given.append(how))
     assert strategy.run(deadline, None).count() == 5
-    ((seconds, is_long),) = given
-    assert not is_long
+    ((seconds, way),) = given
+    assert way is CopiedWay.CONDITIONING
     assert max(most_s - 60.0, 0.0) <= seconds <= most_s
 
 
@@ -197,24 +200,64 @@ def unfinished():
 
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("compiled_after", [0, 3])
-def test_the_device_counts_again_where_elimination_has_no_bound(compiled_after):
-    asked, left = [], iter([unfinished(), *[None] * compiled_after, Copy(20, looks=2)])
+def test_the_device_counts_in_one_way_after_the_other(compiled_after):
+    """The last one where elimination has no bound; each is asked for again while kernels are compiled."""
+    asked, later = [], [None] * compiled_after
+    left = iter([unfinished(), *later, unfinished(), *later, Copy(20, looks=2)])
 
-    def begin(seconds, is_long):
-        asked.append(is_long)
+    def begin(seconds, way):
+        asked.append(way)
         assert 0.0 <= seconds <= copied_count.LONG_S
         return next(left)
 
     assert BesideCopy(WithoutBound(3, 10**9, reports=10**9), LARGE, begin).run(None, None).count() == 10
-    assert asked == [False, *[True] * (compiled_after + 1)]
+    first, *others = CopiedWay
+    assert asked == [first, *(way for way in others for _ in range(compiled_after + 1))]
 
 
 @pytest.mark.usefixtures("at_once")
 def test_the_device_is_left_to_elimination_once_that_has_a_bound():
     long = Copy(20, looks=10**9)
-    left = iter([unfinished(), long])
-    assert BesideCopy(WithoutBound(2, 4), LARGE, lambda *_: next(left)).run(None, None).count() == 5
-    assert long.stopped > 1  # when it has a bound, and at the end
+    left = iter([unfinished(), unfinished(), long])
+    assert BesideCopy(WithoutBound(1, 2), LARGE, lambda *_: next(left)).run(None, None).count() == 5
+    assert long.stopped == 1
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(
+    ("remaining_s", "trial_s", "limit_s", "is_stopped"),
+    [
+        (math.inf, -1.0, None, True),
+        (math.inf, SECONDS, None, False),
+        (10.0, -1.0, None, False),
+        (10.0, -1.0, 5.0, True),
+        (10.0, -1.0, 500.0, False),
+    ],
+)
+def test_a_count_on_cutsets_goes_on_while_it_expects_to_be_in_time(
+    monkeypatch, remaining_s, trial_s, limit_s, is_stopped
+):
+    monkeypatch.setattr(copied_count, "TRIAL_S", trial_s)
+    on_cutsets = Copy(20, looks=10**9, remaining_s=remaining_s)
+    left, asked = iter([unfinished(), on_cutsets]), []
+
+    def begin(_seconds, way):
+        asked.append(way)
+        return next(left)
+
+    host = OnHost(10, reports=10)
+    deadline = None if limit_s is None else time.monotonic() + limit_s
+    count = BesideCopy(host, LARGE, begin).run(deadline, lambda *_: stopped.append(on_cutsets.stopped))
+    stopped = []
+    assert count.count() == 5
+    assert asked == [CopiedWay.CONDITIONING, CopiedWay.CUTSETS]
+    assert stopped[-1] == is_stopped
+
+
+def test_elimination_has_the_device_for_a_while_after_a_count_on_cutsets(monkeypatch):
+    monkeypatch.setattr(copied_count, "COPIED_S", 0.0)
+    left = iter([unfinished(), unfinished()])
+    assert BesideCopy(WithoutBound(1, 10**9, reports=100), LARGE, lambda *_: next(left)).run(None, None).count() == 5
 
 
 @pytest.mark.usefixtures("at_once")
@@ -245,14 +288,14 @@ def test_what_the_device_cannot_count_it_is_not_asked_again(monkeypatch, what):
     monkeypatch.setattr(copied_count, "COPIED_S", SECONDS if what == "too large" else 0.0)  # it ends before its time
     asked = []
 
-    def begin(_seconds, is_long):
-        asked.append(is_long)
-        if what == "no memory" and is_long:
+    def begin(_seconds, way):
+        asked.append(way)
+        if what == "no memory" and way is CopiedWay.CUTSETS:
             raise MemoryError
         return unfinished()
 
     assert BesideCopy(WithoutBound(1, 10**9), LARGE, begin).run(None, None).count() == 5
-    assert asked == ([False] if what == "too large" else [False, True])
+    assert asked == list(CopiedWay)[: 1 if what == "too large" else 2]
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,10 @@ class OneLane:
         bits, _ = bits_of(word)
         return np.uint32((bits & -bits).bit_length())
 
+    def clz(self, word):
+        bits, width = bits_of(word)
+        return np.uint32(width - bits.bit_length())
+
     def launch(self, function, arguments, words):
         self._launch.arrays, self._launch.words = {}, words
         with np.errstate(all="ignore"):  # integers wrap, floats overflow
@@ -181,7 +185,7 @@ def native_lane() -> Target:
     cuda.shfl_sync = cuda.shfl_up_sync = cuda.shfl_down_sync = cuda.shfl_xor_sync = njit(
         lambda mask, value, lane: value
     )
-    cuda.popc, cuda.ffs = _population, _first
+    cuda.popc, cuda.ffs, cuda.clz = _population, _first, _leading_zeros
     device = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)  # Python calls kernels only
 
     def kernel(function):
@@ -219,6 +223,16 @@ def _first(word):
             return place
         bits >>= np.uint64(1)
     return np.uint32(0)
+
+
+@njit
+def _leading_zeros(word):
+    """Of 32 bits."""
+    bits, number = np.uint64(word), np.uint32(32)
+    while bits:
+        bits >>= np.uint64(1)
+        number -= np.uint32(1)
+    return number
 
 
 @njit

@@ -26,6 +26,7 @@ from cusubmatch.engines.runs import (
     DEFAULT_OPTIONS,
     ConditionedCount,
     CopiedCount,
+    CopiedWay,
     EliminatedCount,
     RunOptions,
     Sampler,
@@ -163,7 +164,7 @@ class CpuEngine:
         return order_of(_candidate_graph(prepared))
 
     def condition_copy(
-        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, is_long: bool
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, way: CopiedWay
     ) -> CopiedCount | None:
         """None: the candidate graph lies here."""
 

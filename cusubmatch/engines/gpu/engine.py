@@ -31,6 +31,7 @@ from cusubmatch.engines.runs import (
     DEFAULT_OPTIONS,
     ConditionedCount,
     CopiedCount,
+    CopiedWay,
     EliminatedCount,
     RunOptions,
     TaskRange,
@@ -187,14 +188,17 @@ class GpuEngine:
         raise NotImplementedError
 
     def condition_copy(
-        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, is_long: bool
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, way: CopiedWay
     ) -> CopiedCount | None:
         """A count on a copy of a candidate graph, begun; None where that is too large, or is still to be compiled."""
         from cusubmatch.engines.gpu.conditioning.conditioning_run import conditioning_run
-        from cusubmatch.engines.gpu.cutset.long_count import long_count
+        from cusubmatch.engines.gpu.cutset.cutset_run import cutset_run
 
         with self.current():
-            return (long_count if is_long else conditioning_run)(local, order, self.gpu, graph.xp, seconds)
+            if way is CopiedWay.CUTSETS:
+                return cutset_run(local, order, self.gpu, graph.xp, seconds)
+            is_long = way is CopiedWay.LONG_CONDITIONING
+            return conditioning_run(local, order, self.gpu, graph.xp, seconds, is_long)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """Not offered: this engine builds no candidate graph."""

@@ -76,7 +76,7 @@ class Tunables:
     cutset_tasks : int
         For which there is room.
     cutset_slice_s : float
-        Seconds of a launch, after which no task is begun.
+        Seconds of the first launches, after which no task is begun.
     full_rows_arcs : int
         From so many arcs on triangles are counted in full rows.
     alternatives : int

@@ -24,6 +24,7 @@ from cusubmatch.engines.runs import (
     DEFAULT_OPTIONS,
     ConditionedCount,
     CopiedCount,
+    CopiedWay,
     EliminatedCount,
     Run,
     RunOptions,
@@ -136,10 +137,10 @@ class SeveralDevices:
         return self.home.conditioning_order(prepared)
 
     def condition_copy(
-        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, is_long: bool
+        self, graph: Graph, local: CandidateGraph, order: Sequence[int], seconds: float, way: CopiedWay
     ) -> CopiedCount | None:
         """As on the first device."""
-        return self.home.condition_copy(graph, local, order, seconds, is_long)
+        return self.home.condition_copy(graph, local, order, seconds, way)
 
     def eliminate(self, prepared: Prepared, options: RunOptions) -> EliminatedCount:
         """As on the first device."""

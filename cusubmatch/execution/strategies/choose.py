@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cusubmatch.engines.base import Engine
 from cusubmatch.engines.prepared import Prepared
-from cusubmatch.engines.runs import CopiedCount
+from cusubmatch.engines.runs import CopiedCount, CopiedWay
 from cusubmatch.execution.planning import plan_of, plan_of_long_count
 from cusubmatch.execution.strategies.race import Race
 from cusubmatch.execution.strategies.strategy import Strategy
@@ -95,10 +95,10 @@ def host_strategy(
 
 
 def _begun_copy(
-    engine: Engine, host: Engine, placed: Graph, prepared: Prepared, seconds: float, is_long: bool
+    engine: Engine, host: Engine, placed: Graph, prepared: Prepared, seconds: float, way: CopiedWay
 ) -> CopiedCount | None:
     """A count on a copy of the host's candidate graph, which takes so many seconds at the most."""
     local = prepared.candidate_graph
     assert local is not None  # noqa: S101 - it is what conditioning works on
     with engine.current():
-        return engine.condition_copy(placed, local, host.conditioning_order(prepared), seconds, is_long)
+        return engine.condition_copy(placed, local, host.conditioning_order(prepared), seconds, way)

@@ -3,8 +3,9 @@
 A count on a large candidate graph begins there at once. One on a small graph begins when the host has counted for a
 while and is not half done: most such counts end before, and to make a copy takes a millisecond.
 
-The device is soon left to elimination. Where that has no bound for long, its tables are too large, and a second count
-on a copy goes on beside it, on a part of the device, until there is one.
+That copy is counted by conditioning, which is not left much time, and the next one on cutsets, with elimination beside.
+It goes on while it expects to be done soon. If it does not, the device is left to elimination. Where that has no bound
+for long, its tables are too large, and a third copy is counted by conditioning, on a part of the device, until it has.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from cusubmatch.engines.runs import COPIED_S, CopiedCount, Count, ProgressCallback, TaskRange
+from cusubmatch.engines.runs import COPIED_S, CopiedCount, CopiedWay, Count, ProgressCallback, TaskRange
 from cusubmatch.errors import DeadlinePassed
 from cusubmatch.execution.strategies.strategy import Strategy
 
@@ -25,8 +26,10 @@ __all__ = ["BesideCopy", "BesideCopyCount"]
 AT_ONCE_NS = 5e6  # that conditioning costs, at the least, from which a copy is made before the host begins
 ALONE_S = 0.001  # that the host counts before one is made
 HALF = 0.5
-LONG_S = 60.0  # that a second copy is counted, at the most
-AGAIN_S = 1.0  # after which it is asked for again, where it may still be compiled
+LONG_S = 60.0  # that another copy is counted, at the most
+TRIAL_S = 1.25  # that one is counted on cutsets before it is asked when it will be done
+TOO_LONG = 1.5  # times its time, that it must not be expected to take then
+AGAIN_S = 1.0  # after which another copy is asked for, where elimination had the device or kernels are compiled
 EARLY_S = 0.05  # before its time, that a copy ends whose count is too large, at the least
 
 
@@ -48,11 +51,11 @@ class BesideCopy:
     cost : float
         Nanoseconds of conditioning, at the least.
     begin : callable
-        begin(seconds, is_long) begins a count on a device, of embeddings, for so long at the most; None if that is not
-        offered. One that is long leaves a part of the device to others.
+        begin(seconds, way) begins a count on a device, of embeddings, for so long at the most; None if that is not
+        offered.
     """
 
-    def __init__(self, on_host: Strategy, cost: float, begin: Callable[[float, bool], CopiedCount | None]):
+    def __init__(self, on_host: Strategy, cost: float, begin: Callable[[float, CopiedWay], CopiedCount | None]):
         self.on_host, self.cost, self.begin = on_host, cost, begin
 
     @property
@@ -90,8 +93,8 @@ class BesideCopyCount:
     def __init__(self, strategy: BesideCopy, deadline: float | None, progress: ProgressCallback | None):
         self.strategy, self.progress = strategy, progress
         self._copy: CopiedCount | None = None
-        self._begun = self._is_last = False  # whether there has been a copy; whether there is to be no other
-        self._end_s = self._again_s = 0.0  # of the copy; from when on another one may begin
+        self._ways = list(CopiedWay)  # that are still to be tried, the one of the copy first
+        self._copied_s = self._end_s = self._again_s = 0.0  # when it has begun and is to end; when one may be asked for
         self._begun_s, self._deadline = time.monotonic(), deadline
         self._on_host = cast("ConditioningCount", strategy.on_host.run(deadline, self._look))
 
@@ -137,16 +140,16 @@ class BesideCopyCount:
         return None if total is None else self.strategy.matches_of(total)
 
     def _begin(self, end_s: float) -> None:
-        """Begin on the device: for the first time, or a long count."""
-        is_long, self._begun, now = self._begun, True, time.monotonic()
+        """Begin on the device, in the next way."""
+        self._copied_s = now = time.monotonic()
         self._end_s = end_s if self._deadline is None else min(end_s, self._deadline)
-        self._again_s = now + AGAIN_S
         try:
-            self._copy = self.strategy.begin(max(self._end_s - now, 0.0), is_long)
+            self._copy = self.strategy.begin(max(self._end_s - now, 0.0), self._ways[0])
         except MemoryError:  # the host goes on
-            self._is_last = True
-        else:
-            self._is_last = is_long and self._copy is not None
+            self._ways.clear()
+        if self._copy is None:
+            self._again_s = now + AGAIN_S
+            self._ways = self._ways[1:] if self._ways[:1] == [CopiedWay.CONDITIONING] else self._ways
 
     def _look(self, done: float, matches: int) -> None:
         """Begin on the device if the host takes long; raise if the device is done."""
@@ -156,14 +159,32 @@ class BesideCopyCount:
             if known is not None:
                 raise _CopyIsDoneError(known)
             if ended:
-                self._copy = None
-                self._is_last |= now < self._end_s - EARLY_S  # the count is too large, or was stopped
-            elif self._is_last and not self._on_host.lacks_bound:
+                self._forget(now)
+            elif self._is_in_vain(copy, now):
                 copy.stop()
-        elif not self._begun:
-            if done < HALF and now > self._begun_s + ALONE_S:
-                self._begin(self._begun_s + COPIED_S)
-        elif not self._is_last and now > self._again_s and self._on_host.lacks_bound:
-            self._begin(now + LONG_S)
+        elif self._ways and now > self._again_s and self._is_due(done, now):
+            self._begin(self._begun_s + COPIED_S if self._ways[0] is CopiedWay.CONDITIONING else now + LONG_S)
         if self.progress is not None:
             self.progress(done, matches)
+
+    def _forget(self, now: float) -> None:
+        """Let a copy go that has ended without a count."""
+        way, self._copy = self._ways.pop(0), None
+        if way is CopiedWay.CUTSETS:
+            self._again_s = now + AGAIN_S
+        elif now < self._end_s - EARLY_S:
+            self._ways.clear()  # the count is too large, or was stopped
+
+    def _is_in_vain(self, copy: CopiedCount, now: float) -> bool:
+        """Whether a copy that is being counted is not expected to be the first."""
+        way, taken = self._ways[0], now - self._copied_s
+        if way is CopiedWay.CUTSETS:
+            return taken > TRIAL_S and copy.remaining_s > TOO_LONG * (self._end_s - now)
+        return way is CopiedWay.LONG_CONDITIONING and not self._on_host.lacks_bound
+
+    def _is_due(self, done: float, now: float) -> bool:
+        """Whether the next way is to be tried."""
+        way = self._ways[0]
+        if way is CopiedWay.CONDITIONING:
+            return done < HALF and now > self._begun_s + ALONE_S
+        return way is CopiedWay.CUTSETS or self._on_host.lacks_bound

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,8 +18,10 @@ from tiers import examples, is_thorough, thorough
 
 from cusubmatch import Pattern
 from cusubmatch.engines.gpu.cutset import cutset_run as runs
-from cusubmatch.engines.gpu.cutset import long_count as long_counts
+from cusubmatch.engines.gpu.cutset import world_kernels as k
+from cusubmatch.engines.gpu.cutset import worlds as worlds_
 from cusubmatch.engines.gpu.cutset.launch_shapes import block_shape
+from cusubmatch.engines.gpu.cutset.worlds import FEWEST, Worlds
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.tunables import Tunables
 
@@ -117,15 +119,36 @@ def test_counts_beyond_64_bits(length, fits):
     assert run_of(graph, pattern, device(one_lane())).total() == (size**length if fits else None)
 
 
+@pytest.mark.parametrize(("leaves", "size"), [(4, 20), (5, 20), (4, 300), (6, 3000)])
+def test_sums_of_products_of_many_numbers(leaves, size):
+    """The vertex with many leaves, each with a label of its own, is summed over beside another one with a leaf."""
+    sizes = [4, 6, *[size] * leaves, 30]
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    pairs = [(0, 1), *((0, 2 + leaf) for leaf in range(leaves)), (1, 2 + leaves)]
+    edges = [np.argwhere((labels[:, None] == a) & (labels[None, :] == b)) for a, b in pairs]
+    graph = graph_of(np.concatenate(edges), labels)
+    run = run_of(graph, Pattern(pairs, labels=dict(enumerate(range(len(sizes))))), device(one_lane()))
+    assert run.total() == math.prod(sizes)
+
+
 # Limits --------------------------------------------------------------------------------------------------------------
 
 
-def test_a_launch_is_over_after_its_time_and_the_next_goes_on():
+def test_a_launch_is_over_after_its_time_and_the_next_goes_on(monkeypatch):
     """A tick of the emulator's clock is one look at it; each lane of the block looks once before it begins."""
+    monkeypatch.setattr(runs, "SLICE_SHARE", 0.0)
     graph, pattern = multipartite(3, 4), path([0, 1, 2, 0])
     run = run_of(graph, pattern, device(emulator(), grid=(1, 1), cutset_combinations=1.0, cutset_slice_s=1.6e-7))
     assert run.total() == count_of(graph, pattern)
     assert run.launches > 3
+
+
+def test_later_launches_take_longer(monkeypatch):
+    run = run_of(multipartite(3, 4), path([0, 1, 2, 0]), device(one_lane(), cutset_slice_s=2.0))
+    monkeypatch.setattr(runs.time, "monotonic", lambda: 100.0)
+    for since, seconds in ((99.0, 2.0), (0.0, 25.0)):
+        run._counting_s = since
+        assert run._slice_ns() == seconds * 1e9
 
 
 def test_a_count_that_is_stopped_or_late_has_no_total():
@@ -147,7 +170,6 @@ def test_what_goes_wrong_is_an_end_and_is_raised_unless_memory_is_lacking(error,
     monkeypatch.setattr(runs, "Worlds", fails)
     run.count_on((runs.nullcontext(), runs.nullcontext()))
     assert run.ended
-    assert run.is_under_way.is_set()
     if isinstance(error, MemoryError):
         assert run.poll() is None
     else:
@@ -159,7 +181,6 @@ def test_older_devices_hold_fewer_blocks():
     newer = device(emulator(), grid=None)
     blocks = [block_shape(gpu, 0, 100).blocks for gpu in (newer, newer._replace(generation=8))]
     assert blocks[1] < blocks[0]
-    assert block_shape(newer, 0, 100, parts=2).blocks == blocks[0] // 2
 
 
 def test_a_block_that_no_warp_has_room_in():
@@ -167,39 +188,46 @@ def test_a_block_that_no_warp_has_room_in():
         block_shape(device(emulator()), 0, 1 << 20)
 
 
-# Beside conditioning -------------------------------------------------------------------------------------------------
+# The time that is left ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lacking", [(), ("cutset_run",), ("conditioning_run",), ("cutset_run", "conditioning_run")])
-def test_a_long_count_is_that_of_whichever_way_is_offered(lacking, monkeypatch):
-    for name in lacking:
-        monkeypatch.setattr(long_counts, name, lambda *_, **__: None)
+@pytest.mark.parametrize("size", [16 * FEWEST - 16, 16 * FEWEST, 100])
+def test_the_worlds_of_a_sample_come_first_and_are_of_all_sizes(size):
+    """A vertex a world; each has more neighbours than the one before."""
+    edges = np.argwhere(np.tri(size, dtype=bool)) + np.array([0, size])
+    graph = graph_of(edges, np.repeat([0, 1], size))
+    local, _ = copied_for(graph, Pattern([(0, 1), (0, 2)], labels={0: 0, 1: 1, 2: 1}), "homomorphism")
+    worlds = Worlds(local, [0, 1, 2], device(one_lane()), np)
+    sizes = worlds._known[:, k.COUNTS + 1]
+    batches = list(worlds.batches(1 << 29))
+    assert sum(batch.number for batch in batches) == worlds.number == size
+    assert sum(batch.share for batch in batches) == pytest.approx(1.0)
+    assert sorted(sizes) == list(range(1, size + 1))
+    assert len(batches) == (2 if size >= 16 * FEWEST else 1)
+    if len(batches) == 2:
+        sample = sizes[: batches[0].number].tolist()
+        assert sample == list(range(size, 0, -16))
+        assert batches[0].share == pytest.approx(sum(sample) / sizes.sum())
+
+
+def test_when_a_count_will_be_known_is_known_once_some_worlds_are_counted(monkeypatch):
+    seen, count = [], runs.CutsetRun._count
+    clock = itertools.count()
+    monkeypatch.setattr(runs.time, "monotonic", lambda: float(next(clock)))
+
+    def spied(self, worlds, batch):
+        seen.append((self.remaining_s, batch.share))
+        return count(self, worlds, batch)
+
+    monkeypatch.setattr(runs.CutsetRun, "_count", spied)
     graph, pattern = multipartite(3, 8), path([0, 1, 2, 0, 1])
-    gpu = device(one_lane(), conditioning_slots=64, long_conditioning_slots=64, ring_slots=16)
-    count = long_counts.long_count(*copied_for(graph, pattern), gpu, np, SECONDS)
-    if len(lacking) == 2:
-        assert count is None
-        return
-    for part in count._counts:
-        if isinstance(part, runs.CutsetRun):
-            assert part.is_under_way.wait(SECONDS)
-    while not count.ended:
-        pass
-    assert count.poll() == count_of(graph, pattern)
-    count.stop()
-
-
-def test_the_first_of_two_counts_is_taken():
-    made = [
-        SimpleNamespace(ended=ended, poll=lambda total=total: total, stops=0)
-        for ended, total in ((True, None), (False, 7))
-    ]
-    for one in made:
-        one.stop = lambda one=one: setattr(one, "stops", one.stops + 1)
-    count = long_counts.FirstOf(made)
-    assert (count.ended, count.poll()) == (False, 7)
-    count.stop()
-    assert [one.stops for one in made] == [1, 1]
+    monkeypatch.setattr(worlds_, "SAMPLED", 2)
+    run = run_of(graph, pattern, device(one_lane()), seconds=1e9)
+    assert run.total() == count_of(graph, pattern)
+    (before, share), (left, _) = seen
+    assert before == math.inf
+    assert 0 < left < 1 / share * 100
+    assert run.remaining_s == 0.0
 
 
 @pytest.mark.gpu

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ from cusubmatch.engines.gpu.runtime.device_memory import keep_memory_during
 from cusubmatch.engines.gpu.walker import task_ring as r
 from cusubmatch.plan.candidate_graph import CandidateGraph
 
-__all__ = ["LONG_PART", "ConditioningRun", "conditioning_run"]
+__all__ = ["ConditioningRun", "conditioning_run"]
 
 LONG_PART = 2  # a long count has one of so many parts of the device
 PLACES = 64  # for counts that are under way on a GPU: more than there are threads that ask
@@ -59,10 +60,17 @@ def conditioning_run(
 class ConditioningRun:
     """One count of the embeddings, which begins when it is made, and takes so many seconds at the most.
 
+    Attributes
+    ----------
+    remaining_s : float
+        Infinite: when the number will be known is not.
+
     Raises
     ------
     MemoryError
     """
+
+    remaining_s = math.inf
 
     def __init__(self, local: CandidateGraph, program: Program, gpu: Device, xp: Any, seconds: float):
         self.local, self.program, self.gpu, self.xp = local, program, gpu, xp

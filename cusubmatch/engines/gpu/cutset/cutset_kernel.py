@@ -14,8 +14,10 @@ import numpy as np
 from cusubmatch.engines.gpu.conditioning.wide_counts import wide_counts
 from cusubmatch.engines.gpu.cutset import state_format as f
 from cusubmatch.engines.gpu.cutset.arc_consistency import narrow_function
+from cusubmatch.engines.gpu.cutset.table_layout import layout_function
 from cusubmatch.engines.gpu.cutset.table_sizes import table_size_functions
-from cusubmatch.engines.gpu.cutset.tables import sum_function
+from cusubmatch.engines.gpu.cutset.tables import BlockTables, sum_function
+from cusubmatch.engines.gpu.cutset.task_rows import ROW_WORDS, task_row_functions
 from cusubmatch.engines.gpu.cutset.tasks import task_functions
 from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
@@ -24,7 +26,7 @@ from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 __all__ = ["FAILED", "OUTPUT_WORDS", "CountArrays", "Launch", "make_count_tasks"]
 
 U, L = np.uint32, np.uint64
-OVER, NOTHING, ELIMINATE = range(3)  # what a block is to do
+NOTHING, ELIMINATE = range(2)  # what a block is to do
 FAILED, OUTPUT_WORDS = 4, 5  # of the output: after the four words of the total, whether it is not known
 EXACT_BELOW = float(1 << 100)  # floats are off by less than 2^-38 of themselves
 WORD = float(1 << 64)
@@ -38,10 +40,11 @@ class CountArrays(NamedTuple):
     pattern : uint32
         `NEAR`, `CONFLICTS` and `NTH` of `state_format`.
     worlds, rows : uint32
-    words, numbers : uint64, float64
+    low, high, numbers : uint32, uint32, float64
         Tables of all blocks.
-    ids : uint32
-        Room for pairs of candidates, of all blocks.
+    task_rows, lists : uint32
+        Room for the rows of a task, and for combinations of candidates (`task_rows`, `inner_combinations`); of all
+        blocks.
     totals : float64
         Room for 32 numbers for each block.
     out : uint64
@@ -50,9 +53,11 @@ class CountArrays(NamedTuple):
     pattern: Any
     worlds: Any
     rows: Any
-    words: Any
+    low: Any
+    high: Any
     numbers: Any
-    ids: Any
+    task_rows: Any
+    lists: Any
     totals: Any
     out: Any
 
@@ -65,8 +70,8 @@ class Launch(NamedTuple):
     n, root : uint32
         Pattern vertices, and the one that worlds are of.
     task_words : uint32
-    pair_words : uint32
-        Of a block's pairs of candidates.
+    list_room, list_words : uint32
+        Combinations of candidates, and words, for which a block's list has room.
     places : uint32
         Of a block's tables.
     room : uint32
@@ -80,7 +85,8 @@ class Launch(NamedTuple):
     n: Any
     root: Any
     task_words: Any
-    pair_words: Any
+    list_room: Any
+    list_words: Any
     places: Any
     room: Any
     nanoseconds: Any
@@ -91,8 +97,13 @@ class Launch(NamedTuple):
 def make_count_tasks(target: Target) -> Any:
     """The kernel: a block a task. Its arguments: `TaskArrays`, `CountArrays`, `Launch`, and `StateParts`."""
     cuda, WARP, lane_of, warp_of, clock = target.cuda, target.WARP, target.lane, target.warp, target.clock
-    prepare, add = _prepare_function(target), _add_function(target)
-    sum_of_products, plus = sum_function(target), wide_counts(target).plus
+    begin, decide, add = _begin_function(target), _decide_function(target), _add_function(target)
+    narrow = narrow_function(target, f.NEAR, f.NTH, f.CHANGED, _row_function(target))
+    sum_of_products, plus, write_rows = sum_function(target), wide_counts(target).plus, task_row_functions(target).write
+
+    @target.device
+    def part(block, size):
+        return L(block * L(size)), L(L(block + L(1)) * L(size))
 
     def count_tasks(tasks, arrays, launch, parts):
         sh = cuda.shared.array(0, np.uint32)
@@ -101,21 +112,36 @@ def make_count_tasks(target: Target) -> Any:
             sh[i] = arrays.pattern[i]
             i = U(i + U(cuda.blockDim.x))
         block, own = L(U(cuda.blockIdx.x)), U(U(parts.warps) + U(warp_of() * U(parts.words)))
-        ends = np.int64(clock() + launch.nanoseconds)
-        begin = L(block * L(launch.places))
-        first_id = L(block * L(launch.pair_words))
+        ends, n, sets = np.int64(clock() + launch.nanoseconds), U(launch.n), U(parts.sets)
+        place, end = part(block, launch.places)
+        row, row_end = part(block, ROW_WORDS)
+        list_, list_end = part(block, launch.list_words)
+        rows = arrays.task_rows[row:row_end]
+        tables = BlockTables(
+            arrays.low[place:end],
+            arrays.high[place:end],
+            arrays.numbers[place:end],
+            rows,
+            arrays.lists[list_:list_end],
+            launch.list_room,
+        )
         low, high, failed = L(0), L(0), False
         cuda.syncthreads()
         going = True
         while going:
             if warp_of() == U(0):
-                prepare(sh, tasks, arrays, launch, parts, ends)
+                begin(sh, tasks, arrays, launch, parts, ends)
             cuda.syncthreads()
-            verdict = U(sh[f.VERDICT])
-            going = verdict != U(OVER)
-            if verdict == U(ELIMINATE):
-                width, number = U(sh[f.WIDTH]), U(sh[f.NUMBER])
-                word, value = sum_of_products(sh, own, parts, arrays, width, number, begin, first_id)
+            going = U(sh[f.TASK]) < U(launch.room)
+            if going:
+                width, pending = U(sh[f.WIDTH]), U(sh[f.PENDING])
+                is_left = narrow(sh, sets, U(f.SIZES), U(parts.around), U(n * width), arrays.rows, U(0), width, pending)
+                if warp_of() == U(0):
+                    decide(sh, tasks, arrays, launch, parts, is_left)
+                cuda.syncthreads()
+            if going and U(sh[f.VERDICT]) == U(ELIMINATE):
+                write_rows(sh, sets, arrays.rows, rows)
+                word, value = sum_of_products(sh, own, parts, tables, n, U(sh[f.NUMBER]))
                 failed = failed or value >= EXACT_BELOW
                 above = (value - np.float64(word)) / WORD + 0.5
                 low, high = plus(low, high, word, L(np.int64(above)) if above > 0.0 else L(0))
@@ -126,36 +152,56 @@ def make_count_tasks(target: Target) -> Any:
     return target.kernel(count_tasks)
 
 
-def _prepare_function(target):
-    cuda, lane_of = target.cuda, target.lane
-    narrow, sizes = narrow_function(target, _row_function(target)), table_size_functions(target)
-    all_of = bit_functions(target).all_of
-    join, choose, (draw, begin_task, divide, finish) = sizes.join, sizes.choose, task_functions(target)
+def _begin_function(target):
+    lane_of = target.lane
+    all_of, (draw, begin_task, _, _) = bit_functions(target).all_of, task_functions(target)
 
     @target.device
-    def prepare(sh, tasks, arrays, launch, parts, ends):
-        """Draw a task, and narrow what it leaves; write what is to be done, or a task for each candidate."""
-        root, n, number, sets = U(launch.root), U(launch.n), draw(tasks, launch.room, ends), U(parts.sets)
-        verdict = U(OVER)
+    def begin(sh, tasks, arrays, launch, parts, ends):
+        """Draw a task, and write its sets; for a warp."""
+        number, n, width, changed = draw(tasks, launch.room, ends), U(launch.n), U(0), U(0)
         if number < U(launch.room):
-            verdict, is_done = U(NOTHING), True
-            others = U(all_of(n) & U(~U(U(1) << root)))
+            others = U(all_of(n) & U(~U(U(1) << U(launch.root))))
             task = U(number * U(launch.task_words))
-            width, pending = begin_task(sh, sets, tasks.tasks, task, arrays.worlds, n, others)
-            if narrow(sh, sets, U(f.SIZES), U(f.NEAR), U(f.NTH), arrays.rows, U(0), width, pending):
-                left, first = join(sh, sets, arrays.rows, width, others), U(U(cuda.blockIdx.x) << U(5))
-                v = choose(sh, U(parts.around), left, root, n, arrays.totals, first, launch.most, launch.places)
-                if v != root:
-                    is_done = divide(sh, sets, tasks, task, width, v, launch)
-                else:
-                    verdict = U(ELIMINATE)
-                    if lane_of() == U(0):
-                        sh[f.WIDTH], sh[f.NUMBER] = width, U(cuda.popc(left))
-            finish(tasks, number, is_done)
+            width, changed = begin_task(sh, U(parts.sets), tasks.tasks, task, arrays.worlds, n, others)
+        if lane_of() == U(0):
+            sh[f.TASK], sh[f.WIDTH], sh[f.PENDING] = number, width, changed
+
+    return begin
+
+
+def _decide_function(target):
+    cuda, lane_of = target.cuda, target.lane
+    sizes, (_, _, divide, finish) = table_size_functions(target), task_functions(target)
+    join, choose = sizes.join, sizes.choose
+    all_of, place_rows, lay_out = (
+        bit_functions(target).all_of,
+        task_row_functions(target).place,
+        layout_function(target),
+    )
+
+    @target.device
+    def decide(sh, tasks, arrays, launch, parts, is_left):
+        """Write what is to be done about a task that is narrowed, or a task for each candidate; for a warp."""
+        root, n, number, width = U(launch.root), U(launch.n), U(sh[f.TASK]), U(sh[f.WIDTH])
+        sets, verdict, is_done = U(parts.sets), U(NOTHING), True
+        if is_left:
+            others = U(all_of(n) & U(~U(U(1) << root)))
+            left, first = join(sh, sets, arrays.rows, width, others), U(U(cuda.blockIdx.x) << U(5))
+            most = launch.most if place_rows(sh, left) <= U(ROW_WORDS) else -1.0
+            v = choose(sh, U(parts.around), left, root, n, arrays.totals, first, most, launch.places)
+            if v != root:
+                is_done = divide(sh, sets, tasks, U(number * U(launch.task_words)), width, v, launch)
+            else:
+                verdict = U(ELIMINATE)
+                lay_out(sh, parts, n, U(cuda.popc(left)))
+                if lane_of() == U(0):
+                    sh[f.NUMBER] = U(cuda.popc(left))
+        finish(tasks, number, is_done)
         if lane_of() == U(0):
             sh[f.VERDICT] = verdict
 
-    return prepare
+    return decide
 
 
 def _row_function(target):

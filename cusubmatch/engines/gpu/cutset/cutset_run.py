@@ -7,7 +7,7 @@ others who wait for the device do not wait for long, and whoever has begun the c
 from __future__ import annotations
 
 import functools
-import threading
+import math
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -19,9 +19,10 @@ from cusubmatch.engines.gpu.conditioning.kernel_signatures import fill_kernel
 from cusubmatch.engines.gpu.cutset import cutset_kernel as c
 from cusubmatch.engines.gpu.cutset import state_format as f
 from cusubmatch.engines.gpu.cutset import tasks as t
+from cusubmatch.engines.gpu.cutset.inner_combinations import list_room, list_words
 from cusubmatch.engines.gpu.cutset.kernel_signatures import cutset_kernels
-from cusubmatch.engines.gpu.cutset.launch_shapes import block_shape
-from cusubmatch.engines.gpu.cutset.tables import MOST_PAIRS
+from cusubmatch.engines.gpu.cutset.launch_shapes import BlockShape, block_shape
+from cusubmatch.engines.gpu.cutset.task_rows import ROW_WORDS
 from cusubmatch.engines.gpu.cutset.worlds import WorldBatch, Worlds
 from cusubmatch.engines.gpu.runtime.device import Device
 from cusubmatch.engines.gpu.runtime.device_memory import from_a_pool
@@ -32,19 +33,20 @@ from cusubmatch.system.kept_threads import Work, begin
 __all__ = ["CutsetRun", "cutset_run"]
 
 
-def cutset_run(
-    local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float, parts: int = 1
-) -> CutsetRun | None:
+def cutset_run(local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float) -> CutsetRun | None:
     """A count on a candidate graph, begun in a thread; None where kernels are still to be compiled.
 
-    It takes so many seconds at the most, and uses one of so many parts of the device.
+    It takes so many seconds at the most.
     """
     if not gpu.target.has([fill_kernel(), *cutset_kernels()]):
         return None
-    run = CutsetRun(local, order, gpu, xp, seconds, parts)
+    run = CutsetRun(local, order, gpu, xp, seconds)
     begin(Work(functools.partial(run.count_on, _aside(xp is np, gpu.number())), "cusubmatch count on cutsets"))
     return run
 
+
+SLICE_SHARE = 0.25  # of the time so far, that a launch takes at the least
+FIRST = -1  # the priority of launches, which end soon, before those of others
 
 Stream: TypeAlias = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
@@ -58,7 +60,7 @@ def _aside(on_host: bool, number: int) -> Stream:
 
     device = cupy.cuda.Device(number)
     with device:
-        return device, cupy.cuda.Stream(non_blocking=True)
+        return device, cupy.cuda.Stream(non_blocking=True, priority=FIRST)
 
 
 @functools.cache
@@ -83,8 +85,6 @@ class CutsetRun:
         NumPy or CuPy.
     seconds : float
         That it takes at the most.
-    parts : int
-        Of the device, one of which is used.
 
     Attributes
     ----------
@@ -92,20 +92,15 @@ class CutsetRun:
         Whether nothing goes on any more.
     tasks, launches : int
         That were done.
-    is_under_way : threading.Event
-        Set once a kernel counts, or nothing goes on any more: from then on nothing is loaded, which would have to wait
-        for launches of others.
     """
 
-    def __init__(
-        self, local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float, parts: int = 1
-    ):
-        self.local, self.order, self.gpu, self.xp, self.parts = local, order, gpu, xp, parts
+    def __init__(self, local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float):
+        self.local, self.order, self.gpu, self.xp = local, order, gpu, xp
         self.ended, self.tasks, self.launches = False, 0, 0
         self._total: int | None = None
         self._error: BaseException | None = None
-        self.is_under_way = threading.Event()
         self._end_s, self._is_stopped = time.monotonic() + seconds, False
+        self._counting_s = self._known_s = math.inf  # since when tasks are done; when the number is known, about
 
     def poll(self) -> int | None:
         """The number of embeddings, once it is known; None for ever if it was stopped before, or is too large.
@@ -119,6 +114,11 @@ class CutsetRun:
     def stop(self) -> None:
         """Let it end soon."""
         self._is_stopped = True
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds until the number is known, about, by the worlds that are counted; infinite if none is."""
+        return max(self._known_s - time.monotonic(), 0.0)
 
     @property
     def _is_over(self) -> bool:
@@ -136,7 +136,6 @@ class CutsetRun:
             self._error = error
         finally:
             self.ended = True
-            self.is_under_way.set()
 
     def total(self) -> int | None:
         """The number of embeddings; None if it is stopped, or the count of a task is 2^100 or more.
@@ -145,40 +144,24 @@ class CutsetRun:
         ------
         MemoryError
         """
-        worlds, total = Worlds(self.local, self.order, self.gpu, self.xp), 0
+        worlds, total, done = Worlds(self.local, self.order, self.gpu, self.xp), 0, 0.0
         _load(self.xp, self.gpu.number())
+        self._counting_s = begun_s = time.monotonic()
         for batch in worlds.batches(self.gpu.tunables.cutset_row_words):
             one = None if self._is_over else self._count(worlds, batch)
             if one is None:
                 return None
-            total += one
+            total, done = total + one, done + batch.share
+            self._known_s = begun_s + (time.monotonic() - begun_s) / done
         return total
 
     def _count(self, worlds: Worlds, batch: WorldBatch) -> int | None:
         """The embeddings of some worlds."""
-        gpu, xp, settings, n = self.gpu, self.xp, self.gpu.tunables, worlds.n
-        parts = f.state_parts(n, worlds.width, gpu.target.WARP)
-        shape = block_shape(gpu, parts.warps, parts.words, self.parts)
-        pair_words = max(2 * MOST_PAIRS, f.SET_PAIR_WORDS * worlds.width)
-        out = xp.zeros(c.OUTPUT_WORDS, np.uint64)
-        arrays = c.CountArrays(
-            xp.asarray(f.pattern_words(worlds.near, worlds.conflicts)),
-            batch.worlds,
-            batch.rows,
-            xp.empty(shape.blocks * settings.cutset_places, np.uint64),
-            xp.empty(shape.blocks * settings.cutset_places, np.float64),
-            xp.empty(shape.blocks * pair_words, np.uint32),
-            xp.empty(shape.blocks * f.MAX_VERTICES, np.float64),
-            out,
-        )
-        room, task_words = settings.cutset_tasks, t.PAIRS + n
-        sizes = n, worlds.root, task_words, pair_words, settings.cutset_places, room
-        limits = np.int64(settings.cutset_slice_s * 1e9), np.float64(settings.cutset_combinations)
-        launch = c.Launch._make((*map(np.uint32, sizes), *limits))
-        state = f.StateParts._make(map(np.uint32, parts))
-        arguments = gpu.to_device(arrays), gpu.to_device(launch), gpu.to_device(state)
-        tasks, states = xp.empty((room, task_words), np.uint32), xp.empty(room, np.int32)
-        waiting = xp.zeros((batch.number, task_words), np.uint32)
+        gpu, xp, room = self.gpu, self.xp, self.gpu.tunables.cutset_tasks
+        shape, out, arrays, launch, parts = self._prepare(worlds, batch)
+        words = t.PAIRS + worlds.n
+        tasks, states = xp.empty((room, words), np.uint32), xp.empty(room, np.int32)
+        waiting = xp.zeros((batch.number, words), np.uint32)
         waiting[:, t.WORLD] = xp.arange(batch.number, dtype=np.uint32)
         kernel = c.make_count_tasks(gpu.target)
         while len(waiting):
@@ -189,8 +172,8 @@ class CutsetRun:
             control = np.zeros(t.CONTROL_WORDS, np.int32)
             control[[t.END, t.PENDING]] = len(now)
             shared = t.TaskArrays(tasks.ravel(), states, xp.asarray(control))
-            kernel[shape.launch](gpu.to_device(shared), *arguments)
-            self.is_under_way.set()
+            now_launch = gpu.to_device(launch._replace(nanoseconds=self._slice_ns()))
+            kernel[shape.launch](gpu.to_device(shared), arrays, now_launch, parts)
             _, end, pending, refused = shared.control.tolist()
             waiting = later
             if pending or refused:
@@ -200,3 +183,32 @@ class CutsetRun:
             self.launches, self.tasks = self.launches + 1, self.tasks + end - len(waiting) + len(later)
         words = out.tolist()
         return None if words[c.FAILED] else sum(part << 32 * place for place, part in enumerate(words[: c.FAILED]))
+
+    def _slice_ns(self) -> np.int64:
+        """How long the next launch takes: the longer, the longer others have waited already."""
+        so_far = time.monotonic() - self._counting_s
+        return np.int64(1e9 * max(self.gpu.tunables.cutset_slice_s, SLICE_SHARE * so_far))
+
+    def _prepare(self, worlds: Worlds, batch: WorldBatch) -> tuple[BlockShape, Any, Any, c.Launch, Any]:
+        """The shape of launches, the output, and what else they take after the tasks."""
+        gpu, xp, settings, n = self.gpu, self.xp, self.gpu.tunables, worlds.n
+        parts = f.state_parts(n, worlds.width, gpu.target.WARP)
+        shape = block_shape(gpu, parts.warps, parts.words)
+        of_list, places = list_words(n, worlds.width), settings.cutset_places
+        out = xp.zeros(c.OUTPUT_WORDS, np.uint64)
+        arrays = c.CountArrays(
+            xp.asarray(f.pattern_words(worlds.near, worlds.conflicts)),
+            batch.worlds,
+            batch.rows,
+            xp.empty(shape.blocks * places, np.uint32),
+            xp.empty(shape.blocks * places, np.uint32),
+            xp.empty(shape.blocks * places, np.float64),
+            xp.empty(shape.blocks * ROW_WORDS, np.uint32),
+            xp.empty(shape.blocks * of_list, np.uint32),
+            xp.empty(shape.blocks * f.MAX_VERTICES, np.float64),
+            out,
+        )
+        sizes = n, worlds.root, t.PAIRS + n, list_room(worlds.width), of_list, places, settings.cutset_tasks
+        launch = c.Launch._make((*map(np.uint32, sizes), np.int64(0), np.float64(settings.cutset_combinations)))
+        state = f.StateParts._make(map(np.uint32, parts))
+        return shape, out, gpu.to_device(arrays), launch, gpu.to_device(state)

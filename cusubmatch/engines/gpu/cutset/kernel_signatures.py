@@ -22,9 +22,9 @@ def cutset_kernels() -> list[DeclaredKernel]:
     """All of them."""
     word = nb.uint32
     tasks = block_of(TaskArrays, _WORDS, _SIGNED, _SIGNED)
-    arrays = block_of(CountArrays, _WORDS, _WORDS, _WORDS, _WIDE, _FLOATS, _WORDS, _FLOATS, _WIDE)
+    arrays = block_of(CountArrays, *[_WORDS] * 5, _FLOATS, *[_WORDS] * 2, _FLOATS, _WIDE)
     launch, parts = (
-        block_of(Launch, *[word] * 6, nb.int64, nb.float64),
+        block_of(Launch, *[word] * 7, nb.int64, nb.float64),
         block_of(StateParts, *[word] * len(StateParts._fields)),
     )
     return [

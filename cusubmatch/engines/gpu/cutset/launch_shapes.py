@@ -32,8 +32,8 @@ class BlockShape(NamedTuple):
         return self.blocks, self.threads, self.shared
 
 
-def block_shape(gpu: Device, of_block: int, of_warp: int, parts: int = 1) -> BlockShape:
-    """The shape for so many words of shared memory for each block and warp, on one of so many parts of the device.
+def block_shape(gpu: Device, of_block: int, of_warp: int) -> BlockShape:
+    """The shape for so many words of shared memory for each block and warp.
 
     Raises
     ------
@@ -46,4 +46,4 @@ def block_shape(gpu: Device, of_block: int, of_warp: int, parts: int = 1) -> Blo
     words, settings = of_block + warps * of_warp, gpu.tunables
     registers = REGISTERS if gpu.generation >= 9 else OLDER_REGISTERS
     blocks = settings.grid[0] if settings.grid else gpu.resident(words, warps, registers)
-    return BlockShape(max(blocks // parts, 1), warps * gpu.target.WARP, 4 * words)
+    return BlockShape(blocks, warps * gpu.target.WARP, 4 * words)

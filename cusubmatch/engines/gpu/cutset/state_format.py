@@ -12,29 +12,34 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["BLOCK_WORDS", "MAX_VERTICES", "SET_PAIR_WORDS", "StateParts", "pattern_words", "state_parts"]
+__all__ = ["BLOCK_WORDS", "MAX_VERTICES", "StateParts", "pattern_words", "state_parts"]
 
 MAX_VERTICES = 32
-SET_PAIR_WORDS = 64  # of a list of pairs, for each word of a set: two for each candidate
 
 # The pattern: of each vertex those that it is joined to or in conflict with, and the latter alone, as bits, without the
 # root; and by number the first of these, the second and so on.
 NEAR, CONFLICTS, NTH = 0, MAX_VERTICES, 2 * MAX_VERTICES
 PATTERN_WORDS = NTH + MAX_VERTICES * MAX_VERTICES
 
-# The block, by vertex: numbers of candidates; where the rows begin; those that it is joined to or may collide with.
-# By the place of a vertex in the order of elimination: the vertex; those in its table; the one of these whose
-# candidates lie next to each other, and the one after it, which may be the same; where its table begins. Of the table
-# that is made: the tables that are multiplied, and the vertex of each level.
-SIZES, FIRSTS, JOINED, ORDER, BAGS, FASTEST, SECOND, PLACES, FACTORS, LEVELS = range(
-    PATTERN_WORDS, PATTERN_WORDS + 10 * MAX_VERTICES, MAX_VERTICES
+# The block, by vertex: numbers of candidates; where the rows begin, in the world and in the task (`task_rows`), and
+# where the candidates are listed; those that it is joined to or may collide with.
+# By the place of a vertex in the order of elimination: the vertex; those in its table; up to three of these, the inner
+# ones; where the table begins; all bits that the numbers in it have; the tables that are multiplied to make it. Of the
+# table that is made: these, one after the other, then itself.
+SIZES, FIRSTS, TASK_FIRSTS, LISTS, JOINED, ORDER, BAGS, INNERS, PLACES, LOW_BITS, HIGH_BITS, USED, FACTORS = range(
+    PATTERN_WORDS, PATTERN_WORDS + 13 * MAX_VERTICES, MAX_VERTICES
 )
-# What is to be done; the width; vertices to eliminate; pairs of candidates of the two fastest vertices.
-VERDICT, WIDTH, NUMBER, PAIRS = range(LEVELS + MAX_VERTICES, LEVELS + MAX_VERTICES + 4)
-BLOCK_WORDS = PAIRS + 1  # then parts whose size depends on the pattern and the worlds
+# The task that is done; vertices whose sets others are narrowed by; those whose sets have changed, twice; what is to be
+# done; the words of a set in the world, and in the task; vertices to eliminate, as bits, and how many; combinations of
+# candidates of the inner vertices; the tables whose numbers may be 2^32 or more, 2^64 or more.
+TASK, PENDING, CHANGED, _, VERDICT, WIDTH, TASK_WIDTH, LEFT, NUMBER, COMBINATIONS, WIDE, ROUNDED = range(
+    FACTORS + MAX_VERTICES, FACTORS + MAX_VERTICES + 12
+)
+BLOCK_WORDS = ROUNDED + 1  # then parts whose size depends on the pattern and the worlds
 
-# A warp, by level: the next candidate and that one's rank, and the image.
-NEXT, RANKS, IMAGES, WARP_WORDS = 0, MAX_VERTICES, 2 * MAX_VERTICES, 3 * MAX_VERTICES
+# A warp, by level: the next candidate, and the image. Combinations of inner vertices that are left, fewer than two a
+# lane.
+NEXT, IMAGES, GATHERED, WARP_WORDS = 0, MAX_VERTICES, 2 * MAX_VERTICES, 4 * MAX_VERTICES
 
 
 class StateParts(NamedTuple):
@@ -45,15 +50,16 @@ class StateParts(NamedTuple):
     sets : int
         Candidates of each vertex, `width` words each.
     around : int
-        By vertex and lane, the vertices that it is joined to while an order of elimination is found; then free.
-    before : int
-        How many candidates of the vertex that is summed over lie before each word.
+        Room: for what is united, as many words as sets have; then by vertex and lane, the vertices that it is joined
+        to while an order of elimination is found; then free.
+    levels : int
+        By table, the vertices that are not inner ones.
     strides : int
-        By level and factor, how far two successive candidates are apart in the factor's table.
+        By table and vertex, how far two successive candidates are apart.
     warps : int
         The first warp's state.
     left : int
-        By level, what is left of the candidates of the vertex that is summed over, and of the two fastest ones.
+        What is left of the candidates of the vertex that is summed over, and of the inner ones.
     offsets : int
         By level and factor, where the images lead to in the factor's table.
     words : int
@@ -62,7 +68,7 @@ class StateParts(NamedTuple):
 
     sets: int
     around: int
-    before: int
+    levels: int
     strides: int
     warps: int
     left: int
@@ -73,12 +79,12 @@ class StateParts(NamedTuple):
 def state_parts(n: int, width: int, lanes: int) -> StateParts:
     """The parts, for so many pattern vertices, words of a set, and lanes of a warp."""
     sets = BLOCK_WORDS
-    before = sets + n * width
-    strides = before + width
-    warps = max(strides + (n + 2) * n, before + n * lanes)
+    around = sets + n * width
+    strides = around + n * n
+    warps = around + n * max(width, lanes, 2 * n)
     left = WARP_WORDS
-    offsets = left + 3 * n * width
-    return StateParts(sets, before, before, strides, warps, left, offsets, offsets + n * n)
+    offsets = left + 4 * width
+    return StateParts(sets, around, around, strides, warps, left, offsets, offsets + n * n)
 
 
 def pattern_words(near: Sequence[int], conflicts: Sequence[int]) -> np.ndarray:

@@ -25,11 +25,14 @@ N = p.MAX_VERTICES
 # What is known of a world: the words of a set; of each vertex the number of candidates, and where its rows begin.
 WIDTH, COUNTS, BEGINS = 0, 1, 1 + N
 WORLD_WORDS = 1 + 2 * N
+# While worlds are narrowed, in shared memory after the pattern: sizes of sets; vertices that have changed; the sets.
+SIZES = f.PATTERN_WORDS
+CHANGED, SETS = SIZES + N, SIZES + N + 2
 
 
 @kernel_factory
 def make_narrow_worlds(target: Target) -> Any:
-    """The kernel: a warp a root.
+    """The kernel: a block a root.
 
     Its arguments: the program of `gpu.conditioning`; the pattern's edges (`state_format.pattern_words`); the store,
     with whole domains and rows; the roots, int32; words of a set; sets of all worlds (roots, n, words), uint32; what is
@@ -44,24 +47,27 @@ def make_narrow_worlds(target: Target) -> Any:
         relation = U(program[U(U(p.RELATIONS + U(u * U(N))) + U(sh[U(U(f.NTH) + U(U(u << U(5)) + j))]))])
         return U(U(program[p.ROWS]) + U(U(U(relation * U(program[p.LOCALS])) * words) + k)), words
 
-    narrow = narrow_function(target, row)
+    narrow = narrow_function(target, f.NEAR, f.NTH, CHANGED, row)
 
     def narrow_worlds(program, pattern, store, roots, words, sets, worlds):
         sh = cuda.shared.array(0, np.uint32)
-        n, root, warps = U(program[p.VERTICES]), U(program[p.ROOT]), U(U(cuda.blockDim.x) // U(WARP))
-        i = U(U(warp_of() * U(WARP)) + lane_of())
+        n, root, threads = U(program[p.VERTICES]), U(program[p.ROOT]), U(cuda.blockDim.x)
+        thread = U(U(warp_of() * U(WARP)) + lane_of())
+        i = thread
         while i < U(f.PATTERN_WORDS):
             sh[i] = pattern[i]
-            i = U(i + U(cuda.blockDim.x))
+            i = U(i + threads)
+        set_words, others = U(n * U(words)), U(all_of(n) & U(~U(U(1) << root)))
         cuda.syncthreads()
-        set_words = U(n * U(words))
-        sizes = U(U(f.PATTERN_WORDS) + U(warp_of() * U(U(N) + set_words)))
-        of_warp = U(sizes + U(N))
-        number = U(U(U(cuda.blockIdx.x) * warps) + warp_of())
+        room, most = U(U(SETS) + set_words), U(0)
+        for v in range(n):
+            most = max(most, U(cuda.popc(sh[U(U(f.NEAR) + U(v))])))
+        room_words = U(most * U(words))
+        number = U(cuda.blockIdx.x)
         while number < U(len(roots)):
             x = U(roots[number])
             joined, apart = U(program[U(p.NEIGHBOURS + root)]), U(program[U(p.CONFLICTS + root)])
-            t = lane_of()
+            t = thread
             while t < set_words:
                 v = U(t // U(words))
                 k = U(t - U(v * U(words)))
@@ -72,22 +78,21 @@ def make_narrow_worlds(target: Target) -> Any:
                     word = U(word & U(store[at]))
                 if has(apart, v) and k == U(x >> U(5)):
                     word = U(word & U(~U(U(1) << U(x & U(31)))))
-                sh[U(of_warp + t)] = word
-                t = U(t + U(WARP))
-            cuda.syncwarp()
-            others = U(all_of(n) & U(~U(U(1) << root)))
-            is_left = narrow(sh, of_warp, sizes, U(f.NEAR), U(f.NTH), store, program, U(words), others)
-            t = lane_of()
+                sh[U(U(SETS) + t)] = word
+                t = U(t + threads)
+            cuda.syncthreads()
+            is_left = narrow(sh, U(SETS), U(SIZES), room, room_words, store, program, U(words), others)
+            t = thread
             while t < set_words:
-                sets[U(U(number * set_words) + t)] = sh[U(of_warp + t)]
-                t = U(t + U(WARP))
-            v = lane_of()
+                sets[U(U(number * set_words) + t)] = sh[U(U(SETS) + t)]
+                t = U(t + threads)
+            v = thread
             while v < n:
-                size = U(sh[U(sizes + v)]) if is_left and v != root else U(0)
+                size = U(sh[U(U(SIZES) + v)]) if is_left and v != root else U(0)
                 worlds[U(U(number * U(WORLD_WORDS)) + U(U(COUNTS) + v))] = size
-                v = U(v + U(WARP))
-            cuda.syncwarp()
-            number = U(number + U(U(cuda.gridDim.x) * warps))
+                v = U(v + threads)
+            cuda.syncthreads()
+            number = U(number + U(cuda.gridDim.x))
 
     return target.kernel(narrow_worlds)
 

@@ -1,4 +1,4 @@
-"""The worlds of a count, as many at a time as there is memory for."""
+"""The worlds of a count, as many at a time as there is memory for; first a sample, from which a count may be judged."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ __all__ = ["WorldBatch", "Worlds"]
 
 WORD_BITS = 32
 WRITING_WARPS = 512  # that write worlds at the same time, each with room for a world's elements
+SAMPLED = 16  # one of so many worlds is in the sample
+FEWEST = 4  # worlds of a sample
 MOST_WORDS = 1 << 31  # of rows: places in them are 32 bits
 
 
@@ -30,11 +32,14 @@ class WorldBatch(NamedTuple):
     Attributes
     ----------
     number : int
+    share : float
+        Of the work on all worlds, about, that these take.
     worlds, rows : uint32 arrays
         What is known of each (`world_kernels`), and the rows.
     """
 
     number: int
+    share: float
     worlds: Any
     rows: Any
 
@@ -81,6 +86,11 @@ class Worlds:
         self._narrow(np.flatnonzero(masks >> masks.dtype.type(self.root) & 1).astype(np.int32))
 
     @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self._known)
+
+    @property
     def near(self) -> list[int]:
         """Of each vertex, the others that it is joined to or in conflict with."""
         return [edges | conflicts for edges, conflicts in zip(self.edges, self.conflicts, strict=True)]
@@ -90,7 +100,8 @@ class Worlds:
         gpu, xp = self.gpu, self.xp
         sets = xp.empty((len(roots), self.n * self._set_words), np.uint32)
         worlds = xp.zeros((len(roots), k.WORLD_WORDS), np.uint32)
-        shape = block_shape(gpu, f.PATTERN_WORDS, p.MAX_VERTICES + self.n * self._set_words)
+        most = max(edges.bit_count() for edges in self.edges)
+        shape = block_shape(gpu, k.SETS + (self.n + most) * self._set_words, 1)
         k.make_narrow_worlds(gpu.target)[shape.launch](
             self._program,
             gpu.to_device(xp.asarray(f.pattern_words(self.edges, self.conflicts))),
@@ -103,6 +114,9 @@ class Worlds:
         known = to_host(worlds)
         counts = known[:, k.COUNTS : k.COUNTS + self.n]
         left = np.flatnonzero(np.delete(counts, self.root, axis=1).min(axis=1, initial=1) > 0)
+        work = _work(counts[left])
+        order = _sample_first(work)
+        left, self._shares = left[order], work[order] / work.sum()
         self._sets, self._known = sets[xp.asarray(left)], known[left]
         counts = counts[left].astype(np.int64)
         degrees = np.array([near.bit_count() for near in self.near])
@@ -112,11 +126,12 @@ class Worlds:
         self.width = int(widths.max(initial=1))
 
     def batches(self, row_words: int) -> Iterator[WorldBatch]:
-        """All worlds, so many that their rows have no more words than that; or one that has more."""
-        ends, begin = np.cumsum(self._sizes.sum(axis=1)), 0
+        """The sample, then all other worlds; so many that their rows have no more words than that, or one at least."""
+        ends, begin, sample = np.cumsum(self._sizes.sum(axis=1)), 0, _sample_size(self.number)
         while begin < len(ends):
             before = ends[begin - 1] if begin else 0
             end = max(int(np.searchsorted(ends, before + row_words, "right")), begin + 1)
+            end = min(end, sample) if begin < sample else end
             yield self._written(begin, end)
             begin = end
 
@@ -140,4 +155,27 @@ class Worlds:
             gpu.to_device(xp.empty(warps * self.n * self._locals, np.uint32)),
             gpu.to_device(rows),
         )
-        return WorldBatch(number, worlds, rows)
+        return WorldBatch(number, float(self._shares[begin:end].sum()), worlds, rows)
+
+
+def _sample_size(number: int) -> int:
+    """Worlds of a sample of so many; 0 if these are few."""
+    size = -(-number // SAMPLED)
+    return size if size >= FEWEST else 0
+
+
+def _work(counts: np.ndarray) -> np.ndarray:
+    """How much work worlds with such numbers of candidates are, about; the largest one 1.
+
+    The product of the numbers is what there is to count without a table; tables and cutsets take about half of the
+    vertices together.
+    """
+    size = np.log(np.maximum(counts, 1)).sum(axis=1) / 2
+    return np.exp(size - size.max(initial=0.0))
+
+
+def _sample_first(work: np.ndarray) -> np.ndarray:
+    """Worlds: first some of all sizes, with the largest one."""
+    by_work = np.argsort(-work, kind="stable")
+    sample = by_work[::SAMPLED] if _sample_size(len(by_work)) else by_work[:0]
+    return np.concatenate([sample, np.setdiff1d(by_work, sample)])
