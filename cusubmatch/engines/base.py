@@ -135,7 +135,8 @@ class Engine(Protocol):
         """Begin a count on a copy of the host's candidate graph; None where none is offered just now.
 
         `graph` is the placed graph; `order` has the pattern's vertices as the host branches on them
-        (`conditioning_order`); it ends after so many seconds. Raises `MemoryError`.
+        (`conditioning_order`); it ends after so many seconds. Long conditioning leaves half of the device to others.
+        Raises `MemoryError`.
         """
         ...
 

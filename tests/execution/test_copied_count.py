@@ -239,17 +239,15 @@ def test_a_count_on_cutsets_goes_on_while_it_expects_to_be_in_time(
 ):
     monkeypatch.setattr(copied_count, "TRIAL_S", trial_s)
     on_cutsets = Copy(20, looks=10**9, remaining_s=remaining_s)
-    left, asked = iter([unfinished(), on_cutsets]), []
+    left, asked, stopped = iter([unfinished(), on_cutsets]), [], []
 
     def begin(_seconds, way):
         asked.append(way)
         return next(left)
 
-    host = OnHost(10, reports=10)
     deadline = None if limit_s is None else time.monotonic() + limit_s
-    count = BesideCopy(host, LARGE, begin).run(deadline, lambda *_: stopped.append(on_cutsets.stopped))
-    stopped = []
-    assert count.count() == 5
+    strategy = BesideCopy(OnHost(10, reports=10), LARGE, begin)
+    assert strategy.run(deadline, lambda *_: stopped.append(on_cutsets.stopped)).count() == 5
     assert asked == [CopiedWay.CONDITIONING, CopiedWay.CUTSETS]
     assert stopped[-1] == is_stopped
 

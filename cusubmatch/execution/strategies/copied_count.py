@@ -1,4 +1,4 @@
-"""A count on the host's candidate graph, and one by conditioning on a copy of it on a device; the first ends the other.
+"""A count on the host's candidate graph, and one on a copy of it on a device; the first ends the other.
 
 A count on a large candidate graph begins there at once. One on a small graph begins when the host has counted for a
 while and is not half done: most such counts end before, and to make a copy takes a millisecond.
@@ -149,7 +149,8 @@ class BesideCopyCount:
             self._ways.clear()
         if self._copy is None:
             self._again_s = now + AGAIN_S
-            self._ways = self._ways[1:] if self._ways[:1] == [CopiedWay.CONDITIONING] else self._ways
+            if self._ways[:1] == [CopiedWay.CONDITIONING]:  # its time will be over
+                self._ways.pop(0)
 
     def _look(self, done: float, matches: int) -> None:
         """Begin on the device if the host takes long; raise if the device is done."""

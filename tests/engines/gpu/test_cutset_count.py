@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,7 @@ from test_conditioning import beside_a_hub, copied_for, count_of, graph_of, mult
 from tiers import examples, is_thorough, thorough
 
 from cusubmatch import Pattern
+from cusubmatch.engines.gpu import GpuEngine
 from cusubmatch.engines.gpu.cutset import cutset_run as runs
 from cusubmatch.engines.gpu.cutset import world_kernels as k
 from cusubmatch.engines.gpu.cutset import worlds as worlds_
@@ -24,6 +26,7 @@ from cusubmatch.engines.gpu.cutset.launch_shapes import block_shape
 from cusubmatch.engines.gpu.cutset.worlds import FEWEST, Worlds
 from cusubmatch.engines.gpu.runtime.device import Device, current_device
 from cusubmatch.engines.gpu.tunables import Tunables
+from cusubmatch.engines.runs import CopiedWay
 
 pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
@@ -143,12 +146,12 @@ def test_a_launch_is_over_after_its_time_and_the_next_goes_on(monkeypatch):
     assert run.launches > 3
 
 
-def test_later_launches_take_longer(monkeypatch):
-    run = run_of(multipartite(3, 4), path([0, 1, 2, 0]), device(one_lane(), cutset_slice_s=2.0))
+def test_later_launches_take_longer_but_not_beyond_the_end(monkeypatch):
+    run = run_of(multipartite(3, 4), path([0, 1, 2, 0]), device(one_lane(), cutset_slice_s=0.1))
     monkeypatch.setattr(runs.time, "monotonic", lambda: 100.0)
-    for since, seconds in ((99.0, 2.0), (0.0, 25.0)):
-        run._counting_s = since
-        assert run._slice_ns() == seconds * 1e9
+    begun_and_end = {(99.9, 200.0): 0.1, (98.0, 200.0): 0.5, (0.0, 200.0): 1.0, (0.0, 100.5): 0.5, (0.0, 99.0): 0.0}
+    for (run._counting_s, run._end_s), seconds in begun_and_end.items():
+        assert run._slice_ns() == pytest.approx(seconds * 1e9)
 
 
 def test_a_count_that_is_stopped_or_late_has_no_total():
@@ -186,6 +189,17 @@ def test_older_devices_hold_fewer_blocks():
 def test_a_block_that_no_warp_has_room_in():
     with pytest.raises(MemoryError):
         block_shape(device(emulator()), 0, 1 << 20)
+
+
+@pytest.mark.parametrize("way", CopiedWay)
+def test_an_engine_counts_a_copy_in_each_way(way):
+    graph, pattern = multipartite(3, 8), path([0, 1, 2, 0, 1])
+    gpu = device(one_lane(), conditioning_slots=64, long_conditioning_slots=64, ring_slots=16)
+    count = GpuEngine(gpu).condition_copy(graph, *copied_for(graph, pattern), SECONDS, way)
+    while not count.ended:
+        time.sleep(1e-3)
+    assert count.poll() == count_of(graph, pattern)
+    assert count.remaining_s == (0.0 if way is CopiedWay.CUTSETS else math.inf)
 
 
 # The time that is left ------------------------------------------------------------------------------------------------

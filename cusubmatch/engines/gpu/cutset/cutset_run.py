@@ -45,7 +45,7 @@ def cutset_run(local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any
     return run
 
 
-SLICE_SHARE = 0.25  # of the time so far, that a launch takes at the least
+SLICE_SHARE, MOST_SLICE_S = 0.25, 1.0  # of the time so far, that a launch takes at the least; and at the most
 FIRST = -1  # the priority of launches, which end soon, before those of others
 
 Stream: TypeAlias = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
@@ -185,9 +185,10 @@ class CutsetRun:
         return None if words[c.FAILED] else sum(part << 32 * place for place, part in enumerate(words[: c.FAILED]))
 
     def _slice_ns(self) -> np.int64:
-        """How long the next launch takes: the longer, the longer others have waited already."""
-        so_far = time.monotonic() - self._counting_s
-        return np.int64(1e9 * max(self.gpu.tunables.cutset_slice_s, SLICE_SHARE * so_far))
+        """How long the next launch takes: the longer, the longer others have waited already; not beyond the end."""
+        now = time.monotonic()
+        seconds = max(self.gpu.tunables.cutset_slice_s, min(SLICE_SHARE * (now - self._counting_s), MOST_SLICE_S))
+        return np.int64(1e9 * max(min(seconds, self._end_s - now), 0.0))
 
     def _prepare(self, worlds: Worlds, batch: WorldBatch) -> tuple[BlockShape, Any, Any, c.Launch, Any]:
         """The shape of launches, the output, and what else they take after the tasks."""

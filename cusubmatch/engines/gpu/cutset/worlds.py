@@ -175,7 +175,7 @@ def _work(counts: np.ndarray) -> np.ndarray:
 
 
 def _sample_first(work: np.ndarray) -> np.ndarray:
-    """Worlds: first some of all sizes, with the largest one."""
+    """Worlds in the order in which they are counted: those of the sample, which are of all sizes, then the others."""
     by_work = np.argsort(-work, kind="stable")
-    sample = by_work[::SAMPLED] if _sample_size(len(by_work)) else by_work[:0]
-    return np.concatenate([sample, np.setdiff1d(by_work, sample)])
+    is_sampled = np.arange(len(work)) % SAMPLED == 0
+    return np.concatenate([by_work[is_sampled], by_work[~is_sampled]]) if _sample_size(len(work)) else by_work
