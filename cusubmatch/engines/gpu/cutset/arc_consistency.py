@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from cusubmatch.engines.gpu.cutset.state_format import MAX_VERTICES
 from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
 __all__ = ["narrow_function"]
 
 U = np.uint32
-VERTICES = 32  # at the most
 AT_ONCE = 4  # rows that are read, none of which waits for another one
 
 
@@ -27,13 +27,13 @@ def narrow_function(target: Target, near: int, nth: int, changed: int, row: Any)
     """
     cuda, WARP, FULL, lane_of, warp_of = target.cuda, target.WARP, target.FULL, target.lane, target.warp
     bits = bit_functions(target)
-    first_of, without_first, has = bits.first_of, bits.without_first, bits.has
+    first_of, without_first, has, without = bits.first_of, bits.without_first, bits.has, bits.without
 
     @target.device
     def smallest_of(sh, sets, width, vertices):
         """The vertex with fewest candidates, and how many: there is little to read, and others lose most."""
         v, found, distance = U(lane_of()), U(0xFFFFFFFF), 1
-        while v < U(VERTICES):
+        while v < U(MAX_VERTICES):
             if has(vertices, v):
                 size = U(0)
                 for k in range(width):
@@ -85,7 +85,7 @@ def narrow_function(target: Target, near: int, nth: int, changed: int, row: Any)
         cuda.syncthreads()
         while is_left and pending != U(0):
             u, size = smallest_of(sh, sets, width, pending)
-            pending, number = U(pending & U(~U(U(1) << u))), U(U(cuda.popc(sh[U(near + u)])) * width)
+            pending, number = without(pending, u), U(U(cuda.popc(sh[U(near + u)])) * width)
             is_left = size != U(0)
             if is_left:
                 unite_rows(sh, sets, room, rows, at, u, number, width, share)

@@ -38,7 +38,7 @@ def go_through_function(target: Target) -> Any:
         factors, level, going, number, written = U(count + U(1)), U(0), True, U(0), L(0)
         warps, divided = U(U(cuda.blockDim.x) // U(WARP)), min(last, U(DIVIDED_LEVELS))
         levels, inner = U(U(parts.levels) + U(step * n)), U(sh[U(U(f.INNERS) + step)])
-        begin(sh, own, parts, inner, v, count)
+        begin(sh, own, parts, tables.rows, levels, inner, v, count)
         while going:
             if level == last:
                 written = L(written | put_sums(sh, own, parts, tables, n, step, last, v, count))
@@ -74,10 +74,10 @@ def go_through_function(target: Target) -> Any:
 
 def _begin_function(target):
     cuda, WARP, lane_of = target.cuda, target.WARP, target.lane
-    whole, inner_of = _whole_function(target), inner_function(target)
+    left_of = _left_function(target)
 
     @target.device
-    def begin(sh, own, parts, inner, v, count):
+    def begin(sh, own, parts, rows, levels, inner, v, count):
         """Write how each warp begins: all candidates are left, and tables are at their first place."""
         t = U(lane_of())
         while t <= count:
@@ -86,9 +86,7 @@ def _begin_function(target):
             t = U(t + U(WARP))
         t, width = U(lane_of()), U(sh[f.TASK_WIDTH])
         while t < U(U(INNER + 1) * width):
-            nth = U(t // width)
-            u = v if nth == U(0) else inner_of(inner, U(nth - U(1)))
-            sh[U(U(own + U(parts.left)) + t)] = whole(sh, u, U(t - U(nth * width)))
+            _, sh[U(U(own + U(parts.left)) + t)] = left_of(sh, own, rows, levels, U(0), inner, v, t)
             t = U(t + U(WARP))
         if lane_of() == U(0):
             sh[U(own + U(f.NEXT))] = U(0)
@@ -111,10 +109,36 @@ def _whole_function(target):
     return whole
 
 
+def _left_function(target):
+    has, row_of = bit_functions(target).has, task_row_functions(target).row_of
+    whole, inner_of = _whole_function(target), inner_function(target)
+
+    @target.device
+    def left_of(sh, own, rows, levels, images, inner, v, t):
+        """What so many images leave of v or the inner vertices, which are numbered in this order: a number, and a word.
+
+        The sets of these vertices lie one after the other; it is word t of all.
+        """
+        width = U(sh[f.TASK_WIDTH])
+        nth = U(t // width)
+        k, other = U(t - U(nth * width)), v if nth == U(0) else inner_of(inner, U(nth - U(1)))
+        word = whole(sh, other, k)
+        if other < U(f.MAX_VERTICES):
+            joined = U(sh[U(U(f.JOINED) + other)])
+            for i in range(images):
+                before = U(sh[U(levels + U(i))])
+                if has(joined, before):
+                    place, step = row_of(sh, before, other)
+                    image = U(sh[U(own + U(U(f.IMAGES) + U(i)))])
+                    word = U(word & U(rows[U(U(place + U(image * step)) + k)]))
+        return nth, word
+
+    return left_of
+
+
 def _visit_function(target):
     cuda, WARP, FULL, lane_of = target.cuda, target.WARP, target.FULL, target.lane
-    has, whole, rows_of = bit_functions(target).has, _whole_function(target), task_row_functions(target)
-    agree, row_of, inner_of = rows_of.agree, rows_of.row_of, inner_function(target)
+    has, agree, left_of = bit_functions(target).has, task_row_functions(target).agree, _left_function(target)
 
     @target.device
     def visit(sh, own, parts, rows, levels, level, u, x, inner, v):
@@ -125,18 +149,7 @@ def _visit_function(target):
             if t < level:
                 ok = ok and agree(sh, rows, u, x, U(sh[U(levels + t)]), U(sh[U(own + U(U(f.IMAGES) + t))]))
             else:
-                nth = U(U(t - level) // width)
-                k = U(U(t - level) - U(nth * width))
-                other = v if nth == U(0) else inner_of(inner, U(nth - U(1)))
-                word = whole(sh, other, k)
-                if other < U(f.MAX_VERTICES):
-                    joined = U(sh[U(U(f.JOINED) + other)])
-                    for i in range(U(level + U(1))):
-                        before = U(sh[U(levels + U(i))])
-                        if has(joined, before):
-                            place, step = row_of(sh, before, other)
-                            image = U(sh[U(own + U(U(f.IMAGES) + U(i)))])
-                            word = U(word & U(rows[U(U(place + U(image * step)) + k)]))
+                nth, word = left_of(sh, own, rows, levels, U(level + U(1)), inner, v, U(t - level))
                 sh[U(U(own + U(parts.left)) + U(t - level))] = word
                 if word != U(0):
                     left = U(left | U(U(1) << nth))

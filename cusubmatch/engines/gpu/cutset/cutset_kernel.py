@@ -116,12 +116,11 @@ def make_count_tasks(target: Target) -> Any:
         place, end = part(block, launch.places)
         row, row_end = part(block, ROW_WORDS)
         list_, list_end = part(block, launch.list_words)
-        rows = arrays.task_rows[row:row_end]
         tables = BlockTables(
             arrays.low[place:end],
             arrays.high[place:end],
             arrays.numbers[place:end],
-            rows,
+            arrays.task_rows[row:row_end],
             arrays.lists[list_:list_end],
             launch.list_room,
         )
@@ -140,7 +139,7 @@ def make_count_tasks(target: Target) -> Any:
                     decide(sh, tasks, arrays, launch, parts, is_left)
                 cuda.syncthreads()
             if going and U(sh[f.VERDICT]) == U(ELIMINATE):
-                write_rows(sh, sets, arrays.rows, rows)
+                write_rows(sh, sets, arrays.rows, tables.rows)
                 word, value = sum_of_products(sh, own, parts, tables, n, U(sh[f.NUMBER]))
                 failed = failed or value >= EXACT_BELOW
                 above = (value - np.float64(word)) / WORD + 0.5
@@ -154,14 +153,14 @@ def make_count_tasks(target: Target) -> Any:
 
 def _begin_function(target):
     lane_of = target.lane
-    all_of, (draw, begin_task, _, _) = bit_functions(target).all_of, task_functions(target)
+    all_without, (draw, begin_task, _, _) = bit_functions(target).all_without, task_functions(target)
 
     @target.device
     def begin(sh, tasks, arrays, launch, parts, ends):
         """Draw a task, and write its sets; for a warp."""
         number, n, width, changed = draw(tasks, launch.room, ends), U(launch.n), U(0), U(0)
         if number < U(launch.room):
-            others = U(all_of(n) & U(~U(U(1) << U(launch.root))))
+            others = all_without(n, U(launch.root))
             task = U(number * U(launch.task_words))
             width, changed = begin_task(sh, U(parts.sets), tasks.tasks, task, arrays.worlds, n, others)
         if lane_of() == U(0):
@@ -174,11 +173,8 @@ def _decide_function(target):
     cuda, lane_of = target.cuda, target.lane
     sizes, (_, _, divide, finish) = table_size_functions(target), task_functions(target)
     join, choose = sizes.join, sizes.choose
-    all_of, place_rows, lay_out = (
-        bit_functions(target).all_of,
-        task_row_functions(target).place,
-        layout_function(target),
-    )
+    all_without, place_rows = bit_functions(target).all_without, task_row_functions(target).place
+    lay_out = layout_function(target)
 
     @target.device
     def decide(sh, tasks, arrays, launch, parts, is_left):
@@ -186,8 +182,8 @@ def _decide_function(target):
         root, n, number, width = U(launch.root), U(launch.n), U(sh[f.TASK]), U(sh[f.WIDTH])
         sets, verdict, is_done = U(parts.sets), U(NOTHING), True
         if is_left:
-            others = U(all_of(n) & U(~U(U(1) << root)))
-            left, first = join(sh, sets, arrays.rows, width, others), U(U(cuda.blockIdx.x) << U(5))
+            left = join(sh, sets, arrays.rows, width, all_without(n, root))
+            first = U(U(cuda.blockIdx.x) << U(5))
             most = launch.most if place_rows(sh, left) <= U(ROW_WORDS) else -1.0
             v = choose(sh, U(parts.around), left, root, n, arrays.totals, first, most, launch.places)
             if v != root:

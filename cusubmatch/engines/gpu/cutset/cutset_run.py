@@ -1,6 +1,6 @@
 """A count by w-cutset conditioning on a GPU, of a candidate graph that lies in host memory.
 
-A thread of its own launches kernels on a stream of its own, each for a fraction of a second, until no task is left. So
+A thread of its own launches kernels on a stream of its own, each for a second or less, until no task is left. So
 others who wait for the device do not wait for long, and whoever has begun the count may stop it.
 """
 
@@ -32,6 +32,9 @@ from cusubmatch.system.kept_threads import Work, begin
 
 __all__ = ["CutsetRun", "cutset_run"]
 
+SLICE_SHARE, MOST_SLICE_S = 0.25, 1.0  # of the time so far, that a launch takes at the least; and at the most
+FIRST = -1  # the priority of launches, which end soon, before those of others
+
 
 def cutset_run(local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float) -> CutsetRun | None:
     """A count on a candidate graph, begun in a thread; None where kernels are still to be compiled.
@@ -44,9 +47,6 @@ def cutset_run(local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any
     begin(Work(functools.partial(run.count_on, _aside(xp is np, gpu.number())), "cusubmatch count on cutsets"))
     return run
 
-
-SLICE_SHARE, MOST_SLICE_S = 0.25, 1.0  # of the time so far, that a launch takes at the least; and at the most
-FIRST = -1  # the priority of launches, which end soon, before those of others
 
 Stream: TypeAlias = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 

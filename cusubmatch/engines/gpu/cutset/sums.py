@@ -16,7 +16,7 @@ from cusubmatch.engines.gpu.cutset.table_layout import INNER
 from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 
-__all__ = ["sums_function", "word_function"]
+__all__ = ["number_functions", "sums_function"]
 
 U, L = np.uint32, np.uint64
 MOST_NARROW = 3  # factors of products that are summed up fast
@@ -154,7 +154,7 @@ def _narrow_function(target):
 
 
 def _wide_function(target):
-    factor, bits, word_at = _factor_function(target), bit_functions(target), word_function(target)
+    factor, bits, (word_at, _) = _factor_function(target), bit_functions(target), number_functions(target)
     first_of, without_first = bits.first_of, bits.without_first
 
     @target.device
@@ -174,8 +174,8 @@ def _wide_function(target):
 
 
 def _rounded_function(target):
-    factor, bits, word_at = _factor_function(target), bit_functions(target), word_function(target)
-    first_of, without_first, has = bits.first_of, bits.without_first, bits.has
+    factor, bits, (_, float_at) = _factor_function(target), bit_functions(target), number_functions(target)
+    first_of, without_first = bits.first_of, bits.without_first
 
     @target.device
     def sum_rounded(sh, tables, n, offsets, strides, at, count, k, rest):
@@ -186,19 +186,15 @@ def _rounded_function(target):
             rest = without_first(rest)
             for i in range(count):
                 table, first, stride = factor(sh, tables, n, offsets, strides, at, U(i))
-                place = U(first + U(stride * x))
-                if has(U(sh[f.ROUNDED]), table):
-                    number *= tables.numbers[place]
-                else:
-                    number *= np.float64(word_at(sh, tables, table, place))
+                number *= float_at(sh, tables, table, U(first + U(stride * x)))
             total += number
         return total
 
     return sum_rounded
 
 
-def word_function(target: Target) -> Any:
-    """A device function (sh, tables, table, place) -> the number there, modulo 2^64."""
+def number_functions(target: Target) -> tuple[Any, Any]:
+    """Device functions (sh, tables, table, place) -> the number there: modulo 2^64; as a float."""
     has = bit_functions(target).has
 
     @target.device
@@ -208,4 +204,12 @@ def word_function(target: Target) -> Any:
             word = L(word | L(L(tables.high[place]) << L(32)))
         return word
 
-    return word_at
+    @target.device
+    def float_at(sh, tables, table, place):
+        if has(U(sh[f.ROUNDED]), table):
+            number = np.float64(tables.numbers[place])
+        else:
+            number = np.float64(word_at(sh, tables, table, place))
+        return number
+
+    return word_at, float_at

@@ -39,12 +39,8 @@ def layout_function(target: Target) -> Any:
     """
     cuda, WARP, lane_of = target.cuda, target.WARP, target.lane
     bits = bit_functions(target)
-    first_of, without_first, has = bits.first_of, bits.without_first, bits.has
+    first_of, without_first, has, without = bits.first_of, bits.without_first, bits.has, bits.without
     inner_of = inner_function(target)
-
-    @target.device
-    def without(vertices, v):
-        return U(vertices & U(~U(U(1) << v)))
 
     @target.device
     def largest_of(sh, vertices, most):

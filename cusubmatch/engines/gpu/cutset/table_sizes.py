@@ -98,7 +98,7 @@ def _join_function(target):
 def _choose_function(target):
     cuda, WARP, lane_of = target.cuda, target.WARP, target.lane
     bits = bit_functions(target)
-    first_of, without_first, has = bits.first_of, bits.without_first, bits.has
+    first_of, without_first, has, without = bits.first_of, bits.without_first, bits.has, bits.without
 
     @target.device
     def combinations(sh, vertices):
@@ -129,7 +129,7 @@ def _choose_function(target):
             places += fewest / np.float64(sh[U(U(f.SIZES) + best)])
             if writes:
                 sh[U(U(f.ORDER) + number)], sh[U(U(f.BAGS) + number)] = best, bag
-            number, vertices, rest = U(number + U(1)), U(vertices & U(~U(U(1) << best))), bag
+            number, vertices, rest = U(number + U(1)), without(vertices, best), bag
             while rest != U(0):
                 v = first_of(rest)
                 rest = without_first(rest)
@@ -147,7 +147,7 @@ def _choose_function(target):
                 if used > np.float64(places):
                     total = 1e300
             elif has(left, t):
-                total, _ = eliminate(sh, U(around + lane_of()), U(left & U(~U(U(1) << t))), False)
+                total, _ = eliminate(sh, U(around + lane_of()), without(left, t), False)
                 total *= np.float64(sh[U(U(f.SIZES) + t)])
             totals[U(first + t)] = total
             t = U(t + U(WARP))

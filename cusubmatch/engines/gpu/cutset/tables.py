@@ -16,7 +16,7 @@ import numpy as np
 from cusubmatch.engines.gpu.cutset import state_format as f
 from cusubmatch.engines.gpu.cutset.combinations import go_through_function
 from cusubmatch.engines.gpu.cutset.inner_combinations import list_function
-from cusubmatch.engines.gpu.cutset.sums import word_function
+from cusubmatch.engines.gpu.cutset.sums import number_functions
 from cusubmatch.engines.gpu.cutset.table_layout import INNER, inner_function
 from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
@@ -148,7 +148,7 @@ def _put_bits_function(target):
 
 
 def _total_function(target):
-    has, word_at = bit_functions(target).has, word_function(target)
+    word_at, float_at = number_functions(target)
 
     @target.device
     def total_of(sh, tables, v, count):
@@ -159,9 +159,7 @@ def _total_function(target):
             for i in range(count):
                 table = U(sh[U(U(f.FACTORS) + U(i))])
                 at = U(U(sh[U(U(f.PLACES) + table)]) + U(x))
-                one = word_at(sh, tables, table, at)
-                word = L(word * one)
-                number *= tables.numbers[at] if has(U(sh[f.ROUNDED]), table) else np.float64(one)
+                word, number = L(word * word_at(sh, tables, table, at)), number * float_at(sh, tables, table, at)
             total, value = L(total + word), value + number
         return total, value
 

@@ -40,7 +40,7 @@ def make_narrow_worlds(target: Target) -> Any:
     """
     cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
     bits = bit_functions(target)
-    has, all_of = bits.has, bits.all_of
+    has, all_without = bits.has, bits.all_without
 
     @target.device
     def row(sh, program, u, j, k, words):
@@ -57,7 +57,7 @@ def make_narrow_worlds(target: Target) -> Any:
         while i < U(f.PATTERN_WORDS):
             sh[i] = pattern[i]
             i = U(i + threads)
-        set_words, others = U(n * U(words)), U(all_of(n) & U(~U(U(1) << root)))
+        set_words, others = U(n * U(words)), all_without(n, root)
         cuda.syncthreads()
         room, most = U(U(SETS) + set_words), U(0)
         for v in range(n):

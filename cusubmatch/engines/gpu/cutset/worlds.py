@@ -167,8 +167,7 @@ def _sample_size(number: int) -> int:
 def _work(counts: np.ndarray) -> np.ndarray:
     """How much work worlds with such numbers of candidates are, about; the largest one 1.
 
-    The product of the numbers is what there is to count without a table; tables and cutsets take about half of the
-    vertices together.
+    It is the combinations of about half of the vertices: some are matched, some others in a table together.
     """
     size = np.log(np.maximum(counts, 1)).sum(axis=1) / 2
     return np.exp(size - size.max(initial=0.0))

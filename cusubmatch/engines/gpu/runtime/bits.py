@@ -23,8 +23,9 @@ class BitFunctions(NamedTuple):
     below : (bits, v) -> uint32
         How many bits lie below the one of v.
     has : (bits, v) -> bool
-    all_of : (n) -> uint32
-        The lowest bits, so many.
+    without : (bits, v) -> uint32
+    all_without : (n, v) -> uint32
+        The lowest bits, so many, without the one of v.
     unite : (bits) -> uint32
         The bits of all lanes, in each.
     """
@@ -33,7 +34,8 @@ class BitFunctions(NamedTuple):
     without_first: Any
     below: Any
     has: Any
-    all_of: Any
+    without: Any
+    all_without: Any
     unite: Any
 
 
@@ -59,8 +61,12 @@ def bit_functions(target: Target) -> BitFunctions:
         return U(U(bits >> v) & U(1)) != U(0)
 
     @device
-    def all_of(n):
-        return U(U(0xFFFFFFFF) >> U(U(32) - n))
+    def without(bits, v):
+        return U(bits & U(~U(U(1) << v)))
+
+    @device
+    def all_without(n, v):
+        return without(U(U(0xFFFFFFFF) >> U(U(32) - n)), v)
 
     @device
     def unite(bits):
@@ -70,4 +76,4 @@ def bit_functions(target: Target) -> BitFunctions:
             distance <<= 1
         return total
 
-    return BitFunctions(first_of, without_first, below, has, all_of, unite)
+    return BitFunctions(first_of, without_first, below, has, without, all_without, unite)
