@@ -75,8 +75,12 @@ class Tunables:
         Of the rows of worlds that are counted together, about.
     cutset_tasks : int
         For which there is room.
+    cutset_set_words : int
+        Of what is left of sets, which tasks share.
     cutset_slice_s : float
         Seconds of the first launches, after which no task is begun.
+    cutset_turns : int
+        Blocks that take a place, one after the other, in a launch; between two of them kernels of others may have it.
     full_rows_arcs : int
         From so many arcs on triangles are counted in full rows.
     alternatives : int
@@ -127,7 +131,9 @@ class Tunables:
     cutset_places: int = 1 << 20
     cutset_row_words: int = 1 << 29
     cutset_tasks: int = 1 << 22
+    cutset_set_words: int = 1 << 26
     cutset_slice_s: float = 0.25
+    cutset_turns: int = 128
     full_rows_arcs: int = 1 << 26
     alternatives: int = 32
     trial_shares: tuple[tuple[int, int], ...] = ((128, 32), (8, 5))

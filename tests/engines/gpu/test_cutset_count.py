@@ -19,6 +19,7 @@ from tiers import examples, is_thorough, thorough
 
 from cusubmatch import Pattern
 from cusubmatch.engines.gpu import GpuEngine
+from cusubmatch.engines.gpu.cutset import cutset_kernel as c
 from cusubmatch.engines.gpu.cutset import cutset_run as runs
 from cusubmatch.engines.gpu.cutset import world_kernels as k
 from cusubmatch.engines.gpu.cutset import worlds as worlds_
@@ -32,6 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::cusubmatch.AbsentLabelWarning")
 
 SECONDS = 600.0  # that nothing here takes
 SMALL = {"cutset_places": 1 << 14, "cutset_tasks": 1 << 10, "cutset_row_words": 1 << 16}
+SMALL |= {"cutset_set_words": 1 << 14, "cutset_turns": 1}
 LIMITS = [1.0, 10.0, 100.0, 1e9]  # combinations of an elimination: all vertices are matched, or none
 
 
@@ -138,12 +140,40 @@ def test_sums_of_products_of_many_numbers(leaves, size):
 
 
 def test_a_launch_is_over_after_its_time_and_the_next_goes_on(monkeypatch):
-    """A tick of the emulator's clock is one look at it; each lane of the block looks once before it begins."""
+    """A tick of the emulator's clock is one look at it; each block looks once before it begins."""
     monkeypatch.setattr(runs, "SLICE_SHARE", 0.0)
     graph, pattern = multipartite(3, 4), path([0, 1, 2, 0])
     run = run_of(graph, pattern, device(emulator(), grid=(1, 1), cutset_combinations=1.0, cutset_slice_s=1.6e-7))
     assert run.total() == count_of(graph, pattern)
     assert run.launches > 3
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(2))
+def test_blocks_leave_their_places_to_others(seed, monkeypatch):
+    """The first launch takes many blocks one after the other, each for a few looks at the clock."""
+    rings, make = [], c.spare_parts
+    monkeypatch.setattr(c, "spare_parts", lambda blocks: rings.append(make(blocks)) or rings[-1])
+    monkeypatch.setattr(runs, "SLICE_SHARE", 0.0)
+    graph, pattern = multipartite(3, 2), path([0, 1, 2])
+    times = {"cutset_slice_s": 1e-6, "cutset_turns": 4}
+    run = run_of(graph, pattern, device(emulator(seed), grid=(2, 1), cutset_combinations=1.0, **times))
+    assert run.total() == count_of(graph, pattern)
+    for *parts, taken, left in map(np.ndarray.tolist, rings):
+        assert sorted(parts) == [0, 1]
+        assert taken == left
+        assert taken > 2
+
+
+@pytest.mark.parametrize("words", [0, 24, 40, 1 << 12])
+@pytest.mark.parametrize("target", ["one lane", *thorough("emulator")])
+def test_tasks_share_what_is_left_as_far_as_there_is_room(target, words):
+    """With no room at all, for a few tasks, for many in several launches, and for all."""
+    graph, pattern = multipartite(3, 3), path([0, 1, 2, 0])
+    target = one_lane() if target == "one lane" else emulator(words)
+    gpu = device(target, grid=(1, 1), cutset_combinations=1.0, cutset_set_words=words, cutset_tasks=24)
+    run = run_of(graph, pattern, gpu)
+    assert run.total() == count_of(graph, pattern)
 
 
 def test_later_launches_take_longer_but_not_beyond_the_end(monkeypatch):
@@ -180,12 +210,6 @@ def test_what_goes_wrong_is_an_end_and_is_raised_unless_memory_is_lacking(error,
             run.poll()
 
 
-def test_older_devices_hold_fewer_blocks():
-    newer = device(emulator(), grid=None)
-    blocks = [block_shape(gpu, 0, 100).blocks for gpu in (newer, newer._replace(generation=8))]
-    assert blocks[1] < blocks[0]
-
-
 def test_a_block_that_no_warp_has_room_in():
     with pytest.raises(MemoryError):
         block_shape(device(emulator()), 0, 1 << 20)
@@ -199,7 +223,7 @@ def test_an_engine_counts_a_copy_in_each_way(way):
     while not count.ended:
         time.sleep(1e-3)
     assert count.poll() == count_of(graph, pattern)
-    assert count.remaining_s == (0.0 if way is CopiedWay.CUTSETS else math.inf)
+    assert math.isinf(count.remaining_s) == (way is not CopiedWay.CUTSETS)
 
 
 # The time that is left ------------------------------------------------------------------------------------------------
@@ -241,7 +265,16 @@ def test_when_a_count_will_be_known_is_known_once_some_worlds_are_counted(monkey
     (before, share), (left, _) = seen
     assert before == math.inf
     assert 0 < left < 1 / share * 100
-    assert run.remaining_s == 0.0
+    assert run.remaining_s < 0.0
+
+
+def test_a_count_that_is_late_is_judged_by_the_number_of_its_worlds(monkeypatch):
+    run = run_of(multipartite(3, 4), path([0, 1, 2, 0]), device(one_lane()))
+    assert run.remaining_s == math.inf
+    run._counting_s, run._known_s, run._known_late_s = 10.0, 20.0, 90.0
+    for now, left in {15.0: 5.0, 24.0: -4.0, 26.0: 64.0, 95.0: -5.0}.items():
+        monkeypatch.setattr(runs.time, "monotonic", lambda now=now: now)
+        assert run.remaining_s == left
 
 
 @pytest.mark.gpu

@@ -70,8 +70,6 @@ def most_registers(module, name, *, older):
         return 88
     if older and module == "conditioning on long sets":
         return 112
-    if older and module == "cutsets":
-        return launch_shapes.OLDER_REGISTERS
     return SUFFIX_REGISTERS if older and module == "walk of rows" else MOST[module]
 
 

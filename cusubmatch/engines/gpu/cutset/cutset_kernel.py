@@ -18,14 +18,15 @@ from cusubmatch.engines.gpu.cutset.table_layout import layout_function
 from cusubmatch.engines.gpu.cutset.table_sizes import table_size_functions
 from cusubmatch.engines.gpu.cutset.tables import BlockTables, sum_function
 from cusubmatch.engines.gpu.cutset.task_rows import ROW_WORDS, task_row_functions
-from cusubmatch.engines.gpu.cutset.tasks import task_functions
+from cusubmatch.engines.gpu.cutset.tasks import PENDING, task_functions
 from cusubmatch.engines.gpu.runtime.bits import bit_functions
 from cusubmatch.engines.gpu.runtime.cuda import Target
 from cusubmatch.engines.gpu.runtime.kernel_factory import kernel_factory
 
-__all__ = ["FAILED", "OUTPUT_WORDS", "CountArrays", "Launch", "make_count_tasks"]
+__all__ = ["FAILED", "OUTPUT_WORDS", "CountArrays", "Launch", "make_count_tasks", "spare_parts"]
 
 U, L = np.uint32, np.uint64
+NO_PART = -1
 NOTHING, ELIMINATE = range(2)  # what a block is to do
 FAILED, OUTPUT_WORDS = 4, 5  # of the output: after the four words of the total, whether it is not known
 EXACT_BELOW = float(1 << 100)  # floats are off by less than 2^-38 of themselves
@@ -47,6 +48,9 @@ class CountArrays(NamedTuple):
         blocks.
     totals : float64
         Room for 32 numbers for each block.
+    spare : int32
+        A ring of those parts of what lies there for all blocks that none has, `NO_PART` where it is empty; then its
+        two ends, where the next block takes a part and leaves one.
     out : uint64
     """
 
@@ -59,6 +63,7 @@ class CountArrays(NamedTuple):
     task_rows: Any
     lists: Any
     totals: Any
+    spare: Any
     out: Any
 
 
@@ -76,8 +81,10 @@ class Launch(NamedTuple):
         Of a block's tables.
     room : uint32
         For how many tasks there is room.
-    nanoseconds : int64
-        After which no task is begun.
+    blocks : uint32
+        That are there at the same time, at the most.
+    nanoseconds, of_block : int64
+        After which no task is begun; after which none is begun by one block.
     most : float64
         Combinations that all tables of an elimination may have.
     """
@@ -89,47 +96,44 @@ class Launch(NamedTuple):
     list_words: Any
     places: Any
     room: Any
+    blocks: Any
     nanoseconds: Any
+    of_block: Any
     most: Any
+
+
+def spare_parts(blocks: int) -> np.ndarray:
+    """A full ring of parts."""
+    return np.array([*range(blocks), 0, 0], np.int32)
 
 
 @kernel_factory
 def make_count_tasks(target: Target) -> Any:
     """The kernel: a block a task. Its arguments: `TaskArrays`, `CountArrays`, `Launch`, and `StateParts`."""
-    cuda, WARP, lane_of, warp_of, clock = target.cuda, target.WARP, target.lane, target.warp, target.clock
-    begin, decide, add = _begin_function(target), _decide_function(target), _add_function(target)
+    cuda, WARP, lane_of, warp_of = target.cuda, target.WARP, target.lane, target.warp
+    (enter, leave), begin, decide = _part_functions(target), _begin_function(target), _decide_function(target)
     narrow = narrow_function(target, f.NEAR, f.NTH, f.CHANGED, _row_function(target))
     sum_of_products, plus, write_rows = sum_function(target), wide_counts(target).plus, task_row_functions(target).write
 
-    @target.device
-    def part(block, size):
-        return L(block * L(size)), L(L(block + L(1)) * L(size))
-
     def count_tasks(tasks, arrays, launch, parts):
         sh = cuda.shared.array(0, np.uint32)
+        if warp_of() == U(0):
+            enter(sh, tasks, arrays.spare, launch)
+        cuda.syncthreads()
+        if U(sh[f.PART]) == U(launch.blocks):
+            return
         i = U(U(warp_of() * U(WARP)) + lane_of())
         while i < U(f.PATTERN_WORDS):
             sh[i] = arrays.pattern[i]
             i = U(i + U(cuda.blockDim.x))
-        block, own = L(U(cuda.blockIdx.x)), U(U(parts.warps) + U(warp_of() * U(parts.words)))
-        ends, n, sets = np.int64(clock() + launch.nanoseconds), U(launch.n), U(parts.sets)
-        place, end = part(block, launch.places)
-        row, row_end = part(block, ROW_WORDS)
-        list_, list_end = part(block, launch.list_words)
-        tables = BlockTables(
-            arrays.low[place:end],
-            arrays.high[place:end],
-            arrays.numbers[place:end],
-            arrays.task_rows[row:row_end],
-            arrays.lists[list_:list_end],
-            launch.list_room,
-        )
+        n, sets, own = U(launch.n), U(parts.sets), U(U(parts.warps) + U(warp_of() * U(parts.words)))
+        tables = BlockTables(arrays.low, arrays.high, arrays.numbers, arrays.task_rows, arrays.lists, launch.list_room)
         low, high, failed = L(0), L(0), False
         cuda.syncthreads()
         going = True
         while going:
             if warp_of() == U(0):
-                begin(sh, tasks, arrays, launch, parts, ends)
+                begin(sh, tasks, arrays, launch, parts)
             cuda.syncthreads()
             going = U(sh[f.TASK]) < U(launch.room)
             if going:
@@ -146,9 +150,57 @@ def make_count_tasks(target: Target) -> Any:
                 low, high = plus(low, high, word, L(np.int64(above)) if above > 0.0 else L(0))
             cuda.syncthreads()
         if warp_of() == U(0):
-            add(arrays.out, low, high, failed)
+            leave(sh, arrays, launch, low, high, failed)
 
     return target.kernel(count_tasks)
+
+
+def _part_functions(target):
+    """What a block does first and last."""
+    cuda, lane_of, peek, clock = target.cuda, target.lane, target.peek, target.clock
+
+    @target.device
+    def next_place(spare, blocks, end):
+        """Where a part is to be taken from the ring, or left, by its end 0 or 1."""
+        return U(U(np.int32(cuda.atomic.add(spare, U(blocks + end), np.int32(1)))) % blocks)
+
+    @target.device
+    def enter(sh, tasks, spare, launch):
+        """Take a part of what lies there for all blocks, and write which; `blocks` if no task is to be done.
+
+        It also writes when this block is to leave, and the first one when all end. For a warp.
+        """
+        if lane_of() == U(0):
+            now, nth = np.int64(clock()), U(launch.blocks)
+            ends = np.int64(now + launch.nanoseconds)
+            before = np.int64(cuda.atomic.cas(tasks.ends, 0, np.int64(0), ends))
+            ends = before if before != np.int64(0) else ends
+            leaves = min(ends, np.int64(now + launch.of_block))
+            if now <= ends and peek(tasks.control, PENDING) != np.int32(0):
+                place, found = next_place(spare, nth, U(0)), np.int32(NO_PART)
+                while found == np.int32(NO_PART):
+                    found = np.int32(cuda.atomic.exch(spare, place, np.int32(NO_PART)))
+                nth = U(found)
+            sh[f.PART], sh[f.LIST] = nth, U(nth * U(launch.list_words))
+            sh[f.LEAVES], sh[f.LEAVES + 1] = U(L(leaves) & L(0xFFFFFFFF)), U(L(leaves) >> L(32))
+
+    @target.device
+    def leave(sh, arrays, launch, low, high, failed):
+        """Add a block's count to all, word by word, and leave its part to others; for a warp."""
+        out, spare = arrays.out, arrays.spare
+        if lane_of() == U(0):
+            if failed:
+                cuda.atomic.exch(out, FAILED, L(1))
+            cuda.atomic.add(out, 0, L(low & L(0xFFFFFFFF)))
+            cuda.atomic.add(out, 1, L(low >> L(32)))
+            cuda.atomic.add(out, 2, L(high & L(0xFFFFFFFF)))
+            cuda.atomic.add(out, 3, L(high >> L(32)))
+            cuda.threadfence()
+            place, own, before = next_place(spare, U(launch.blocks), U(1)), np.int32(sh[f.PART]), np.int32(0)
+            while before != np.int32(NO_PART):
+                before = np.int32(cuda.atomic.cas(spare, place, np.int32(NO_PART), own))
+
+    return enter, leave
 
 
 def _begin_function(target):
@@ -156,13 +208,14 @@ def _begin_function(target):
     all_without, (draw, begin_task, _, _) = bit_functions(target).all_without, task_functions(target)
 
     @target.device
-    def begin(sh, tasks, arrays, launch, parts, ends):
+    def begin(sh, tasks, arrays, launch, parts):
         """Draw a task, and write its sets; for a warp."""
-        number, n, width, changed = draw(tasks, launch.room, ends), U(launch.n), U(0), U(0)
+        leaves = np.int64(L(sh[f.LEAVES]) | L(L(sh[f.LEAVES + 1]) << L(32)))
+        number, n, width, changed = draw(tasks, launch.room, leaves), U(launch.n), U(0), U(0)
         if number < U(launch.room):
             others = all_without(n, U(launch.root))
             task = U(number * U(launch.task_words))
-            width, changed = begin_task(sh, U(parts.sets), tasks.tasks, task, arrays.worlds, n, others)
+            width, changed = begin_task(sh, U(parts.sets), tasks, task, arrays.worlds, n, others)
         if lane_of() == U(0):
             sh[f.TASK], sh[f.WIDTH], sh[f.PENDING] = number, width, changed
 
@@ -183,14 +236,14 @@ def _decide_function(target):
         sets, verdict, is_done = U(parts.sets), U(NOTHING), True
         if is_left:
             left = join(sh, sets, arrays.rows, width, all_without(n, root))
-            first = U(U(cuda.blockIdx.x) << U(5))
+            first = U(U(sh[f.PART]) << U(5))
             most = launch.most if place_rows(sh, left) <= U(ROW_WORDS) else -1.0
             v = choose(sh, U(parts.around), left, root, n, arrays.totals, first, most, launch.places)
             if v != root:
                 is_done = divide(sh, sets, tasks, U(number * U(launch.task_words)), width, v, launch)
             else:
                 verdict = U(ELIMINATE)
-                lay_out(sh, parts, n, U(cuda.popc(left)))
+                lay_out(sh, parts, n, U(cuda.popc(left)), U(launch.places))
                 if lane_of() == U(0):
                     sh[f.NUMBER] = U(cuda.popc(left))
         finish(tasks, number, is_done)
@@ -209,20 +262,3 @@ def _row_function(target):
         return U(first + U(U(j * width) + k)), U(U(cuda.popc(sh[U(f.NEAR + u)])) * width)
 
     return row
-
-
-def _add_function(target):
-    cuda, lane_of = target.cuda, target.lane
-
-    @target.device
-    def add(out, low, high, failed):
-        """Add a block's count to all, word by word."""
-        if lane_of() == U(0):
-            if failed:
-                cuda.atomic.exch(out, FAILED, L(1))
-            cuda.atomic.add(out, 0, L(low & L(0xFFFFFFFF)))
-            cuda.atomic.add(out, 1, L(low >> L(32)))
-            cuda.atomic.add(out, 2, L(high & L(0xFFFFFFFF)))
-            cuda.atomic.add(out, 3, L(high >> L(32)))
-
-    return add

@@ -33,7 +33,7 @@ from cusubmatch.system.kept_threads import Work, begin
 __all__ = ["CutsetRun", "cutset_run"]
 
 SLICE_SHARE, MOST_SLICE_S = 0.25, 1.0  # of the time so far, that a launch takes at the least; and at the most
-FIRST = -1  # the priority of launches, which end soon, before those of others
+LATE = 1.5  # times the time that a count was expected to take
 
 
 def cutset_run(local: CandidateGraph, order: Sequence[int], gpu: Device, xp: Any, seconds: float) -> CutsetRun | None:
@@ -60,7 +60,7 @@ def _aside(on_host: bool, number: int) -> Stream:
 
     device = cupy.cuda.Device(number)
     with device:
-        return device, cupy.cuda.Stream(non_blocking=True, priority=FIRST)
+        return device, cupy.cuda.Stream(non_blocking=True)
 
 
 @functools.cache
@@ -68,6 +68,7 @@ def _load(xp: Any, number: int) -> None:
     """Do once what is done between two launches, so that it is loaded."""
     tasks, states = xp.zeros((3, 4), np.uint32), xp.zeros(3, np.int32)
     tasks[:1] = tasks.take(xp.asarray(np.arange(1)), axis=0)
+    tasks[:, t.SETS] = t.NOT_KEPT
     states[:], states[:1] = t.FREE, t.READY
     xp.concatenate([tasks, tasks])
 
@@ -100,7 +101,8 @@ class CutsetRun:
         self._total: int | None = None
         self._error: BaseException | None = None
         self._end_s, self._is_stopped = time.monotonic() + seconds, False
-        self._counting_s = self._known_s = math.inf  # since when tasks are done; when the number is known, about
+        self._counting_s = math.inf  # since when tasks are done
+        self._known_s = self._known_late_s = math.inf  # when the number is known, about; if that was expected before
 
     def poll(self) -> int | None:
         """The number of embeddings, once it is known; None for ever if it was stopped before, or is too large.
@@ -117,8 +119,14 @@ class CutsetRun:
 
     @property
     def remaining_s(self) -> float:
-        """Seconds until the number is known, about, by the worlds that are counted; infinite if none is."""
-        return max(self._known_s - time.monotonic(), 0.0)
+        """Seconds until the number is known, about, by the worlds that are counted; infinite if none is.
+
+        They are judged by the work that they seemed to be, and once it is late by their number, since large ones come
+        first. It is less than 0 where the number was expected before.
+        """
+        now = time.monotonic()
+        is_late = now - self._counting_s > LATE * (self._known_s - self._counting_s)
+        return (self._known_late_s if is_late else self._known_s) - now
 
     @property
     def _is_over(self) -> bool:
@@ -144,15 +152,17 @@ class CutsetRun:
         ------
         MemoryError
         """
-        worlds, total, done = Worlds(self.local, self.order, self.gpu, self.xp), 0, 0.0
+        worlds, total, done, number = Worlds(self.local, self.order, self.gpu, self.xp), 0, 0.0, 0
         _load(self.xp, self.gpu.number())
         self._counting_s = begun_s = time.monotonic()
         for batch in worlds.batches(self.gpu.tunables.cutset_row_words):
             one = None if self._is_over else self._count(worlds, batch)
             if one is None:
                 return None
-            total, done = total + one, done + batch.share
-            self._known_s = begun_s + (time.monotonic() - begun_s) / done
+            total, done, number = total + one, done + batch.share, number + batch.number
+            taken = time.monotonic() - begun_s
+            self._known_s = begun_s + taken / done
+            self._known_late_s = begun_s + taken * worlds.number / number
         return total
 
     def _count(self, worlds: Worlds, batch: WorldBatch) -> int | None:
@@ -162,7 +172,8 @@ class CutsetRun:
         words = t.PAIRS + worlds.n
         tasks, states = xp.empty((room, words), np.uint32), xp.empty(room, np.int32)
         waiting = xp.zeros((batch.number, words), np.uint32)
-        waiting[:, t.WORLD] = xp.arange(batch.number, dtype=np.uint32)
+        waiting[:, t.WORLD], waiting[:, t.SETS] = xp.arange(batch.number, dtype=np.uint32), t.NOT_KEPT
+        sets, sets_end = xp.empty(gpu.tunables.cutset_set_words, np.uint32), 0
         kernel = c.make_count_tasks(gpu.target)
         while len(waiting):
             if self._is_over:
@@ -170,16 +181,20 @@ class CutsetRun:
             now, later = waiting[: room // 2], waiting[room // 2 :]
             tasks[: len(now)], states[:], states[: len(now)] = now, t.FREE, t.READY
             control = np.zeros(t.CONTROL_WORDS, np.int32)
-            control[[t.END, t.PENDING]] = len(now)
-            shared = t.TaskArrays(tasks.ravel(), states, xp.asarray(control))
-            now_launch = gpu.to_device(launch._replace(nanoseconds=self._slice_ns()))
-            kernel[shape.launch](gpu.to_device(shared), arrays, now_launch, parts)
-            _, end, pending, refused = shared.control.tolist()
+            control[[t.END, t.PENDING]], control[t.SETS_END] = len(now), sets_end
+            shared = t.TaskArrays(tasks.ravel(), states, xp.asarray(control), sets, xp.asarray(np.zeros(1, np.int64)))
+            turns, nanoseconds = gpu.tunables.cutset_turns, self._slice_ns()
+            of_block = np.int64(nanoseconds // turns)
+            now_launch = gpu.to_device(launch._replace(nanoseconds=nanoseconds, of_block=of_block))
+            kernel[shape.launch(turns)](gpu.to_device(shared), arrays, now_launch, parts)
+            _, end, pending, refused, sets_end = shared.control.tolist()
             waiting = later
             if pending or refused:
                 left = np.flatnonzero(to_host(states[:end]) == t.READY)  # CuPy's would load a kernel for each size
                 ready = tasks.take(xp.asarray(left), axis=0)
                 waiting = xp.concatenate([later, ready]) if len(later) else ready
+            if sets_end > len(sets) // 2:  # make room
+                waiting[:, t.SETS], sets_end = t.NOT_KEPT, 0
             self.launches, self.tasks = self.launches + 1, self.tasks + end - len(waiting) + len(later)
         words = out.tolist()
         return None if words[c.FAILED] else sum(part << 32 * place for place, part in enumerate(words[: c.FAILED]))
@@ -207,9 +222,11 @@ class CutsetRun:
             xp.empty(shape.blocks * ROW_WORDS, np.uint32),
             xp.empty(shape.blocks * of_list, np.uint32),
             xp.empty(shape.blocks * f.MAX_VERTICES, np.float64),
+            xp.asarray(c.spare_parts(shape.blocks)),
             out,
         )
-        sizes = n, worlds.root, t.PAIRS + n, list_room(worlds.width), of_list, places, settings.cutset_tasks
-        launch = c.Launch._make((*map(np.uint32, sizes), np.int64(0), np.float64(settings.cutset_combinations)))
+        of_tasks = list_room(worlds.width), of_list, places, settings.cutset_tasks, shape.blocks
+        sizes = map(np.uint32, (n, worlds.root, t.PAIRS + n, *of_tasks))
+        launch = c.Launch._make((*sizes, np.int64(0), np.int64(0), np.float64(settings.cutset_combinations)))
         state = f.StateParts._make(map(np.uint32, parts))
         return shape, out, gpu.to_device(arrays), launch, gpu.to_device(state)

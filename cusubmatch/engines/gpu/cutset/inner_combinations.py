@@ -87,7 +87,7 @@ def list_function(target: Target) -> Any:
                 ok = agree(sh, rows, a, x, b, y) and agree(sh, rows, a, x, c, z) and agree(sh, rows, b, y, c, z)
             who, place = U(cuda.ballot_sync(FULL, ok)), U(0)
             if lane_of() == U(0):
-                place = U(cuda.atomic.add(sh, f.COMBINATIONS, U(cuda.popc(who))))
+                place = U(cuda.atomic.add(sh, f.LIST_END, U(cuda.popc(who))))
             place = U(U(np.int32(cuda.shfl_sync(FULL, np.int32(place), 0))) + below(who, lane_of()))
             if ok:
                 put(sh, parts, rows, list_, room, n, place, (a, b, c), (x, y, z), v, count)

@@ -14,17 +14,19 @@ from cusubmatch.engines.gpu.runtime.kernel_factory import DeclaredKernel, block_
 
 __all__ = ["cutset_kernels"]
 
-_WORDS, _SIGNED, _WIDE, _FLOATS = (nb.Array(dtype, 1, "C") for dtype in (nb.uint32, nb.int32, nb.uint64, nb.float64))
+_WORDS, _SIGNED, _LONG, _WIDE, _FLOATS = (
+    nb.Array(dtype, 1, "C") for dtype in (nb.uint32, nb.int32, nb.int64, nb.uint64, nb.float64)
+)
 
 
 @functools.cache
 def cutset_kernels() -> list[DeclaredKernel]:
     """All of them."""
     word = nb.uint32
-    tasks = block_of(TaskArrays, _WORDS, _SIGNED, _SIGNED)
-    arrays = block_of(CountArrays, *[_WORDS] * 5, _FLOATS, *[_WORDS] * 2, _FLOATS, _WIDE)
+    tasks = block_of(TaskArrays, _WORDS, _SIGNED, _SIGNED, _WORDS, _LONG)
+    arrays = block_of(CountArrays, *[_WORDS] * 5, _FLOATS, *[_WORDS] * 2, _FLOATS, _SIGNED, _WIDE)
     launch, parts = (
-        block_of(Launch, *[word] * 7, nb.int64, nb.float64),
+        block_of(Launch, *[word] * 8, nb.int64, nb.int64, nb.float64),
         block_of(StateParts, *[word] * len(StateParts._fields)),
     )
     return [

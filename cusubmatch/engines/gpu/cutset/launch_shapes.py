@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from cusubmatch.engines.gpu.runtime.device import Device
 
-__all__ = ["OLDER_REGISTERS", "REGISTERS", "BlockShape", "block_shape"]
+__all__ = ["REGISTERS", "BlockShape", "block_shape"]
 
 WARPS = 4  # of a block, or fewer
-REGISTERS, OLDER_REGISTERS = 96, 112  # of a thread; the second number before generation 9
+REGISTERS = 96  # of a thread
 SHARED_BYTES = 48 << 10  # of a block: more has to be asked for
 
 
@@ -19,17 +19,16 @@ class BlockShape(NamedTuple):
     Attributes
     ----------
     blocks, threads, shared : int
-        Blocks, threads of each, and bytes of its shared memory.
+        Blocks that have room at the same time, threads of each, and bytes of its shared memory.
     """
 
     blocks: int
     threads: int
     shared: int
 
-    @property
-    def launch(self) -> tuple[int, int, int]:
-        """What a kernel is launched with."""
-        return self.blocks, self.threads, self.shared
+    def launch(self, turns: int = 1) -> tuple[int, int, int]:
+        """What a kernel is launched with, for so many times as many blocks."""
+        return turns * self.blocks, self.threads, self.shared
 
 
 def block_shape(gpu: Device, of_block: int, of_warp: int) -> BlockShape:
@@ -44,6 +43,5 @@ def block_shape(gpu: Device, of_block: int, of_warp: int) -> BlockShape:
     if warps < 1:
         raise MemoryError
     words, settings = of_block + warps * of_warp, gpu.tunables
-    registers = REGISTERS if gpu.generation >= 9 else OLDER_REGISTERS
-    blocks = settings.grid[0] if settings.grid else gpu.resident(words, warps, registers)
+    blocks = settings.grid[0] if settings.grid else gpu.resident(words, warps, REGISTERS)
     return BlockShape(blocks, warps * gpu.target.WARP, 4 * words)

@@ -30,12 +30,13 @@ SIZES, FIRSTS, TASK_FIRSTS, LISTS, JOINED, ORDER, BAGS, INNERS, PLACES, LOW_BITS
     PATTERN_WORDS, PATTERN_WORDS + 13 * MAX_VERTICES, MAX_VERTICES
 )
 # The task that is done; vertices whose sets others are narrowed by; those whose sets have changed, twice; what is to be
-# done; the words of a set in the world, and in the task; vertices to eliminate, as bits, and how many; combinations of
-# candidates of the inner vertices; the tables whose numbers may be 2^32 or more, 2^64 or more.
-TASK, PENDING, CHANGED, _, VERDICT, WIDTH, TASK_WIDTH, LEFT, NUMBER, COMBINATIONS, WIDE, ROUNDED = range(
-    FACTORS + MAX_VERTICES, FACTORS + MAX_VERTICES + 12
+# done; the words of a set in the world, and in the task; vertices to eliminate, as bits, and how many; the tables whose
+# numbers may be 2^32 or more, 2^64 or more; which part of the memory of all blocks is this one's; where in it the
+# combinations of candidates of the inner vertices begin, and end; when it is to leave, in two words.
+TASK, PENDING, CHANGED, _, VERDICT, WIDTH, TASK_WIDTH, LEFT, NUMBER, WIDE, ROUNDED, PART, LIST, LIST_END, LEAVES, _ = (
+    range(FACTORS + MAX_VERTICES, FACTORS + MAX_VERTICES + 16)
 )
-BLOCK_WORDS = ROUNDED + 1  # then parts whose size depends on the pattern and the worlds
+BLOCK_WORDS = LEAVES + 2  # then parts whose size depends on the pattern and the worlds
 
 # A warp, by level: the next candidate, and the image. Combinations of inner vertices that are left, fewer than two a
 # lane.

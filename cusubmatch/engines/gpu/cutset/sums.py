@@ -47,12 +47,12 @@ def sums_function(target: Target) -> Any:
 
     @target.device
     def put_sums(sh, own, parts, tables, n, step, last, v, count):
-        width, end, room = U(sh[f.TASK_WIDTH]), U(sh[f.COMBINATIONS]), U(tables.room)
+        width, end, room = U(sh[f.TASK_WIDTH]), U(sh[f.LIST_END]), U(tables.room)
         left, gathered, number = U(own + U(parts.left)), U(own + U(f.GATHERED)), U(0)
         offsets = U(U(own + U(parts.offsets)) + U(last * U(count + U(1))))
-        first, threads, written = U(0), U(WARP), L(0)
+        first, threads, written = U(sh[f.LIST]), U(WARP), L(0)
         if last == U(0):
-            first, threads = U(warp_of() * U(WARP)), U(cuda.blockDim.x)
+            first, threads = U(first + U(warp_of() * U(WARP))), U(cuda.blockDim.x)
         while first < end or number != U(0):
             if first < end:
                 t = U(first + lane_of())

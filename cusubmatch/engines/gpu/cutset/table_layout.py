@@ -33,9 +33,9 @@ def inner_function(target: Target) -> Any:
 
 
 def layout_function(target: Target) -> Any:
-    """A device function (sh, parts, n, number), for an order of so many vertices, with their tables; for a warp.
+    """A device function (sh, parts, n, number, room), for an order of so many vertices, with their tables; for a warp.
 
-    It writes the inner vertices, levels, strides, places and factors of all tables.
+    It writes the inner vertices, levels, strides, places and factors of all tables. `room` is that of a block's part.
     """
     cuda, WARP, lane_of = target.cuda, target.WARP, target.lane
     bits = bit_functions(target)
@@ -104,7 +104,7 @@ def layout_function(target: Target) -> Any:
             chosen, vertices = U(chosen | U(U(1) << best)), without(vertices, best)
 
     @target.device
-    def lay_out(sh, parts, n, number):
+    def lay_out(sh, parts, n, number, room):
         step = U(lane_of())
         while step < number:
             sh[U(U(f.INNERS) + step)] = choose_inner(sh, U(sh[U(U(f.BAGS) + step)]))
@@ -126,7 +126,8 @@ def layout_function(target: Target) -> Any:
             step = U(step + U(WARP))
         cuda.syncwarp()
         if lane_of() == U(0):
-            sh[f.WIDE] = sh[f.ROUNDED] = end = U(0)
+            sh[f.WIDE] = sh[f.ROUNDED] = U(0)
+            end = U(U(sh[f.PART]) * room)
             for i in range(number):
                 places = U(sh[U(U(f.PLACES) + U(i))])
                 sh[U(U(f.PLACES) + U(i))], end = end, U(end + places)

@@ -27,18 +27,18 @@ U, L = np.uint32, np.uint64
 
 
 class BlockTables(NamedTuple):
-    """Arrays of a block.
+    """Arrays of all blocks, of which each has a part.
 
     Attributes
     ----------
     low, high, numbers : uint32, uint32, float64
-        Its tables: modulo 2^32; what is above, up to 2^64, of wide ones; as floats where they are rounded.
+        The tables: modulo 2^32; what is above, up to 2^64, of wide ones; as floats where they are rounded.
     rows : uint32
-        Of its task.
+        Of tasks.
     list_ : uint32
         For combinations of candidates of inner vertices.
     room : uint32
-        For how many there is room.
+        For how many there is room in a block's part.
     """
 
     low: Any
@@ -75,7 +75,7 @@ def sum_function(target: Target) -> Any:
         rounded = U(rounded | own) if number > U(64) or U(used & rounded) != U(0) else rounded
         cuda.syncwarp()
         if lane_of() == U(0):
-            sh[f.COMBINATIONS], sh[f.WIDE], sh[f.ROUNDED] = U(0), wide, rounded
+            sh[f.LIST_END], sh[f.WIDE], sh[f.ROUNDED] = sh[f.LIST], wide, rounded
 
     @target.device
     def inner_in(inner):

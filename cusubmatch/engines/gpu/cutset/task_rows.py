@@ -17,7 +17,7 @@ from cusubmatch.engines.gpu.runtime.cuda import Target
 __all__ = ["ROW_WORDS", "TaskRows", "task_row_functions"]
 
 U = np.uint32
-ROW_WORDS = 1 << 18  # of a block's lists and rows
+ROW_WORDS = 1 << 18  # of a block's part of lists and rows
 
 
 class TaskRows(NamedTuple):
@@ -79,12 +79,12 @@ def _place_function(target):
 
     @target.device
     def place(sh, left):
-        width, words, rest = U(1), U(0), left
+        width, rest, first = U(1), left, U(U(sh[f.PART]) * U(ROW_WORDS))
         while rest != U(0):
             width = max(width, U(U(U(sh[U(U(f.SIZES) + first_of(rest))]) + U(31)) >> U(5)))
             rest = without_first(rest)
         cuda.syncwarp()
-        rest = left
+        rest, words = left, first
         while rest != U(0):
             u = first_of(rest)
             rest = without_first(rest)
@@ -95,7 +95,7 @@ def _place_function(target):
         if lane_of() == U(0):
             sh[f.TASK_WIDTH], sh[f.LEFT] = width, left
         cuda.syncwarp()
-        return words
+        return U(words - first)
 
     return place
 

@@ -102,7 +102,7 @@ class Worlds:
         worlds = xp.zeros((len(roots), k.WORLD_WORDS), np.uint32)
         most = max(edges.bit_count() for edges in self.edges)
         shape = block_shape(gpu, k.SETS + (self.n + most) * self._set_words, 1)
-        k.make_narrow_worlds(gpu.target)[shape.launch](
+        k.make_narrow_worlds(gpu.target)[shape.launch()](
             self._program,
             gpu.to_device(xp.asarray(f.pattern_words(self.edges, self.conflicts))),
             gpu.to_device(self._store),

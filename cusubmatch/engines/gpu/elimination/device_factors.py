@@ -22,6 +22,7 @@ from cusubmatch.system.kept_threads import Work, begin
 __all__ = ["CudaFactors", "do_all_once", "factors_on_device", "load"]
 
 POOLED_SHARE = 4  # of all memory, one part of so many
+FIRST = -1  # the priority of streams, before counts on a copy of the candidate graph
 FACTORS_SHARE = 0.8  # of the memory that is free; the others are for what operations make meanwhile
 
 
@@ -102,7 +103,7 @@ class _Streams:
             stream = self._free.pop()
         except IndexError:
             with self._xp.cuda.Device(self._number):
-                stream = self._xp.cuda.Stream(non_blocking=True)
+                stream = self._xp.cuda.Stream(non_blocking=True, priority=FIRST)
             self.all.append(stream)
         try:
             with stream:
