@@ -191,7 +191,7 @@ class CopiedCount(Protocol):
     Attributes
     ----------
     remaining_s : float
-        Seconds until the number is known, about; infinite if that is not known either.
+        Seconds until the number is known, about; less than 0 if it was expected before, infinite if it is not known.
     """
 
     @property

@@ -49,7 +49,7 @@ class Copy:
 class OnHost:
     """A strategy whose count reports so often, and is half of the embeddings that it counts."""
 
-    estimate, number_of_tasks, matches, lacks_bound = 7.0, 3, None, False
+    estimate, number_of_tasks, matches, has_bound = 7.0, 3, None, False
 
     def __init__(self, embeddings, reports, done=0.0, error=None):
         self.embeddings, self.reports, self.done, self.error = embeddings, reports, done, error
@@ -173,19 +173,6 @@ def test_a_device_that_has_ended_without_a_count_is_let_go():
     assert count.poll() is None
 
 
-class WithoutBound(OnHost):
-    """A count beside which elimination has no bound between two of its reports."""
-
-    def __init__(self, first, last, reports=10):
-        super().__init__(10, reports)
-        self.first, self.last, self.reported = first, last, 0
-
-    @property
-    def lacks_bound(self):
-        self.reported += 1
-        return self.first <= self.reported <= self.last
-
-
 @pytest.fixture
 def at_once(monkeypatch):
     """The first copy has no time, and others are asked for at once."""
@@ -201,7 +188,7 @@ def unfinished():
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("compiled_after", [0, 3])
 def test_the_device_counts_in_one_way_after_the_other(compiled_after):
-    """The last one where elimination has no bound; each is asked for again while kernels are compiled."""
+    """Each is asked for again while kernels are compiled."""
     asked, later = [], [None] * compiled_after
     left = iter([unfinished(), *later, unfinished(), *later, Copy(20, looks=2)])
 
@@ -210,52 +197,51 @@ def test_the_device_counts_in_one_way_after_the_other(compiled_after):
         assert 0.0 <= seconds <= copied_count.LONG_S
         return next(left)
 
-    assert BesideCopy(WithoutBound(3, 10**9, reports=10**9), LARGE, begin).run(None, None).count() == 10
+    assert BesideCopy(OnHost(10, reports=10**9), LARGE, begin).run(None, None).count() == 10
     first, *others = CopiedWay
     assert asked == [first, *(way for way in others for _ in range(compiled_after + 1))]
 
 
 @pytest.mark.usefixtures("at_once")
-def test_the_device_is_left_to_elimination_once_that_has_a_bound():
-    long = Copy(20, looks=10**9)
-    left = iter([unfinished(), unfinished(), long])
-    assert BesideCopy(WithoutBound(1, 2), LARGE, lambda *_: next(left)).run(None, None).count() == 5
-    assert long.stopped == 1
-
-
-@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize(
-    ("remaining_s", "trial_s", "limit_s", "is_stopped"),
+    ("remaining_s", "has_bound", "trial_s", "limit_s", "is_stopped"),
     [
-        (math.inf, -1.0, None, True),
-        (math.inf, SECONDS, None, False),
-        (10.0, -1.0, None, False),
-        (10.0, -1.0, 5.0, True),
-        (10.0, -1.0, 500.0, False),
+        (math.inf, False, -1.0, None, True),
+        (math.inf, True, SECONDS, None, False),
+        (10.0, True, -1.0, None, False),
+        (10.0, False, -1.0, 5.0, True),
+        (10.0, False, -1.0, 500.0, False),
+        (-10.0, False, -1.0, None, False),
+        (-10.0, True, -1.0, None, True),
+        (-10.0, True, SECONDS, None, False),
     ],
 )
 def test_a_count_on_cutsets_goes_on_while_it_expects_to_be_in_time(
-    monkeypatch, remaining_s, trial_s, limit_s, is_stopped
+    monkeypatch, remaining_s, has_bound, trial_s, limit_s, is_stopped
 ):
+    """Or is late, if elimination has no bound."""
     monkeypatch.setattr(copied_count, "TRIAL_S", trial_s)
     on_cutsets = Copy(20, looks=10**9, remaining_s=remaining_s)
     left, asked, stopped = iter([unfinished(), on_cutsets]), [], []
 
     def begin(_seconds, way):
         asked.append(way)
-        return next(left)
+        return next(left, None)
 
     deadline = None if limit_s is None else time.monotonic() + limit_s
-    strategy = BesideCopy(OnHost(10, reports=10), LARGE, begin)
+    host = OnHost(10, reports=10)
+    host.has_bound = has_bound
+    strategy = BesideCopy(host, LARGE, begin)
     assert strategy.run(deadline, lambda *_: stopped.append(on_cutsets.stopped)).count() == 5
-    assert asked == [CopiedWay.CONDITIONING, CopiedWay.CUTSETS]
+    assert asked[:2] == [CopiedWay.CONDITIONING, CopiedWay.CUTSETS]
+    assert set(asked[2:]) == {CopiedWay.LONG_CONDITIONING} if is_stopped else not asked[2:]
     assert stopped[-1] == is_stopped
 
 
 def test_elimination_has_the_device_for_a_while_after_a_count_on_cutsets(monkeypatch):
     monkeypatch.setattr(copied_count, "COPIED_S", 0.0)
     left = iter([unfinished(), unfinished()])
-    assert BesideCopy(WithoutBound(1, 10**9, reports=100), LARGE, lambda *_: next(left)).run(None, None).count() == 5
+    assert BesideCopy(OnHost(10, reports=100), LARGE, lambda *_: next(left)).run(None, None).count() == 5
 
 
 @pytest.mark.usefixtures("at_once")
@@ -270,12 +256,12 @@ def test_a_thread_that_looks_late_lets_no_other_copy_go():
                 host.progress(0.0, 0)
             return super().poll()
 
-    class Host(WithoutBound):
+    class Host(OnHost):
         def count(self):
             assert count.poll() is None  # another thread's look
             return super().count()
 
-    host, left = Host(1, 10**9), iter([Watched(20, looks=10**9, ended=True), Copy(20, looks=2)])
+    host, left = Host(10, reports=10), iter([Watched(20, looks=10**9, ended=True), Copy(20, looks=2)])
     count = BesideCopy(host, LARGE, lambda *_: next(left)).run(None, None)
     assert count.count() == 10
 
@@ -292,16 +278,15 @@ def test_what_the_device_cannot_count_it_is_not_asked_again(monkeypatch, what):
             raise MemoryError
         return unfinished()
 
-    assert BesideCopy(WithoutBound(1, 10**9), LARGE, begin).run(None, None).count() == 5
+    assert BesideCopy(OnHost(10, reports=10), LARGE, begin).run(None, None).count() == 5
     assert asked == list(CopiedWay)[: 1 if what == "too large" else 2]
 
 
 @pytest.mark.parametrize(
-    ("begins", "has_bound", "is_over", "lacks"),
-    [(False, False, False, False), (True, False, False, True), (True, True, False, False), (True, False, True, True)],
+    ("begins", "knows", "is_over"),
+    [(False, False, False), (True, False, False), (True, True, False), (True, True, True)],
 )
-def test_elimination_lacks_a_bound_where_it_goes_on_or_ends_without(monkeypatch, begins, has_bound, is_over, lacks):
-    monkeypatch.setattr(elimination_turns, "BOUND_S", -1.0 if not is_over else SECONDS)
+def test_elimination_has_a_bound_as_long_as_it_goes_on(begins, knows, is_over):
     goes_on = threading.Event()
 
     def total():
@@ -310,14 +295,14 @@ def test_elimination_lacks_a_bound_where_it_goes_on_or_ends_without(monkeypatch,
         goes_on.wait(SECONDS)
         return 1
 
-    count = SimpleNamespace(total=total, has_bound=has_bound, beside=True, preparation=0.0)
+    count = SimpleNamespace(total=total, has_bound=knows, beside=True, preparation=0.0)
     turns = elimination_turns.EliminationTurns(count, np.zeros(1, np.int64))
     try:
         if begins:
             turns.begin()
-        while is_over and not turns.lacks_bound:
+        while is_over and turns.has_bound:
             time.sleep(1e-3)
-        assert turns.lacks_bound == lacks
+        assert turns.has_bound == (knows and not is_over)
     finally:
         goes_on.set()
         turns.end()

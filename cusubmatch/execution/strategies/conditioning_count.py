@@ -174,9 +174,9 @@ class ConditioningCount:
         self.elimination_at = LATE_STEPS  # the steps at which it is looked at, at the soonest
 
     @property
-    def lacks_bound(self) -> bool:
-        """Whether elimination goes on without a bound, or was given up: it is not expected to be the first."""
-        return self.elimination is not None and self.elimination.lacks_bound
+    def has_bound(self) -> bool:
+        """Whether elimination goes on, and knows its bound."""
+        return self.elimination is not None and self.elimination.has_bound
 
     def total(self) -> int:
         """The number of embeddings.

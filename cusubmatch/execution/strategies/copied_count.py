@@ -4,8 +4,8 @@ A count on a large candidate graph begins there at once. One on a small graph be
 while and is not half done: most such counts end before, and to make a copy takes a millisecond.
 
 That copy is counted by conditioning, which is not left much time, and the next one on cutsets, with elimination beside.
-It goes on while it expects to be done soon. If it does not, the device is left to elimination. Where that has no bound
-for long, its tables are too large, and a third copy is counted by conditioning, on a part of the device, until it has.
+It goes on while it expects to be done soon. If it does not, the device is left to elimination for a while, and then a
+third copy is counted by conditioning, on a part of the device.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ HALF = 0.5
 LONG_S = 60.0  # that another copy is counted, at the most
 TRIAL_S = 1.25  # that one is counted on cutsets before it is asked when it will be done
 TOO_LONG = 1.5  # times its time, that it must not be expected to take then
+TOO_LATE = 0.5  # of the time so far, that it must not be late where elimination knows its bound
 AGAIN_S = 1.0  # after which another copy is asked for, where elimination had the device or kernels are compiled
 EARLY_S = 0.05  # before its time, that a copy ends whose count is too large, at the least
 
@@ -178,14 +179,11 @@ class BesideCopyCount:
 
     def _is_in_vain(self, copy: CopiedCount, now: float) -> bool:
         """Whether a copy that is being counted is not expected to be the first."""
-        way, taken = self._ways[0], now - self._copied_s
-        if way is CopiedWay.CUTSETS:
-            return taken > TRIAL_S and copy.remaining_s > TOO_LONG * (self._end_s - now)
-        return way is CopiedWay.LONG_CONDITIONING and not self._on_host.lacks_bound
+        taken, left = now - self._copied_s, copy.remaining_s
+        if self._ways[0] is not CopiedWay.CUTSETS or taken <= TRIAL_S:
+            return False
+        return left > TOO_LONG * (self._end_s - now) or (left < -TOO_LATE * taken and self._on_host.has_bound)
 
     def _is_due(self, done: float, now: float) -> bool:
         """Whether the next way is to be tried."""
-        way = self._ways[0]
-        if way is CopiedWay.CONDITIONING:
-            return done < HALF and now > self._begun_s + ALONE_S
-        return way is CopiedWay.CUTSETS or self._on_host.lacks_bound
+        return self._ways[0] is not CopiedWay.CONDITIONING or (done < HALF and now > self._begun_s + ALONE_S)

@@ -21,8 +21,6 @@ from cusubmatch.system.workers import Workers
 
 __all__ = ["EliminationIsDoneError", "EliminationTurns"]
 
-BOUND_S = 1.0  # after which a count that has no bound yet may never have one
-
 
 class EliminationIsDoneError(Exception):
     """The count beside the caller's is done."""
@@ -62,11 +60,9 @@ class EliminationTurns:
         return 0.0 if self._over or self._begun_s is None else time.monotonic() - self._begun_s
 
     @property
-    def lacks_bound(self) -> bool:
-        """Whether it has gone on beside the caller for a while, or was given up, without a bound."""
-        if self._begun_s is None or self.count.has_bound:
-            return False
-        return self._over or self.seconds_beside > BOUND_S
+    def has_bound(self) -> bool:
+        """Whether it goes on, and knows its bound."""
+        return not self._over and self.count.has_bound
 
     def take(self, nanoseconds: float) -> int | None:
         """Let it spend so many nanoseconds in all, and wait; the total if it is known then."""
