@@ -234,7 +234,7 @@ def test_a_count_on_cutsets_goes_on_while_it_expects_to_be_in_time(
     strategy = BesideCopy(host, LARGE, begin)
     assert strategy.run(deadline, lambda *_: stopped.append(on_cutsets.stopped)).count() == 5
     assert asked[:2] == [CopiedWay.CONDITIONING, CopiedWay.CUTSETS]
-    assert set(asked[2:]) == {CopiedWay.LONG_CONDITIONING} if is_stopped else not asked[2:]
+    assert (CopiedWay.LONG_CONDITIONING in asked) == (is_stopped and not has_bound)
     assert stopped[-1] == is_stopped
 
 
@@ -242,6 +242,15 @@ def test_elimination_has_the_device_for_a_while_after_a_count_on_cutsets(monkeyp
     monkeypatch.setattr(copied_count, "COPIED_S", 0.0)
     left = iter([unfinished(), unfinished()])
     assert BesideCopy(OnHost(10, reports=100), LARGE, lambda *_: next(left)).run(None, None).count() == 5
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize(("bound_s", "is_asked"), [(-SECONDS, True), (SECONDS, False)])
+def test_elimination_that_knows_its_bound_has_the_device_for_longer(monkeypatch, bound_s, is_asked):
+    monkeypatch.setattr(copied_count, "BOUND_S", bound_s)
+    host, left = OnHost(10, reports=100), iter([unfinished(), unfinished(), Copy(20, looks=2)])
+    host.has_bound = True
+    assert BesideCopy(host, LARGE, lambda *_: next(left)).run(None, None).count() == (10 if is_asked else 5)
 
 
 @pytest.mark.usefixtures("at_once")

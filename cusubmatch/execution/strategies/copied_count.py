@@ -4,8 +4,8 @@ A count on a large candidate graph begins there at once. One on a small graph be
 while and is not half done: most such counts end before, and to make a copy takes a millisecond.
 
 That copy is counted by conditioning, which is not left much time, and the next one on cutsets, with elimination beside.
-It goes on while it expects to be done soon. If it does not, the device is left to elimination for a while, and then a
-third copy is counted by conditioning, on a part of the device.
+It goes on while it expects to be done soon. If it does not, the device is left to elimination for a while, a longer one
+if that knows its bound, and then a third copy is counted by conditioning, on a part of the device.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ LONG_S = 60.0  # that another copy is counted, at the most
 TRIAL_S = 1.25  # that one is counted on cutsets before it is asked when it will be done
 TOO_LONG = 1.5  # times its time, that it must not be expected to take then
 TOO_LATE = 0.5  # of the time so far, that it must not be late where elimination knows its bound
-AGAIN_S = 1.0  # after which another copy is asked for, where elimination had the device or kernels are compiled
+AGAIN_S = 0.75  # after which another copy is asked for, where elimination had the device or kernels are compiled
+BOUND_S = 2.0  # after that, where elimination knows its bound
 EARLY_S = 0.05  # before its time, that a copy ends whose count is too large, at the least
 
 
@@ -186,4 +187,7 @@ class BesideCopyCount:
 
     def _is_due(self, done: float, now: float) -> bool:
         """Whether the next way is to be tried."""
-        return self._ways[0] is not CopiedWay.CONDITIONING or (done < HALF and now > self._begun_s + ALONE_S)
+        way = self._ways[0]
+        if way is CopiedWay.CONDITIONING:
+            return done < HALF and now > self._begun_s + ALONE_S
+        return way is CopiedWay.CUTSETS or not self._on_host.has_bound or now > self._again_s + BOUND_S

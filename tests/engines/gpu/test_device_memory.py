@@ -166,8 +166,9 @@ def test_each_thread_has_a_stream_whose_operations_are_over_when_it_leaves():
     made, over = [], []
 
     class Stream(contextlib.nullcontext):
-        def __init__(self, non_blocking):
+        def __init__(self, non_blocking, priority):
             super().__init__()
+            assert priority < 0
             made.append(non_blocking)
 
         def synchronize(self):
