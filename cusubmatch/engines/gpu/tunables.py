@@ -70,7 +70,7 @@ class Tunables:
     cutset_combinations : float
         In a count by w-cutset conditioning, of candidates, in all tables that an elimination makes, at the most.
     cutset_places : int
-        Of a block's tables, 16 bytes each.
+        Of a block's tables, 16 bytes each; of all blocks fewer than 2^32.
     cutset_row_words : int
         Of the rows of worlds that are counted together, about.
     cutset_tasks : int

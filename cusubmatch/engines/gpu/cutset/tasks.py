@@ -73,8 +73,8 @@ class Tasks(NamedTuple):
     Attributes
     ----------
     draw : (arrays, room, leaves) -> number
-        Take the next task, once it is there; `room`, for so many tasks, if no more is to be done, or the block is to
-        leave: it waits until the end of the launch, but begins nothing when it is to leave.
+        Take the next task, once it is there; `room`, for so many tasks, if no more is to be done, or it is time for the
+        block to leave. A block that waits for a task already stays until that is there or the launch ends.
     begin : (sh, sets, arrays, task, worlds, n, others) -> width, changed
         What is left of a task's sets, one candidate of vertices that are matched; and vertices that narrow others.
     divide : (sh, sets, arrays, task, width, v, launch) -> bool
@@ -139,6 +139,7 @@ def _begin_function(target):
 
     @target.device
     def kept_sets(sh, sets, kept, place, n, width):
+        """What the task before has left of all sets, and the numbers of candidates in them."""
         t, v = U(lane_of()), U(lane_of())
         while t < U(n * width):
             sh[U(sets + t)] = U(peek(kept, U(place + t)))
